@@ -1,6 +1,11 @@
+/*
+ * The text is read twice: first its comments, and how many numbers its lines end in, since both
+ * decide what the lines mean; then its stacks.
+ */
 #include "cluster-agent/push/folded_stacks.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "cluster-agent/push/profile_builder.h"
 #include "common/limits.h"
@@ -16,6 +21,26 @@ static bool ends_with(const struct span *s, const char *suffix)
 	size_t len = strlen(suffix);
 
 	return (size_t)(s->end - s->p) > len && memcmp(s->end - len, suffix, len) == 0;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+static void trim(struct span *s)
+{
+	while (s->end > s->p && is_blank(s->end[-1]))
+		s->end--;
+	while (s->end > s->p && is_blank(s->p[0]))
+		s->p++;
+}
+
+static bool begins_with(const struct span *s, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return (size_t)(s->end - s->p) >= len && memcmp(s->p, prefix, len) == 0;
 }
 
 /* ---- one frame ---- */
@@ -91,7 +116,25 @@ static bool read_dash(struct frame_source *f, const struct span *s)
 	return true;
 }
 
-static void read_frame(struct frame_source *f, struct span s)
+/* "file.py:leaf:12" */
+static bool read_austin(struct frame_source *f, const struct span *s)
+{
+	struct span rest = *s;
+	const char *colon;
+
+	if (!take_line(&rest, &f->line))
+		return false;
+	colon = memrchr(rest.p, ':', (size_t)(rest.end - rest.p));
+	if (!colon || colon == rest.p || colon + 1 == rest.end) {
+		f->line = 0;
+		return false;
+	}
+	f->name = string_of(colon + 1, rest.end);
+	f->file = string_of(rest.p, colon);
+	return true;
+}
+
+static void read_frame(struct frame_source *f, struct span s, bool is_austin)
 {
 	static const struct profile_string kernel = {"[kernel]", sizeof("[kernel]") - 1};
 
@@ -101,18 +144,166 @@ static void read_frame(struct frame_source *f, struct span s)
 		f->file = kernel;
 	} else if (ends_with(&s, "_[j]") || ends_with(&s, "_[i]")) {
 		f->name = string_of(s.p, s.end - 4);
-	} else if (!read_brackets(f, &s) && !read_dash(f, &s)) {
+	} else if (!(is_austin && read_austin(f, &s)) && !read_brackets(f, &s) &&
+		   !read_dash(f, &s)) {
 		f->name = string_of(s.p, s.end);
 	}
+}
+
+/* ---- numbers ---- */
+
+/*
+ * Takes the last word of the line if it is a number, and the blanks before it. py-spy writes
+ * samples without Python frames as a number after a blank.
+ */
+static bool take_number(struct span *line, struct span *ret)
+{
+	const char *end = line->end, *p;
+	double v;
+
+	while (end > line->p && is_blank(end[-1]))
+		end--;
+	p = end;
+	while (p > line->p && !is_blank(p[-1]))
+		p--;
+	/* beyond what a double holds, it is a number all the same */
+	if (p == line->p || parse_real(p, (size_t)(end - p), &v) == -EINVAL)
+		return false;
+	*ret = (struct span){p, end};
+	line->end = p;
+	return true;
+}
+
+/* Austin's "time,idle,memory"; the time counts. */
+static bool take_times(struct span *line, struct span *ret)
+{
+	struct span s = *line;
+	const char *p, *comma;
+
+	trim(&s);
+	p = s.end;
+	while (p > s.p && !is_blank(p[-1]))
+		p--;
+	comma = memchr(p, ',', (size_t)(s.end - p));
+	if (p == s.p || !comma)
+		return false;
+	*ret = (struct span){p, comma};
+	line->end = p;
+	return true;
+}
+
+/* ---- what the text says about itself ---- */
+
+struct survey {
+	bool is_austin;
+	bool has_mode;
+	bool is_full; /* lines have time, idle time and memory */
+	struct folded_unit unit;
+	uint64_t n_lines; /* with a number at their end */
+	uint64_t n_pairs; /* of these, with two */
+};
+
+/* py-spy writes messages to the same stream: "py-spy> Stopped sampling because process exited". */
+static bool is_message(const struct span *line)
+{
+	return begins_with(line, "py-spy> ");
+}
+
+/* Names of functions may begin with "#": "#<Class:Shop>#save", and private ones of JavaScript. */
+static bool is_comment(const struct span *line)
+{
+	size_t len = (size_t)(line->end - line->p);
+
+	return len > 0 && line->p[0] == '#' &&
+	       (len == 1 || is_blank(line->p[1]) ||
+		(line->p[1] != '<' && !memchr(line->p, ';', len)));
+}
+
+/* Austin: https://github.com/P403n1x87/austin, "Metadata" and "Normal mode". */
+static void read_comment(struct survey *s, const struct span *line)
+{
+	static const struct {
+		const char *comment;
+		struct folded_unit unit;
+		bool is_full;
+	} modes[] = {
+		{"# mode: wall", {"wall", "nanoseconds", 1000, false}, false},
+		{"# mode: cpu", {"cpu", "nanoseconds", 1000, false}, false},
+		{"# mode: memory", {"alloc_space", "bytes", 1, false}, false},
+		{"# mode: full", {"wall", "nanoseconds", 1000, false}, true},
+	};
+
+	s->is_austin = s->is_austin || begins_with(line, "# austin: ");
+	for (size_t i = 0; i < ARRAY_SIZE(modes) && s->is_austin; i++) {
+		if (!begins_with(line, modes[i].comment))
+			continue;
+		s->unit = modes[i].unit;
+		s->is_full = modes[i].is_full;
+		s->has_mode = true;
+	}
+}
+
+static void survey_line(struct survey *s, struct span line)
+{
+	struct span first = line, number;
+
+	trim(&first);
+	if (is_comment(&first)) {
+		read_comment(s, &first);
+		return;
+	}
+	if (is_message(&first) || !take_number(&line, &number))
+		return;
+	s->n_lines++;
+	s->n_pairs += take_number(&line, &number);
 }
 
 /* ---- one line ---- */
 
 struct reader {
 	struct profile_builder builder;
-	uint32_t n_line;
+	struct profile_losses *losses; /* of the profile */
+	const struct folded_config *cfg;
+	struct survey survey;
+	struct folded_unit unit;
+	double carry; /* what rounding has left of the values so far: -0.5 to 0.5 */
+	uint64_t n_line;
+	uint64_t first_broken;
 	struct err *err;
 };
+
+static int64_t value_of(struct reader *r, const struct span *number)
+{
+	size_t len = (size_t)(number->end - number->p);
+	uint64_t whole;
+	int64_t value;
+	double real = 0;
+
+	if (parse_u64(number->p, len, 0, INT64_MAX, &whole) == 0 &&
+	    !__builtin_mul_overflow((int64_t)whole, r->unit.factor, &value))
+		return value;
+	if (parse_real(number->p, len, &real) < 0)
+		real = number->p[0] == '-' ? -INFINITY : INFINITY;
+	if (real < 0) {
+		r->losses->n[PROFILE_LOSS_NEGATIVE_VALUES]++;
+		return 0;
+	}
+	real = real * (double)r->unit.factor + r->carry;
+	if (real >= 0x1p63) {
+		r->losses->n[PROFILE_LOSS_CLAMPED_VALUES]++;
+		return INT64_MAX;
+	}
+	r->carry = real - floor(real + 0.5);
+	return (int64_t)floor(real + 0.5);
+}
+
+static int add_truncated(struct reader *r, uint32_t *ret_location)
+{
+	static const struct frame_source truncated = {{"[truncated]", 11}, {"", 0}, 0};
+
+	r->losses->n[PROFILE_LOSS_CUT_STACKS]++;
+	return profile_builder_add_frame(&r->builder, &truncated, ret_location);
+}
 
 /* Frames are root first in the text and leaf first in a profile. */
 static int add_stack(struct reader *r, const struct span *stack, int64_t value)
@@ -120,82 +311,124 @@ static int add_stack(struct reader *r, const struct span *stack, int64_t value)
 	UNINITIALIZED uint32_t locations[LIMIT_PPROF_STACK_DEPTH];
 	uint32_t n = 0;
 	const char *end = stack->end;
+	int e = 0;
 
-	while (end > stack->p) {
+	while (end > stack->p && e == 0) {
 		const char *semicolon = memrchr(stack->p, ';', (size_t)(end - stack->p));
-		const char *from = semicolon ? semicolon + 1 : stack->p;
+		struct span text = {semicolon ? semicolon + 1 : stack->p, end};
 		struct frame_source frame;
-		int e;
 
-		if (n == LIMIT_PPROF_STACK_DEPTH)
-			return err_set(r->err, -EFBIG, "stack deeper than %u",
-				       LIMIT_PPROF_STACK_DEPTH);
-		if (from < end) {
-			read_frame(&frame, (struct span){from, end});
-			e = profile_builder_add_frame(&r->builder, &frame, &locations[n++]);
-			if (e < 0)
-				return e;
-		}
 		end = semicolon ? semicolon : stack->p;
+		trim(&text);
+		if (text.p == text.end)
+			continue;
+		if (n == LIMIT_PPROF_STACK_DEPTH - 1) {
+			e = add_truncated(r, &locations[n++]);
+			break;
+		}
+		read_frame(&frame, text, r->survey.is_austin);
+		e = profile_builder_add_frame(&r->builder, &frame, &locations[n++]);
 	}
-	return profile_builder_add_sample(&r->builder, locations, n, &value);
+	return e < 0 ? e : profile_builder_add_sample(&r->builder, locations, n, &value);
 }
 
-/* py-spy writes messages to the same stream: "py-spy> Stopped sampling because process exited". */
-static bool is_message(const struct span *line)
+static int leave_out(struct reader *r)
 {
-	static const char prompt[] = "py-spy> ";
-
-	return (size_t)(line->end - line->p) >= strlen(prompt) &&
-	       memcmp(line->p, prompt, strlen(prompt)) == 0;
+	if (r->losses->n[PROFILE_LOSS_BROKEN_LINES]++ == 0)
+		r->first_broken = r->n_line;
+	return 0;
 }
 
-static int read_line(struct reader *r, struct span line, enum folded_form form)
+static int read_line(struct reader *r, struct span line)
 {
-	uint64_t value = 1;
+	struct span text = line, number, first;
 
-	while (line.end > line.p && (line.end[-1] == '\r' || line.end[-1] == ' '))
-		line.end--;
-	if (line.end == line.p || is_message(&line))
+	trim(&text);
+	if (text.p == text.end || is_comment(&text) || is_message(&text))
 		return 0;
-	if (form == FOLDED_VALUES) {
-		const char *space = memrchr(line.p, ' ', (size_t)(line.end - line.p));
+	if (r->cfg->form == FOLDED_LINES)
+		return add_stack(r, &text, r->unit.factor);
+	if (r->survey.is_full && take_times(&line, &number))
+		return add_stack(r, &line, value_of(r, &number));
+	if (!take_number(&line, &number))
+		return leave_out(r);
+	if (r->survey.n_pairs == r->survey.n_lines && take_number(&line, &first) &&
+	    r->survey.is_full)
+		number = first;
+	return add_stack(r, &line, value_of(r, &number));
+}
 
-		/* py-spy writes samples without Python frames as a value alone, after a space */
-		if (!space ||
-		    parse_u64(space + 1, (size_t)(line.end - space - 1), 0, INT64_MAX, &value) < 0)
-			return err_set(r->err, -EBADMSG,
-				       "line %u is not \"frame;frame value\", folded stacks, which "
-				       "is the default format",
-				       r->n_line);
-		line.end = space;
+/* ---- all lines ---- */
+
+/* Returns false at the end. */
+static bool next_line(struct span *rest, struct span *ret)
+{
+	const char *newline;
+
+	if (rest->p == rest->end)
+		return false;
+	newline = memchr(rest->p, '\n', (size_t)(rest->end - rest->p));
+	*ret = (struct span){rest->p, newline ?: rest->end};
+	rest->p = newline ? newline + 1 : rest->end;
+	return true;
+}
+
+static int read_lines(struct reader *r, struct span text)
+{
+	struct span rest = text, line;
+	int e = 0;
+
+	while (next_line(&rest, &line))
+		survey_line(&r->survey, line);
+	if (r->cfg->unit_is_default && r->survey.has_mode && r->cfg->form == FOLDED_VALUES)
+		r->unit = r->survey.unit;
+	for (rest = text; e == 0 && next_line(&rest, &line);) {
+		r->n_line++;
+		e = read_line(r, line);
 	}
-	return add_stack(r, &line, (int64_t)value);
+	if (e == 0 && r->first_broken > 0 && r->builder.profile.n_samples == 0)
+		return err_set(
+			r->err, -EBADMSG,
+			"line %llu is not \"frame;frame value\", folded stacks, which is the "
+			"default format, and no other line is",
+			(unsigned long long)r->first_broken);
+	return e;
+}
+
+static struct profile_string text_of(const char *s)
+{
+	return (struct profile_string){s, strlen(s)};
+}
+
+static int set_type(struct profile *p, const struct folded_unit *unit)
+{
+	p->types = arena_alloc(p->arena, sizeof(*p->types));
+	if (!p->types)
+		return arena_error(p->arena, sizeof(*p->types));
+	p->types[0] = (struct profile_value_type){text_of(unit->type), text_of(unit->unit)};
+	p->period_type = (struct profile_value_type){{"", 0}, {"", 0}};
+	if (unit->is_period) {
+		p->period_type = p->types[0];
+		p->period = unit->factor;
+	}
+	return 0;
 }
 
 int folded_stacks_read(struct profile *ret, struct arena *arena, const char *text, size_t len,
-		       enum folded_form form, struct err *err)
+		       const struct folded_config *cfg, struct err *err)
 {
-	static const struct profile_value_type no_type = {{"", 0}, {"", 0}};
-	struct reader r = {.err = err};
-	struct span rest = {text, text + len};
+	struct reader r = {.cfg = cfg, .unit = cfg->unit, .err = err};
+	struct span all = {text, text + len};
 	int e = profile_builder_init(&r.builder, arena, 1, err);
 
-	while (e == 0 && rest.p < rest.end) {
-		const char *newline = memchr(rest.p, '\n', (size_t)(rest.end - rest.p));
-		struct span line = {rest.p, newline ?: rest.end};
-
-		r.n_line++;
-		e = read_line(&r, line, form);
-		rest.p = newline ? newline + 1 : rest.end;
-	}
-	if (e < 0)
-		return e;
-	*ret = r.builder.profile;
-	ret->types = arena_alloc(arena, sizeof(*ret->types));
-	if (!ret->types)
-		return arena_error(arena, sizeof(*ret->types));
-	ret->types[0] = no_type;
-	ret->period_type = no_type;
-	return 0;
+	r.losses = &r.builder.profile.losses;
+	if (begins_with(&all, "\xef\xbb\xbf"))
+		all.p += 3;
+	if (e == 0)
+		e = read_lines(&r, all);
+	if (e == 0)
+		e = set_type(&r.builder.profile, &r.unit);
+	if (e == 0)
+		*ret = r.builder.profile;
+	return e;
 }

@@ -3,8 +3,15 @@
  * write them → struct profile. Pure; foreign data.
  *
  * Frames may say where they are: "leaf (file.py:12)" (py-spy), "leaf - file.rb:12" (rbspy),
- * "leaf (libfoo.so)", and "leaf_[k]" (perf) for the kernel. Empty lines are skipped, and what
- * py-spy says between them.
+ * "file.py:leaf:12" (Austin), "leaf (libfoo.so)", and "leaf_[k]" (perf) for the kernel. Empty lines
+ * and comments, which begin with "# ", are skipped, and so is what py-spy says between stacks.
+ *
+ * A value is the last word of its line: a decimal number, which may have a fraction or an
+ * exponent. Fractions are carried from line to line, so that the sum of all values is right. If
+ * every line ends in two numbers, they are counts before and after (difffolded.pl), of which the
+ * second is taken, as flamegraph.pl does; if only some do, the first is part of a name.
+ *
+ * Lines that cannot be read are left out and counted in the profile's losses.
  */
 #ifndef CLUSTER_AGENT_PUSH_FOLDED_STACKS_H
 #define CLUSTER_AGENT_PUSH_FOLDED_STACKS_H
@@ -19,11 +26,29 @@ enum folded_form {
 	FOLDED_LINES,  /* a line is one sample */
 };
 
+/* What values are. */
+struct folded_unit {
+	const char *type; /* "cpu", … and its unit, as other tools name them (foreign_types.h) */
+	const char *unit;
+	int64_t factor; /* by which values are multiplied to be in that unit */
+	bool is_period; /* values count samples, each of which stands for the factor */
+};
+
+struct folded_config {
+	enum folded_form form;
+	struct folded_unit unit;
+	/* The comments of Austin may say that values are something else: times, bytes. */
+	bool unit_is_default;
+};
+
 /*
- * The result has one type, whose names are empty. Returns 0, -EBADMSG if a line has no value,
- * -EFBIG if a limit is exceeded (both with one line in err), or -ENOMEM.
+ * The result has one type, and a period if values count samples. Texts of the unit are
+ * borrowed.
+ *
+ * Returns 0, -EBADMSG if there are lines and none of them can be read, -EFBIG if a limit is
+ * exceeded (both with one line in err), or -ENOMEM.
  */
 int folded_stacks_read(struct profile *ret, struct arena *arena, const char *text, size_t len,
-		       enum folded_form form, struct err *err) MUST_CHECK;
+		       const struct folded_config *cfg, struct err *err) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_PUSH_FOLDED_STACKS_H */

@@ -34,8 +34,9 @@ const char *foreign_source_name(enum foreign_source s);
 
 /*
  * The source by the name that a tool gives: Pyroscope's spy ("gospy", "pyspy"), OpenTelemetry's
- * telemetry.sdk.language or process.runtime.name ("nodejs", "python", "cpython"). Names that contain
- * "ebpf" are FOREIGN_EBPF. FOREIGN_ANY if it is not known. name need not be NUL-terminated.
+ * telemetry.sdk.language or process.runtime.name ("nodejs", "python", "cpython"). Names that
+ * contain "ebpf" are FOREIGN_EBPF. FOREIGN_ANY if it is not known. name need not be
+ * NUL-terminated.
  */
 enum foreign_source foreign_source_find(const char *name, size_t len);
 

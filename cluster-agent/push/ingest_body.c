@@ -55,15 +55,22 @@ static int read_jfr(struct decoding *d, const struct text *body)
 static int read_folded(struct decoding *d, const struct text *body)
 {
 	const struct ingest_params *p = d->params;
-	enum folded_form form = p->format == INGEST_FORMAT_LINES ? FOLDED_LINES : FOLDED_VALUES;
 	struct profile profile;
-	int r = folded_stacks_read(&profile, d->arena, body->data, body->len, form, d->err);
+	struct folded_config cfg;
+	int r = ingest_params_split_name(d->params);
 
 	if (r < 0)
 		return r;
-	profile.types[0] =
-		(struct profile_value_type){{p->type, strlen(p->type)}, {p->unit, strlen(p->unit)}};
-	d->context.period_ns = p->period_ns;
+	cfg = (struct folded_config){
+		.form = p->format == INGEST_FORMAT_LINES ? FOLDED_LINES : FOLDED_VALUES,
+		.unit = p->unit,
+		.unit_is_default = !p->has_unit,
+	};
+	r = folded_stacks_read(&profile, d->arena, body->data, body->len, &cfg, d->err);
+	if (r < 0)
+		return r;
+	d->context.metric = p->metric;
+	d->context.period_ns = profile.period;
 	return add_part(d, &profile);
 }
 
@@ -229,5 +236,8 @@ int ingest_body_decode(struct upload_parts *ret, struct arena *arena, const void
 		.end_ns = d.params->end_ns,
 		.now_ns = req->now_ns,
 	};
-	return read_body(&d, req, body, len);
+	r = read_body(&d, req, body, len);
+	if (r == 0 && d.params->note[0])
+		ret->note = d.params->note;
+	return r;
 }

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <strings.h>
 
 #include "common/system/clock.h"
@@ -39,6 +40,45 @@ int parse_u64(const char *s, size_t len, uint64_t min, uint64_t max, uint64_t *r
 	if (r == -EINVAL || pos != len)
 		return -EINVAL;
 	if (r < 0 || v < min || v > max)
+		return -ERANGE;
+	*ret = v;
+	return 0;
+}
+
+/* Whether the text is a decimal number. strtod() takes "inf", "nan" and "0x1p3" as well. */
+static bool is_decimal(const char *s, size_t len)
+{
+	size_t i = 0, n_digits = 0;
+
+	i += len > 0 && (s[0] == '+' || s[0] == '-');
+	for (; i < len && is_digit(s[i]); i++)
+		n_digits++;
+	i += i < len && s[i] == '.';
+	for (; i < len && is_digit(s[i]); i++)
+		n_digits++;
+	if (n_digits == 0)
+		return false;
+	if (i < len && (s[i] == 'e' || s[i] == 'E')) {
+		i++;
+		i += i < len && (s[i] == '+' || s[i] == '-');
+		n_digits = 0;
+		for (; i < len && is_digit(s[i]); i++)
+			n_digits++;
+	}
+	return i == len && n_digits > 0;
+}
+
+int parse_real(const char *s, size_t len, double *ret)
+{
+	char copy[128];
+	double v;
+
+	if (len >= sizeof(copy) || !is_decimal(s, len))
+		return -EINVAL;
+	memcpy(copy, s, len);
+	copy[len] = '\0';
+	v = strtod(copy, NULL);
+	if (!isfinite(v))
 		return -ERANGE;
 	*ret = v;
 	return 0;

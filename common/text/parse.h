@@ -8,6 +8,12 @@
 int parse_u64(const char *s, size_t len, uint64_t min, uint64_t max, uint64_t *ret) MUST_CHECK;
 
 /*
+ * Parses "7", "-1.5", "+.5", "1e3": a sign, decimal digits and an exponent, at most 127 bytes.
+ * Returns 0, -EINVAL, or -ERANGE if it is beyond what a double holds.
+ */
+int parse_real(const char *s, size_t len, double *ret) MUST_CHECK;
+
+/*
  * Parses "90s", "1m30s", "1.5h", "500ms", "7d" with the units d, h, m, s, ms, us and ns; "0"
  * needs no unit. Returns 0, -EINVAL, or -ERANGE if longer than UINT64_MAX ns.
  */

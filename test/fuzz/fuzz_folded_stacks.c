@@ -15,10 +15,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < size; i++)
 		n_lines += data[i] == '\n';
 	for (int form = FOLDED_VALUES; form <= FOLDED_LINES; form++) {
-		if (folded_stacks_read(&p, &arena, (const char *)data, size, (enum folded_form)form,
-				       NULL) < 0)
+		const struct folded_config cfg = {
+			.form = (enum folded_form)form,
+			.unit = {"cpu", "nanoseconds", 10000000, true},
+			.unit_is_default = true,
+		};
+
+		if (folded_stacks_read(&p, &arena, (const char *)data, size, &cfg, NULL) < 0)
 			continue;
-		assert(p.n_types == 1 && p.n_samples <= n_lines + 1);
+		assert(p.n_types == 1);
+		assert(p.n_samples + p.losses.n[PROFILE_LOSS_BROKEN_LINES] <= n_lines + 1);
 		for (uint32_t i = 0; i < p.n_samples; i++) {
 			assert(p.samples[i].values[0] >= 0);
 			for (uint32_t l = 0; l < p.samples[i].n_locations; l++)

@@ -39,8 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	req = (struct ingest_request){
 		.query = {.name = lines[0],
 			  .from = lines[1],
+			  .until = lines[1],
 			  .format = lines[2],
-			  .units = lines[3]},
+			  .units = lines[3],
+			  .sample_rate = lines[3]},
 		.content_type = lines[4],
 		.now_ns = INT64_C(1800000000000000000),
 	};

@@ -207,15 +207,145 @@ static void what_is_no_stack_is_refused(void **state)
 	(void)state;
 	setup(&f);
 	refuses(&f, "the body is empty");
-	add(&f, "main;a 1\nmain;b");
+	add(&f, "\nmain;a\nmain;b\n");
 	refuses(&f, "line 2 is not \"frame;frame value\", folded stacks, which is the default "
-		    "format");
-	f.body.len = 0;
-	add(&f, "main -1");
-	assert_int_equal(decode(&f), -EBADMSG);
-	f.body.len = 0;
-	add(&f, "main 1.5");
-	assert_int_equal(decode(&f), -EBADMSG);
+		    "format, and no other line is");
+}
+
+static uint64_t lost(const struct fixture *f, enum profile_loss loss)
+{
+	return profile(f)->losses.n[loss];
+}
+
+static void check_folded(const char *text, size_t n_samples, int64_t total_ns)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	setup(&f);
+	add(&f, text);
+	decodes(&f, 1);
+	if (profile(&f)->n_samples != n_samples || made_profile_sum(profile(&f), 0) != total_ns)
+		fail_msg("%s: %u samples, %lld", text, profile(&f)->n_samples,
+			 (long long)made_profile_sum(profile(&f), 0));
+	assert_int_equal(lost(&f, PROFILE_LOSS_BROKEN_LINES), 0);
+	frame_is(&f, 0, "a", "", 0);
+}
+
+static void values_of_stacks_have_any_form(void **state)
+{
+	const int64_t sample = 10000000;
+
+	(void)state;
+	check_folded("main;a 3\r\nmain;b 4\r\n", 2, 7 * sample);
+	check_folded("\xef\xbb\xbfmain;a 3", 1, 3 * sample);
+	check_folded("main;a\t3\nmain;b \t 4\t\n", 2, 7 * sample);
+	check_folded("  main ;  a    3  ", 1, 3 * sample);
+	check_folded("main;a +7", 1, 7 * sample);
+	check_folded("main;a 1e3\nmain;b 2.5E+2\nmain;c 5e-1", 3, 1250 * sample + sample / 2);
+	/* decimals are not rounded line by line */
+	check_folded("main;a 0.4\nmain;b 0.4\nmain;c 0.2", 3, sample);
+	check_folded("main;a 1.5\nmain;b .25\nmain;c 3.", 3, 4 * sample + 3 * sample / 4);
+	/* comments, and what looks like one */
+	check_folded("# flame\n#\n#comment 5\nmain;a 3\n# end 7", 1, 3 * sample);
+	check_folded("#<Shop>#save;a 3", 1, 3 * sample);
+	check_folded("#run;a 3", 1, 3 * sample);
+	/* before and after */
+	check_folded("main;a 10 3\nmain;b 0\t4.0\n", 2, 7 * sample);
+}
+
+static void a_number_before_the_value_is_of_the_name_unless_all_lines_have_one(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	add(&f, "main;worker 3 12\nmain;a 1");
+	decodes(&f, 1);
+	frame_is(&f, 0, "worker 3", "", 0);
+	type_is(&f, 0, "pprof:cpu:nanoseconds", 13 * INT64_C(10000000));
+}
+
+static void sums_of_decimals_are_kept(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	f.req.query.units = "bytes";
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(buf_addf(&f.body, "main;f%d 0.3\n", i), 0);
+	decodes(&f, 1);
+	type_is(&f, 0, "pprof:heap_alloc_space:bytes", 300);
+}
+
+static void lines_that_cannot_be_read_are_left_out_and_counted(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	for (int i = 0; i < 10000; i++)
+		assert_int_equal(buf_addf(&f.body, i == 5000 ? "<html>\n" : "main;f%d 1\n", i), 0);
+	add(&f, "main;a -1\nmain;a 1e300\nmain;a 0x10\nmain;a nan\nmain;a\n7\n");
+	f.req.query.units = "objects";
+	decodes(&f, 1);
+	assert_int_equal(profile(&f)->n_samples, 9999 + 2);
+	assert_int_equal(lost(&f, PROFILE_LOSS_BROKEN_LINES), 1 + 4);
+	assert_int_equal(lost(&f, PROFILE_LOSS_NEGATIVE_VALUES), 1);
+	assert_int_equal(lost(&f, PROFILE_LOSS_CLAMPED_VALUES), 1);
+	assert_true(profile(&f)->samples[9999].values[0] == 0);
+	assert_true(profile(&f)->samples[10000].values[0] == INT64_MAX);
+}
+
+static void the_root_of_a_deep_stack_is_cut(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	for (int i = 0; i < 5000; i++)
+		assert_int_equal(buf_addf(&f.body, "f%d;", i), 0);
+	add(&f, " 1\nmain;a 1");
+	decodes(&f, 1);
+	assert_int_equal(profile(&f)->samples[0].n_locations, LIMIT_PPROF_STACK_DEPTH);
+	frame_is(&f, 0, "f4999", "", 0);
+	frame_is(&f, LIMIT_PPROF_STACK_DEPTH - 1, "[truncated]", "", 0);
+	assert_int_equal(lost(&f, PROFILE_LOSS_CUT_STACKS), 1);
+	assert_int_equal(profile(&f)->n_samples, 2);
+}
+
+static void check_austin(const char *mode, const char *values[2], const char *type, int64_t total)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	setup(&f);
+	assert_int_equal(
+		buf_addf(&f.body,
+			 "# austin: 3.7.0\n# interval: 10000\n# mode: %s\n# python: 3.11.2\n\n"
+			 "P42;T0:42;/srv/app.py:<module>:7;/srv/a b.py:leaf:12 %s\n"
+			 "P42;T0:42;/srv/app.py:<module>:8;:GC: %s\n\n# duration: 20000\n",
+			 mode, values[0], values[1]),
+		0);
+	decodes(&f, 1);
+	assert_int_equal(profile(&f)->n_samples, 2);
+	type_is(&f, 0, type, total);
+	frame_is(&f, 0, "leaf", "/srv/a b.py", 12);
+	frame_is(&f, 1, "<module>", "/srv/app.py", 7);
+	frame_is(&f, 3, "P42", "", 0);
+	assert_false(profile_losses_any(&profile(&f)->losses));
+}
+
+static void files_of_austin_say_what_their_values_are(void **state)
+{
+	(void)state;
+	check_austin("wall", (const char *[]){"10013", "7"}, "python:wall:nanoseconds", 10020000);
+	check_austin("cpu", (const char *[]){"10013", "7"}, "python:cpu:nanoseconds", 10020000);
+	check_austin("memory", (const char *[]){"4096", "0"}, "python:heap_alloc_space:bytes",
+		     4096);
+	check_austin("full", (const char *[]){"10013,0,-512", "7,1,0"}, "python:wall:nanoseconds",
+		     10020000);
+	check_austin("full", (const char *[]){"10013 4096", "7 0"}, "python:wall:nanoseconds",
+		     10020000);
 }
 
 static void names_of_node_are_without_file_and_line(void **state)
@@ -292,11 +422,11 @@ static void times_have_any_unit(void **state)
 	check_window("1795451163000", "1795451173000", t * s, (t + 10) * s);
 	check_window("1795451163000000", "1795451173000000", t * s, (t + 10) * s);
 	check_window("1795451163000000001", "1795451173", t * s + 1, (t + 10) * s);
-	check_window("1795451163", NULL, t * s, NOW_NS);
+	check_window("1799999000", NULL, INT64_C(1799999000) * s, NOW_NS);
 	check_window(NULL, "1795451163", t * s, t * s);
 }
 
-static void parameters_are_checked(void **state)
+static void names_are_checked(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 
@@ -311,19 +441,111 @@ static void parameters_are_checked(void **state)
 	refuses(&f, "the name has no application");
 	f.req.query.name = "app{a}";
 	refuses(&f, "the label \"a\" in the name has no '='");
-	f.req.query = (struct ingest_query){.name = "app", .from = "now-1h"};
-	refuses(&f, "from is not a time since the epoch in seconds, or in milli-, micro- or "
-		    "nanoseconds");
-	f.req.query = (struct ingest_query){.name = "app", .from = "20", .until = "10"};
-	refuses(&f, "from is after until");
-	f.req.query = (struct ingest_query){.name = "app", .from = "99999999999"};
-	assert_int_equal(decode(&f), -EBADMSG);
-	f.req.query = (struct ingest_query){.name = "app", .format = "trie"};
-	refuses(&f, "format \"trie\" is none of folded, groups, lines, pprof and jfr");
-	f.req.query = (struct ingest_query){.name = "app", .sample_rate = "-1"};
-	refuses(&f, "sampleRate is not a number up to 1000000, per second");
-	f.req.query = (struct ingest_query){.name = "app", .units = "miles"};
-	assert_int_equal(decode(&f), -EBADMSG);
+}
+
+static void times_may_be_relative_or_have_fractions(void **state)
+{
+	const int64_t s = (int64_t)NS_PER_S, t = 1795451163;
+
+	(void)state;
+	check_window("now-1h", "now", NOW_NS - 3600 * s, NOW_NS);
+	check_window("now-1h30m", "now-30min", NOW_NS - 5400 * s, NOW_NS - 1800 * s);
+	check_window("-2d", "-1.5 d", NOW_NS - 172800 * s, NOW_NS - 129600 * s);
+	check_window("now", NULL, NOW_NS, NOW_NS);
+	check_window("1795451163.5", "1795451173.25", t * s + s / 2, (t + 10) * s + s / 4);
+	check_window("1_795_451_163", "1,795,451,173", t * s, (t + 10) * s);
+	check_window("1799999000250.5", NULL, INT64_C(1799999000) * s + 250500000, NOW_NS);
+	check_window("20261123", "2026-11-23T00:00:10Z", 1795392000 * s, 1795392010 * s);
+	/* an open window is not of years */
+	check_window("1", NULL, s, s);
+}
+
+static void check_default(const struct ingest_query *q, int64_t total, const char *note)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	setup(&f);
+	f.req.query = *q;
+	f.req.query.name = "app";
+	add(&f, "main 1");
+	decodes(&f, 1);
+	type_is(&f, 0, "pprof:cpu:nanoseconds", total);
+	assert_int_equal(profile(&f)->time_ns, 0);
+	if (note)
+		assert_string_equal(f.parts.note, note);
+	else
+		assert_null(f.parts.note);
+}
+
+static void parameters_that_mean_nothing_have_defaults(void **state)
+{
+	const int64_t sample = 10000000;
+
+	(void)state;
+	check_default(&(struct ingest_query){.sample_rate = "99.5"}, 10050251, NULL);
+	check_default(&(struct ingest_query){.sample_rate = "1e3"}, 1000000, NULL);
+	check_default(&(struct ingest_query){.sample_rate = ""}, sample, NULL);
+	check_default(&(struct ingest_query){.sample_rate = "-1"}, sample,
+		      "sampleRate is taken for 100: \"-1\" is not a rate");
+	check_default(&(struct ingest_query){.sample_rate = "abc"}, sample,
+		      "sampleRate is taken for 100: \"abc\" is not a rate");
+	check_default(&(struct ingest_query){.sample_rate = "0"}, sample,
+		      "sampleRate is taken for 100: \"0\" is not a rate");
+	check_default(&(struct ingest_query){.sample_rate = "1e30"}, sample,
+		      "sampleRate is taken for 100: \"1e30\" is not a rate");
+	check_default(&(struct ingest_query){.units = "miles"}, sample,
+		      "units \"miles\" are not known and taken for samples");
+	check_default(&(struct ingest_query){.format = "other"}, sample,
+		      "format \"other\" is not known; the body decides");
+	check_default(&(struct ingest_query){.from = "yesterday"}, sample,
+		      "from is ignored: \"yesterday\" is not a time");
+	check_default(&(struct ingest_query){.from = "now-1lightyear", .until = "-"}, sample,
+		      "from is ignored: \"now-1lightyear\" is not a time; "
+		      "until is ignored: \"-\" is not a time");
+	check_default(&(struct ingest_query){.until = "99999999999"}, sample,
+		      "until is ignored: \"99999999999\" is not a time");
+	check_default(&(struct ingest_query){.until = "now-9999999999999999999999y"}, sample,
+		      "until is ignored: \"now-9999999999999999999999y\" is not a time");
+}
+
+static void a_start_after_the_end_is_ignored(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	f.req.query.from = "now";
+	f.req.query.until = "now-1h";
+	add(&f, "main 1");
+	decodes(&f, 1);
+	assert_true(profile(&f)->time_ns == NOW_NS - INT64_C(3600) * (int64_t)NS_PER_S);
+	assert_int_equal(profile(&f)->duration_ns, 0);
+	assert_string_equal(f.parts.note, "from is ignored: it is after until");
+}
+
+static void check_ending(const char *name, const char *type, int64_t total)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	setup(&f);
+	f.req.query = (struct ingest_query){.name = name, .spy_name = "gospy"};
+	add(&f, "main 2");
+	decodes(&f, 1);
+	type_is(&f, 0, type, total);
+	assert_int_equal(f.parts.items[0].service.len, strlen("my.app"));
+	assert_memory_equal(f.parts.items[0].service.data, "my.app", strlen("my.app"));
+}
+
+static void endings_of_names_say_what_values_are(void **state)
+{
+	(void)state;
+	check_ending("my.app{}", "go:profile_cpu:nanoseconds", 20000000);
+	check_ending("my.app.cpu{}", "go:profile_cpu:nanoseconds", 20000000);
+	check_ending("my.app.wall{a=b}", "go:wall:nanoseconds", 20000000);
+	check_ending("my.app.inuse_space", "go:heap_inuse_space:bytes", 2);
+	check_ending("my.app.mutex_duration", "go:mutex_delay:nanoseconds", 2);
+	check_ending("my.app.block_count", "go:block_contentions:count", 2);
+	check_ending("my.app.exceptions", "go:exceptions:count", 2);
 }
 
 /* ---- pprof ---- */
@@ -480,10 +702,21 @@ int main(void)
 		cmocka_unit_test(lines_are_a_sample_each),
 		cmocka_unit_test(units_say_what_values_are),
 		cmocka_unit_test(what_is_no_stack_is_refused),
+		cmocka_unit_test(values_of_stacks_have_any_form),
+		cmocka_unit_test(
+			a_number_before_the_value_is_of_the_name_unless_all_lines_have_one),
+		cmocka_unit_test(sums_of_decimals_are_kept),
+		cmocka_unit_test(lines_that_cannot_be_read_are_left_out_and_counted),
+		cmocka_unit_test(the_root_of_a_deep_stack_is_cut),
+		cmocka_unit_test(files_of_austin_say_what_their_values_are),
 		cmocka_unit_test(names_of_node_are_without_file_and_line),
 		cmocka_unit_test(a_name_has_labels),
 		cmocka_unit_test(times_have_any_unit),
-		cmocka_unit_test(parameters_are_checked),
+		cmocka_unit_test(names_are_checked),
+		cmocka_unit_test(times_may_be_relative_or_have_fractions),
+		cmocka_unit_test(parameters_that_mean_nothing_have_defaults),
+		cmocka_unit_test(a_start_after_the_end_is_ignored),
+		cmocka_unit_test(endings_of_names_say_what_values_are),
 		cmocka_unit_test(a_pprof_is_recognised),
 		cmocka_unit_test(a_form_says_what_a_pprof_is),
 		cmocka_unit_test(what_was_there_before_is_subtracted),

@@ -141,6 +141,34 @@ static void reads_durations(void **state)
 	}
 }
 
+static void reads_decimal_numbers(void **state)
+{
+	static const struct {
+		const char *text;
+		double value;
+	} good[] = {
+		{"0", 0},       {"7", 7},       {"+7", 7},     {"-1.5", -1.5},
+		{".5", .5},     {"5.", 5},      {"1e3", 1000}, {"1E+3", 1e3},
+		{"25e-1", 2.5}, {"99.5", 99.5}, {"-0.0", -0.}, {"1e-400", 0.},
+	};
+	static const char *const bad[] = {
+		"",    "+",    ".",   "e3",  "1e", "1e+", "1.2.3",
+		"1,5", "0x10", "inf", "nan", " 1", "1 ",  "--1",
+	};
+	double v;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		assert_int_equal(parse_real(good[i].text, strlen(good[i].text), &v), 0);
+		assert_true(v == good[i].value);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(parse_real(bad[i], strlen(bad[i]), &v), -EINVAL);
+	assert_int_equal(parse_real("1e400", 5, &v), -ERANGE);
+	assert_int_equal(parse_real("12", 1, &v), 0);
+	assert_true(v == 1);
+}
+
 static void reads_the_words_of_truth(void **state)
 {
 	static const char *const yes[] = {"true", "1", "yes", "on", "True", "YES"};
@@ -170,6 +198,7 @@ int main(void)
 		cmocka_unit_test(reads_sizes),
 		cmocka_unit_test(reads_no_further_than_the_given_length),
 		cmocka_unit_test(reads_durations),
+		cmocka_unit_test(reads_decimal_numbers),
 		cmocka_unit_test(reads_the_words_of_truth),
 	};
 
