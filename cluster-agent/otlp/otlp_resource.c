@@ -173,22 +173,24 @@ static int read_attributes(struct reader *r, struct otlp_bytes message)
 
 /* ---- the service ---- */
 
-static const char *owner_of(const struct reader *r)
+static const char *owner_of(const struct reader *r, char job[static KUBE_PART_BYTES])
 {
-	for (int i = DEPLOYMENT; i <= JOB; i++)
+	for (int i = DEPLOYMENT; i < JOB; i++)
 		if (r->known[i].len > 0)
 			return r->known[i].data;
-	return NULL;
+	kube_owner_name(job, "Job", r->known[JOB].data, NULL, NULL);
+	return job;
 }
 
 /* False if the pod is not known, or its name cannot be one. */
 static bool kube_service(const struct reader *r, char ret[static KUBE_NAME_BYTES])
 {
+	char job[KUBE_PART_BYTES];
 	const struct kube_pod pod = {
 		.namespace = r->known[NAMESPACE].data,
 		.pod = r->known[POD].data,
 		.container = r->known[CONTAINER].data,
-		.owner = owner_of(r),
+		.owner = owner_of(r, job),
 		.node = r->known[NODE].data,
 	};
 

@@ -20,18 +20,37 @@ static const json_t *find_controller(const json_t *metadata)
 	return NULL;
 }
 
+static void read_labels(struct kube_labels *ret, const json_t *metadata)
+{
+	const json_t *labels = json_object_get(metadata, "labels");
+
+	for (size_t i = 0; i < KUBE_LABEL_MAX; i++)
+		ret->values[i] = kube_part_text(json_object_get(labels, kube_label_keys[i]));
+}
+
 void kube_pod_owner(char ret[static KUBE_PART_BYTES], const json_t *pod)
 {
 	const json_t *metadata = json_object_get(pod, "metadata");
+	const json_t *annotations = json_object_get(metadata, "annotations");
 	const json_t *controller = find_controller(metadata);
+	const char *application =
+		kube_part_text(json_object_get(annotations, KUBE_APPLICATION_ANNOTATION));
 	const char *name = kube_part_text(json_object_get(metadata, "name"));
 	const char *node =
 		kube_part_text(json_object_get(json_object_get(pod, "spec"), "nodeName"));
+	struct kube_labels labels;
 
+	if (application) {
+		snprintf(ret, KUBE_PART_BYTES, "%s", application);
+		return;
+	}
+	read_labels(&labels, metadata);
 	kube_owner_name(ret, json_string_value(json_object_get(controller, "kind")),
-			kube_part_text(json_object_get(controller, "name")), name);
+			kube_part_text(json_object_get(controller, "name")), name, &labels);
+	if (!ret[0] && name)
+		kube_owner_by_labels(ret, name, &labels);
 	if (!ret[0])
-		kube_owner_name(ret, "Node", node, name);
+		kube_owner_name(ret, "Node", node, name, NULL);
 	if (!ret[0] && name)
 		snprintf(ret, KUBE_PART_BYTES, "%s", name);
 }

@@ -9,16 +9,20 @@
  * "" mean the same: not known to this source.
  */
 struct container_facts {
-	const char *id;        /* the runtime's, as in cgroup paths: 64 hex digits */
-	const char *name;      /* in a pod, the container's name there: "nginx" */
-	const char *runtime;   /* "docker"; NULL: the directory takes what it knows of the source */
-	const char *image;     /* "docker.io/library/nginx:1.27" */
+	const char *id;      /* the runtime's, as in cgroup paths: 64 hex digits */
+	const char *name;    /* in a pod, the container's name there: "nginx" */
+	const char *runtime; /* "docker"; NULL: the directory takes what it knows of the source */
+	/*
+	 * "nginx:1.27", as it was asked for: of several names of one image, the one that says
+	 * which release this is.
+	 */
+	const char *image;
 	const char *namespace; /* of the pod; NULL outside Kubernetes */
 	const char *pod;
 	const char *pod_uid;
 	/*
-	 * Who controls the pod, for pods whose name does not say it (kube_names.h): "web" for a
-	 * Deployment's pod. NULL if the source does not know; the pod's own name if nobody does.
+	 * What the pod's workload is called (kube_names.h): "web" for a Deployment's pod, its own
+	 * name if nobody controls it. NULL if the source does not know.
 	 */
 	const char *owner;
 	/* The whole container id under another orchestrator: "/swarm/…", "/nomad/…". */

@@ -85,8 +85,7 @@ bool container_facts_have_name(const struct container_facts *f)
 
 bool container_facts_need_owner(const struct container_facts *f)
 {
-	return names_pod(f) && !kube_part_is_valid(f->owner) &&
-	       kube_owner_len(f->pod, strlen(f->pod)) == 0;
+	return names_pod(f) && !kube_part_is_valid(f->owner);
 }
 
 /* Returns 0, or -EINVAL if the facts are not those of a container in a pod. */

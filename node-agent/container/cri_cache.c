@@ -148,13 +148,17 @@ static const char *short_or_empty(const char *s)
 	return strnlen(s, TEXT_MAX_BYTES) < TEXT_MAX_BYTES ? s : "";
 }
 
-/* Replicas and jobs have no owner here: CRI does not say. A static pod is its own. */
+/* CRI knows no controllers, but the labels that they set. A static pod is its own. */
 static void name_owner(char ret[static KUBE_PART_BYTES], const struct cri_cache *c,
 		       const struct cri_sandbox *s)
 {
 	ret[0] = '\0';
-	if (s->is_static && c->node)
-		kube_owner_name(ret, "Node", c->node, s->pod);
+	if (kube_part_is_valid(s->application))
+		snprintf(ret, KUBE_PART_BYTES, "%s", s->application);
+	else if (!s->is_static)
+		kube_owner_by_labels(ret, s->pod, &s->labels);
+	else if (c->node)
+		kube_owner_name(ret, "Node", c->node, s->pod, NULL);
 }
 
 void cri_cache_add_pod(struct cri_cache *c, const struct cri_sandbox *s)

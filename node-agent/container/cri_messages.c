@@ -170,11 +170,37 @@ static bool visit_sandbox(struct decoder *d, const struct wire_field *f)
 		.namespace = m->metadata ? m->metadata->namespace_ : "",
 		.pod = m->metadata ? m->metadata->name : "",
 		.pod_uid = m->metadata ? m->metadata->uid : "",
+		.application = entry(m->annotations, m->n_annotations, KUBE_APPLICATION_ANNOTATION),
 		.is_static = strcmp(source, "file") == 0 || strcmp(source, "http") == 0,
 		.profiling_disabled = strcmp(wish, "disabled") == 0,
 	};
+	for (unsigned i = 0; i < KUBE_LABEL_MAX; i++)
+		s.labels.values[i] = entry(m->labels, m->n_labels, kube_label_keys[i]);
 	d->visitor->sandbox(d->visitor->ctx, &s);
 	return true;
+}
+
+/* The length of "registry:5000/shop:1.0" without its tag. */
+static size_t untagged_len(const char *reference)
+{
+	const char *colon = strrchr(reference, ':');
+
+	return colon && !strchr(colon, '/') ? (size_t)(colon - reference) : strlen(reference);
+}
+
+/* Cuts the first tag off if there are others. */
+static const char *image_name(const Runtime__V1__Image *m)
+{
+	char *name = m->n_repo_tags ? m->repo_tags[0] : NULL;
+	size_t len = name ? untagged_len(name) : 0;
+
+	for (size_t i = 1; i < m->n_repo_tags; i++) {
+		if (untagged_len(m->repo_tags[i]) != len || memcmp(m->repo_tags[i], name, len) != 0)
+			return "";
+	}
+	if (m->n_repo_tags > 1)
+		name[len] = '\0';
+	return name ? name : "";
 }
 
 static bool visit_image(struct decoder *d, const struct wire_field *f)
@@ -184,7 +210,7 @@ static bool visit_image(struct decoder *d, const struct wire_field *f)
 
 	if (!m)
 		return false;
-	i = (struct cri_image){.id = m->id, .name = m->n_repo_tags ? m->repo_tags[0] : ""};
+	i = (struct cri_image){.id = m->id, .name = image_name(m)};
 	d->visitor->image(d->visitor->ctx, &i);
 	return true;
 }

@@ -11,6 +11,7 @@
 
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "common/text/kube_names.h"
 
 /* The kubelet accepts no longer answers either: its lists would fail first. */
 #define CRI_ANSWER_MAX_BYTES ((size_t)16 * 1024 * 1024)
@@ -36,13 +37,19 @@ struct cri_sandbox {
 	const char *namespace;
 	const char *pod;
 	const char *pod_uid;
+	const char *application; /* the pod's KUBE_APPLICATION_ANNOTATION */
+	struct kube_labels labels;
 	bool is_static; /* the kubelet read the pod from a file or a URL */
 	bool profiling_disabled;
 };
 
 struct cri_image {
 	const char *id;
-	const char *name; /* "docker.io/library/nginx:1.27"; "" for one without a tag */
+	/*
+	 * "docker.io/library/nginx:1.27"; "" for one without a tag. With several tags, any could
+	 * be the one that was asked for: the name without them if that is the same in all, else "".
+	 */
+	const char *name;
 };
 
 struct cri_version {

@@ -38,7 +38,10 @@ static const char *image_text(const json_t *v)
 	return strncmp(s, "sha256:", 7) == 0 ? NULL : s;
 }
 
-/* The image as the pod asks for it. */
+/*
+ * The image as the pod asks for it. What the status says is any of the names that the node has for
+ * the same image: that of the release before, if this one was only renamed.
+ */
 static const char *spec_image(const json_t *containers, const char *name)
 {
 	const json_t *container;
@@ -73,9 +76,9 @@ static void report_status(struct report *r, const json_t *status, const json_t *
 	r->facts.name = kube_part_text(json_object_get(status, "name"));
 	if (!r->facts.name)
 		return;
-	r->facts.image = image_text(json_object_get(status, "image"));
+	r->facts.image = spec_image(containers, r->facts.name);
 	if (!r->facts.image)
-		r->facts.image = spec_image(containers, r->facts.name);
+		r->facts.image = image_text(json_object_get(status, "image"));
 	report_id(r, id_of(json_object_get(last, "terminated")));
 	report_id(r, id_of(json_object_get(state, "terminated")));
 	report_id(r, id_of(status));

@@ -274,11 +274,18 @@ static void look_at_request(struct pod_source *s)
 
 /* ---- the watch ---- */
 
-static void take_container(void *ctx, const struct container_facts *f)
+/*
+ * A container keeps its image, whereas the pod's may change: then the kubelet makes another
+ * container, and names it some time later.
+ */
+static void take_container(void *ctx, const struct container_facts *facts)
 {
 	struct pod_source *s = ctx;
-	struct known_container *k = find(s, f->id), *new;
+	struct known_container *k = find(s, facts->id), *new;
+	struct container_facts with_image = *facts, *f = &with_image;
 
+	if (k && k->facts.image[0])
+		f->image = k->facts.image;
 	if (k && are_equal(&k->facts, f)) {
 		k->seen = s->n_states;
 		k->gone_ns = 0;

@@ -29,6 +29,21 @@ static void check(const struct workload *raw, const struct container_facts *f,
 	workload_unref(w);
 }
 
+/* All fields but the pod's name are labels as well. */
+static void check_owner(const char *pod, const char *const fields[static N_FIELDS])
+{
+	struct kube_labels labels = {0};
+	char owner[KUBE_PART_BYTES];
+
+	for (size_t i = 0; i < KUBE_LABEL_MAX; i++)
+		labels.values[i] = fields[(5 + i) % N_FIELDS];
+	kube_owner_by_labels(owner, pod, &labels);
+	assert(owner[0] == '\0' || kube_part_is_valid(owner));
+	assert(kube_owner_len(pod, strlen(pod)) <= strlen(pod));
+	kube_owner_name(owner, "ReplicaSet", fields[6], pod, &labels);
+	assert((owner[0] != '\0') == kube_part_is_valid(fields[6]));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct workload_facts facts = {
@@ -44,6 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	for (size_t i = 0; i < N_FIELDS; i++)
 		fields[i] = strsep(&rest, "|");
+	if (fields[4])
+		check_owner(fields[4], fields);
 	if (workload_new(&raw, &facts) == 0) {
 		const struct container_facts f = {
 			.name = fields[0],

@@ -22,7 +22,9 @@ static void container(void *ctx, const struct cri_container *c)
 static void sandbox(void *ctx, const struct cri_sandbox *s)
 {
 	(void)ctx;
-	see(s->id), see(s->namespace), see(s->pod), see(s->pod_uid);
+	see(s->id), see(s->namespace), see(s->pod), see(s->pod_uid), see(s->application);
+	for (size_t i = 0; i < KUBE_LABEL_MAX; i++)
+		see(s->labels.values[i]);
 }
 
 static void image(void *ctx, const struct cri_image *i)

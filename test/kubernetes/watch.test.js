@@ -29,7 +29,6 @@ async function startKube(t, options) {
   return cluster;
 }
 
-// Names of pods here do not end in a dash and a number: such pods would be of one service.
 async function scraper(t, kubeconfig, args = ["--profiles-scrape-types=goroutine"]) {
   const agent = await startScraper({ kubeconfig, args });
   t.after(() => agent.stop());

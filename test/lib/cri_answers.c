@@ -92,20 +92,24 @@ void cri_answer_add_sandbox(struct cri_answer *a, const struct made_sandbox *s)
 	put(&part, 3, s->namespace);
 	put_message(&m, 2, &part);
 	put_entry(&m, 5, "label", "value");
+	if (s->label[0])
+		put_entry(&m, 5, s->label[0], s->label[1]);
 	put_entry(&m, 6, "other", "disabled");
 	if (s->annotation[0])
 		put_entry(&m, 6, s->annotation[0], s->annotation[1]);
 	put_message(&a->list, 1, &m);
 }
 
-void cri_answer_add_image(struct cri_answer *a, const char *id, const char *name)
+void cri_answer_add_image(struct cri_answer *a, const char *id, const char *tags)
 {
+	AUTO_FREE char *copy = strdup(tags ? tags : "");
+	char *rest = copy, *tag;
 	struct buf m;
 
 	buf_init(&m, MAX_BYTES);
 	put(&m, 1, id);
-	put(&m, 2, name);
-	put(&m, 2, name ? "second:tag" : NULL);
+	while ((tag = strsep(&rest, " ")))
+		put(&m, 2, tag[0] ? tag : NULL);
 	put_number(&m, 4, 12345);
 	put_message(&a->list, 1, &m);
 }

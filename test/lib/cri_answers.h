@@ -19,12 +19,14 @@ struct made_container {
 struct made_sandbox {
 	const char *id, *pod, *namespace, *uid;
 	const char *annotation[2]; /* key and value, or NULL */
+	const char *label[2];
 };
 
 void cri_answer_init(struct cri_answer *a);
 void cri_answer_add_container(struct cri_answer *a, const struct made_container *c);
 void cri_answer_add_sandbox(struct cri_answer *a, const struct made_sandbox *s);
-void cri_answer_add_image(struct cri_answer *a, const char *id, const char *name);
+/* tags have blanks between them; NULL: none. */
+void cri_answer_add_image(struct cri_answer *a, const char *id, const char *tags);
 void cri_answer_set_version(struct cri_answer *a, const char *runtime, const char *version);
 /* Returns the framed answer, which the caller frees; a is then as after cri_answer_init(). */
 char *cri_answer_take(struct cri_answer *a, size_t *ret_len);

@@ -72,7 +72,7 @@ static void tell(struct source *s, unsigned i)
 	struct container_facts f = {.id = id, .namespace = "shop", .pod = pod};
 
 	id_of(i, id);
-	/* no rule matches, so the owner is somebody else's to know */
+	/* the owner is somebody else's to know */
 	snprintf(pod, sizeof(pod), "pod%ua", i);
 	if (s->knows_names)
 		f.name = "app";

@@ -92,11 +92,13 @@ static void our_receiver_gets_a_service_per_application(void **state)
 		 {.namespace = "shop", .pod = "train-step", .name = "a", .owner = "train"},
 		 "/k8s/shop/train-step/a",
 		 "/k8s/shop/train"},
-		/* the rule on the pod's name comes first, as for those who know nothing else */
+		/* what is known comes before what the name looks like */
 		{CGROUP_KUBEPODS,
 		 {.namespace = "shop", .pod = "web-2", .name = "a", .owner = "other"},
 		 "/k8s/shop/web-2/a",
-		 "/k8s/shop/web"},
+		 "/k8s/shop/other"},
+		{CGROUP_KUBEPODS, POD("shop", "shop-db-x2x4z", "c"), "/k8s/shop/shop-db-x2x4z/c",
+		 "/k8s/shop/shop-db"},
 		{CGROUP_KUBEPODS, POD("kube-system", "etcd-node1", "etcd"),
 		 "/k8s/kube-system/etcd-node1/etcd", "/k8s/kube-system/etcd"},
 		{CGROUP_PODMAN, {.name = "web"}, "/podman/web", "/podman/web"},
@@ -210,16 +212,16 @@ static void labels_come_from_the_facts(void **state)
 	assert_false(plain->profiling_disabled);
 }
 
-static void an_owner_is_needed_where_no_rule_matches(void **state)
+static void a_service_is_a_guess_until_the_owner_is_known(void **state)
 {
 	struct container_facts f = POD("shop", "web-x2x4z", "nginx");
 
 	(void)state;
 	assert_true(container_facts_have_name(&f));
-	assert_false(container_facts_need_owner(&f));
-	f.pod = "bare";
 	assert_true(container_facts_need_owner(&f));
-	f.owner = "bare";
+	f.owner = "web x";
+	assert_true(container_facts_need_owner(&f));
+	f.owner = "web";
 	assert_false(container_facts_need_owner(&f));
 	f = (struct container_facts){.name = "web"};
 	assert_true(container_facts_have_name(&f));
@@ -258,7 +260,7 @@ int main(void)
 		cmocka_unit_test(our_receiver_gets_a_service_per_application),
 		cmocka_unit_test(texts_that_are_no_names_are_ignored),
 		cmocka_unit_test(labels_come_from_the_facts),
-		cmocka_unit_test(an_owner_is_needed_where_no_rule_matches),
+		cmocka_unit_test(a_service_is_a_guess_until_the_owner_is_known),
 		cmocka_unit_test(survives_lack_of_memory),
 	};
 

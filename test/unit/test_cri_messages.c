@@ -23,9 +23,11 @@ static void see_sandbox(void *ctx, const struct cri_sandbox *b)
 {
 	struct seen *s = ctx;
 
-	snprintf(s->line[s->n++ % 8], sizeof(s->line[0]), "%s %s/%s/%s%s%s", b->id, b->namespace,
-		 b->pod, b->pod_uid, b->is_static ? " static" : "",
-		 b->profiling_disabled ? " disabled" : "");
+	snprintf(s->line[s->n++ % 8], sizeof(s->line[0]), "%s %s/%s/%s%s%s%s%s%s%s", b->id,
+		 b->namespace, b->pod, b->pod_uid, b->is_static ? " static" : "",
+		 b->profiling_disabled ? " disabled" : "", b->application[0] ? " called " : "",
+		 b->application, b->labels.values[KUBE_LABEL_OLD_JOB][0] ? " of job " : "",
+		 b->labels.values[KUBE_LABEL_OLD_JOB]);
 }
 
 static void see_image(void *ctx, const struct cri_image *i)
@@ -86,7 +88,7 @@ static void containers_have_their_names_images_and_pods(void **state)
 	assert_string_equal(s.line[2], "   image=, // running");
 }
 
-static void sandboxes_say_what_their_annotations_ask_for(void **state)
+static void sandboxes_say_what_annotations_and_labels_say(void **state)
 {
 	struct seen s = {0};
 	struct cri_answer a;
@@ -106,16 +108,25 @@ static void sandboxes_say_what_their_annotations_ask_for(void **state)
 	cri_answer_add_sandbox(
 		&a, &(struct made_sandbox){
 			    "s5", "p", "ns", "u", {"kubernetes.io/config.source", "api"}});
+	cri_answer_add_sandbox(
+		&a, &(struct made_sandbox){"s6",
+					   "p",
+					   "ns",
+					   "u",
+					   {"coroot.com/custom-application-name", "till"},
+					   {"job-name", "report-1"}});
 	assert_int_equal(visit(cri_visit_sandboxes, &a, &s), 0);
-	assert_int_equal(s.n, 5);
+	assert_int_equal(s.n, 6);
 	assert_string_equal(s.line[0], "s1 shop/web/u1");
 	assert_string_equal(s.line[1], "s2 ns/p/u disabled");
 	assert_string_equal(s.line[2], "s3 ns/p/u");
 	assert_string_equal(s.line[3], "s4 ns/p-n1/u static");
 	assert_string_equal(s.line[4], "s5 ns/p/u");
+	assert_string_equal(s.line[5], "s6 ns/p/u called till of job report-1");
 }
 
-static void images_have_their_first_tag_or_none(void **state)
+/* Of several tags, any could be the release that runs. */
+static void images_have_their_only_tag_or_none(void **state)
 {
 	struct seen s = {0};
 	struct cri_answer a;
@@ -124,8 +135,16 @@ static void images_have_their_first_tag_or_none(void **state)
 	cri_answer_init(&a);
 	cri_answer_add_image(&a, "sha256:1", "docker.io/library/nginx:1.27");
 	cri_answer_add_image(&a, "sha256:2", NULL);
+	cri_answer_add_image(&a, "sha256:3", "registry:5000/shop:rc1 registry:5000/shop:1.0");
+	cri_answer_add_image(&a, "sha256:4", "shop:rc1 mirror/shop:rc1");
+	cri_answer_add_image(&a, "sha256:5", "shop:1 shopping:1");
+	cri_answer_add_image(&a, "sha256:6", "registry:5000/shop registry:5000/shop");
 	assert_int_equal(visit(cri_visit_images, &a, &s), 0);
-	assert_int_equal(s.n, 2);
+	assert_int_equal(s.n, 6);
+	assert_string_equal(s.line[2], "sha256:3=registry:5000/shop");
+	assert_string_equal(s.line[3], "sha256:4=");
+	assert_string_equal(s.line[4], "sha256:5=");
+	assert_string_equal(s.line[5], "sha256:6=registry:5000/shop");
 	assert_string_equal(s.line[0], "sha256:1=docker.io/library/nginx:1.27");
 	assert_string_equal(s.line[1], "sha256:2=");
 }
@@ -286,8 +305,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(containers_have_their_names_images_and_pods),
-		cmocka_unit_test(sandboxes_say_what_their_annotations_ask_for),
-		cmocka_unit_test(images_have_their_first_tag_or_none),
+		cmocka_unit_test(sandboxes_say_what_annotations_and_labels_say),
+		cmocka_unit_test(images_have_their_only_tag_or_none),
 		cmocka_unit_test(one_huge_element_does_not_hide_the_others),
 		cmocka_unit_test(frames_must_be_whole_plain_and_single),
 		cmocka_unit_test(requests_are_as_long_as_they_say),

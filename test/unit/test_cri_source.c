@@ -26,7 +26,7 @@ struct fixture {
 	/* what the runtime has; a sandbox of each container, "s" and the container's id */
 	unsigned n_containers;
 	size_t label_bytes;
-	const char *annotation[2];
+	const char *annotation[2], *label[2];
 	bool names_images; /* ListContainers has names instead of ids */
 	bool knows_no_images;
 
@@ -81,9 +81,12 @@ static void add_sandbox(const struct fixture *f, struct cri_answer *a, unsigned 
 	make_id(id, '5', i);
 	snprintf(pod, sizeof(pod), "web-7d4b9c6f5-abcd%u", i);
 	snprintf(uid, sizeof(uid), "uid-%u", i);
-	cri_answer_add_sandbox(
-		a,
-		&(struct made_sandbox){id, pod, "shop", uid, {f->annotation[0], f->annotation[1]}});
+	cri_answer_add_sandbox(a, &(struct made_sandbox){id,
+							 pod,
+							 "shop",
+							 uid,
+							 {f->annotation[0], f->annotation[1]},
+							 {f->label[0], f->label[1]}});
 }
 
 static void add_all(const struct fixture *f, struct cri_answer *a, const char *filter, char kind,
@@ -377,6 +380,25 @@ static void annotations_of_the_pod_are_those_of_its_containers(void **state)
 	assert_int_equal(f->n_disabled, 1);
 }
 
+static void labels_and_annotations_of_the_pod_say_who_owns_it(void **state)
+{
+	struct fixture *f = *state;
+
+	f->names_images = true;
+	f->label[0] = "job-name";
+	f->label[1] = "web-7d4b9c6f5";
+	assert_int_equal(ask(f, 'c', 1, 1), 0);
+	assert_non_null(strstr(f->last, " owner=web-7d4b9c6f5"));
+	f->annotation[0] = "coroot.com/custom-application-name";
+	f->annotation[1] = "till";
+	assert_int_equal(ask(f, 'c', 2, 1), 0);
+	assert_non_null(strstr(f->last, " owner=till"));
+	/* a name that cannot be one */
+	f->annotation[1] = "a/b";
+	assert_int_equal(ask(f, 'c', 3, 1), 0);
+	assert_non_null(strstr(f->last, " owner=web-7d4b9c6f5"));
+}
+
 static void images_without_a_name_are_not_asked_for_again(void **state)
 {
 	struct fixture *f = *state;
@@ -572,6 +594,7 @@ int main(void)
 		TEST(a_pause_container_is_known_by_its_sandbox),
 		TEST(an_id_that_is_nobodys_is_not_found),
 		TEST(annotations_of_the_pod_are_those_of_its_containers),
+		TEST(labels_and_annotations_of_the_pod_say_who_owns_it),
 		TEST(images_without_a_name_are_not_asked_for_again),
 		TEST(names_do_not_wait_for_images),
 		TEST(faults_end_the_question_and_the_next_one_works),

@@ -13,30 +13,47 @@ static void check_owner(const char *pod, const char *want)
 		fail_msg("%s: \"%s\", not \"%s\"", pod, owner, want);
 }
 
-static void owners_are_named_as_in_coroot(void **state)
+static void a_name_alone_loses_only_what_kubernetes_has_added(void **state)
 {
 	static const struct {
 		const char *pod, *owner;
 	} cases[] = {
-		/* those of the reference */
+		/* DaemonSets of one chart, and the Deployment of its name */
+		{"shop-db-x2x4z", "shop-db"},
+		{"shop-be-x2x4z", "shop-be"},
+		{"shop-fe-x2x4z", "shop-fe"},
+		{"shop-7d4b9c6f55-x2x4z", "shop"},
+		{"cache-a-x2x4z", "cache-a"},
+		{"cache-b-x2x4z", "cache-b"},
+		{"gpu-a100-x2x4z", "gpu-a100"},
+		{"report-1-x2x4z", "report-1"},
+		{"shard-2-x2x4z", "shard-2"},
+		{"ad-deadbeef-x2x4z", "ad-deadbeef"},
+		{"build-2024-x2x4z", "build-2024"},
 		{"coroot-node-agent-np9pk", "coroot-node-agent"},
-		{"cassandra-main-12", "cassandra-main"},
-		{"hello-28283967-khz2f", "hello"},
-		/* Deployments */
-		{"web-7d4b9c6f55-x2x4z", "web"},
-		{"web-0-x2x4z", "web"},
-		{"a-b-c-f-bcdfg", "a-b-c"},
-		/* neither eleven hex digits nor a g are a hash */
+		/* hashes have 8 to 10 characters */
+		{"web-7d4b9c6f-x2x4z", "web"},
+		{"web-7d4b9c6f5-x2x4z", "web"},
+		{"web-7d4b9c6-x2x4z", "web-7d4b9c6"},
 		{"web-7d4b9c6f551-x2x4z", "web-7d4b9c6f551"},
-		{"web-7d4g-x2x4z", "web-7d4g"},
+		{"web-7d4b9c6f555-x2x4z", "web-7d4b9c6f555"},
+		{"web-7d4b9c6a-x2x4z", "web-7d4b9c6a"},
 		/* no name is left for the Deployment, so it is a DaemonSet */
-		{"7d4b-x2x4z", "7d4b"},
+		{"7d4b9c6f55-x2x4z", "7d4b9c6f55"},
+		/* cron jobs: minutes, neither seconds nor other numbers */
+		{"hello-28283967-khz2f", "hello"},
+		{"hello-2828396-khz2f", "hello-2828396"},
+		{"hello-282839670-khz2f", "hello-282839670"},
+		{"hello-1606780800-khz2f", "hello-1606780800"},
+		/* a number and a hash: only the last is Kubernetes' */
+		{"hello-28283967-7d4b9c6f55-khz2f", "hello-28283967"},
 		/* "a", "e" and "1" are not in Kubernetes' suffixes */
 		{"web-x2x4a", ""},
 		{"web-x2x4", ""},
 		{"web-xx2x4z", ""},
 		{"-x2x4z", ""},
 		/* StatefulSets; five digits that are safe characters could be a DaemonSet's */
+		{"cassandra-main-12", "cassandra-main"},
 		{"web-2", "web"},
 		{"web-24567", "web"},
 		{"web-12345678901234567890", "web"},
@@ -62,34 +79,151 @@ static void names_need_no_end(void **state)
 	assert_int_equal(kube_owner_len("web-\0", 5), 0);
 }
 
+#define HASH(h)                                         \
+	{                                               \
+		.values[KUBE_LABEL_TEMPLATE_HASH] = (h) \
+	}
+#define ROLLOUT(h)                                     \
+	{                                              \
+		.values[KUBE_LABEL_ROLLOUT_HASH] = (h) \
+	}
+#define CONFIG(name)                                           \
+	{                                                      \
+		.values[KUBE_LABEL_DEPLOYMENT_CONFIG] = (name) \
+	}
+#define JOB(name)                                \
+	{                                        \
+		.values[KUBE_LABEL_JOB] = (name) \
+	}
+#define OLD_JOB(name)                                \
+	{                                            \
+		.values[KUBE_LABEL_OLD_JOB] = (name) \
+	}
+#define STATEFUL(pod)                                           \
+	{                                                       \
+		.values = {                                     \
+			[KUBE_LABEL_STATEFUL_POD] = (pod),      \
+			[KUBE_LABEL_REVISION] = "db-7d4b9c6f55" \
+		}                                               \
+	}
+#define REVISION(h)                                \
+	{                                          \
+		.values[KUBE_LABEL_REVISION] = (h) \
+	}
+
 static void controllers_stand_for_workloads(void **state)
 {
 	static const struct {
 		const char *kind, *name, *pod, *want;
+		struct kube_labels labels;
 	} cases[] = {
-		{"ReplicaSet", "web-7d4b9c6f55", "web-7d4b9c6f55-x2x4z", "web"},
-		{"ReplicaSet", "handmade", "handmade-x2x4z", "handmade"},
-		{"ReplicaSet", "web-", "web--x2x4z", "web-"},
-		{"Job", "hello-28283967", "hello-28283967-khz2f", "hello"},
-		{"Job", "migrate", "migrate-khz2f", "migrate"},
-		{"StatefulSet", "db-0", "db-0-0", "db-0"},
-		{"Workflow", "train-x", "train-x-step", "train-x"},
-		{"Node", "node1", "etcd-node1", "etcd"},
-		{"Node", "node1", "etcd", "etcd"},
-		{"Node", "node1", "-node1", "-node1"},
-		{"Node", "node1", "node1", "node1"},
-		{"ReplicaSet", "a/b", "web", ""},
-		{"ReplicaSet", NULL, "web", ""},
-		{NULL, "web-7d4b9c6f55", "web", ""},
-		{"Node", "node1", NULL, ""},
-		{"Node", "node1", "a b", ""},
+		{"ReplicaSet", "web-7d4b9c6f55", "web-7d4b9c6f55-x2x4z", "web", HASH("7d4b9c6f55")},
+		/* one in 500 hashes */
+		{"ReplicaSet", "web-7d4b", "web-7d4b-x2x4z", "web", HASH("7d4b")},
+		{"ReplicaSet", "web-7d4b9c6f55", "x", "web", ROLLOUT("7d4b9c6f55")},
+		/* nobody's but its own */
+		{"ReplicaSet", "shard-1", "shard-1-x2x4z", "shard-1", {{0}}},
+		{"ReplicaSet", "web-7d4b9c6f55", "x", "web-7d4b9c6f55", {{0}}},
+		{"ReplicaSet", "web-7d4b9c6f55", "x", "web-7d4b9c6f55", HASH("")},
+		{"ReplicaSet", "web-7d4b9c6f55", "x", "web-7d4b9c6f55", HASH("6f55")},
+		{"ReplicaSet", "7d4b9c6f55", "x", "7d4b9c6f55", HASH("7d4b9c6f55")},
+		{"ReplicaSet", "-7d4b9c6f55", "x", "-7d4b9c6f55", HASH("7d4b9c6f55")},
+		{"ReplicaSet", "handmade", "handmade-x2x4z", "handmade", {{0}}},
+		{"ReplicaSet", "web-", "web--x2x4z", "web-", {{0}}},
+		{"ReplicationController", "shop-3", "shop-3-x2x4z", "shop", CONFIG("shop")},
+		{"ReplicationController", "shop-3", "shop-3-x2x4z", "shop-3", CONFIG("web")},
+		{"ReplicationController", "shop-3", "shop-3-x2x4z", "shop-3", {{0}}},
+		{"Job", "hello-28283967", "hello-28283967-khz2f", "hello", {{0}}},
+		{"Job", "report-1", "report-1-khz2f", "report-1", {{0}}},
+		{"Job", "export-1606780800", "x", "export-1606780800", {{0}}},
+		{"Job", "28283967", "28283967-khz2f", "28283967", {{0}}},
+		{"Job", "migrate", "migrate-khz2f", "migrate", {{0}}},
+		{"DaemonSet", "shop-db", "shop-db-x2x4z", "shop-db", REVISION("7d4b9c6f55")},
+		{"DaemonSet", "cache-bcdf4567", "x", "cache-bcdf4567", REVISION("7d4b9c6f55")},
+		{"StatefulSet", "db-0", "db-0-0", "db-0", {{0}}},
+		{"StatefulSet", "db-28283967", "x", "db-28283967", HASH("28283967")},
+		{"Workflow", "train-x", "train-x-step", "train-x", {{0}}},
+		{"Node", "node1", "etcd-node1", "etcd", {{0}}},
+		{"Node", "node1", "etcd", "etcd", {{0}}},
+		{"Node", "node1", "-node1", "-node1", {{0}}},
+		{"Node", "node1", "node1", "node1", {{0}}},
+		{"ReplicaSet", "a/b", "web", "", {{0}}},
+		{"ReplicaSet", NULL, "web", "", {{0}}},
+		{NULL, "web-7d4b9c6f55", "web", "", {{0}}},
+		{"Node", "node1", NULL, "", {{0}}},
+		{"Node", "node1", "a b", "", {{0}}},
 	};
 	char ret[KUBE_PART_BYTES];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		kube_owner_name(ret, cases[i].kind, cases[i].name, cases[i].pod);
+		kube_owner_name(ret, cases[i].kind, cases[i].name, cases[i].pod, &cases[i].labels);
 		assert_string_equal(ret, cases[i].want);
+	}
+	kube_owner_name(ret, "ReplicaSet", "web-7d4b9c6f55", "web-7d4b9c6f55-x2x4z", NULL);
+	assert_string_equal(ret, "web-7d4b9c6f55");
+}
+
+#define FORTY "a-name-of-a-workload-that-is-too-long-fo"
+
+static void labels_name_the_controller_that_set_them(void **state)
+{
+	static const struct {
+		const char *pod, *want;
+		struct kube_labels labels;
+	} cases[] = {
+		{"web-7d4b9c6f55-x2x4z", "web", HASH("7d4b9c6f55")},
+		{"web-7d4b-x2x4z", "web", HASH("7d4b")},
+		{"web-7d4b9c6f55-x2x4z", "web", ROLLOUT("7d4b9c6f55")},
+		{"web-7d4b9c6f55-x2x4z", "", HASH("6f55")},
+		{"web-7d4b9c6f55-x2x4a", "", HASH("7d4b9c6f55")},
+		{"7d4b9c6f55-x2x4z", "", HASH("7d4b9c6f55")},
+		/* names of 63 characters, which lack the dash or some of the hash */
+		{FORTY "r-names-7d4b9c6f5"
+		       "x2x4z",
+		 "", HASH("7d4b9c6f55")},
+		{FORTY "r-pods7-7d4b9c6f55"
+		       "x2x4z",
+		 FORTY "r-pods7", HASH("7d4b9c6f55")},
+		{FORTY "r-pods-11-7d4b9c6f"
+		       "x2x4z",
+		 FORTY "r-pods-11", HASH("7d4b9c6f55")},
+		{FORTY "r-the-name-of-it-7"
+		       "x2x4z",
+		 FORTY "r-the-name-of-it", HASH("7d4b9c6f55")},
+		{FORTY "r-the-name-of-it-4"
+		       "x2x4z",
+		 "", HASH("7d4b9c6f55")},
+		{"report-1-x2x4z", "report-1", JOB("report-1")},
+		{"hello-28283967-khz2f", "hello", JOB("hello-28283967")},
+		{"hello-28283967-khz2f", "hello", OLD_JOB("hello-28283967")},
+		/* indexed, and both at once */
+		{"train-0-khz2f", "train", JOB("train")},
+		{FORTY "r-its-pod-282"
+		       "khz2f",
+		 FORTY "r-its-pod", JOB(FORTY "r-its-pod-28283967")},
+		{"other-khz2f", "", JOB("train")},
+		{"trainer-khz2f", "", JOB("train")},
+		{"a/b-khz2f", "", JOB("a/b")},
+		{"db-0-2", "db-0", STATEFUL("db-0-2")},
+		{"db-x2x4z", "", STATEFUL("db-0")},
+		{"shop-db-x2x4z", "shop-db", REVISION("7d4b9c6f55")},
+		{"cache-bcdf4567-x2x4z", "cache-bcdf4567", REVISION("7d4b9c6f55")},
+		{"cache", "", REVISION("7d4b9c6f55")},
+		{"shop-3-x2x4z", "shop", CONFIG("shop")},
+		{"shop-3-x2x4z", "", CONFIG("web")},
+		{"web-2", "", {{0}}},
+		{"web-x2x4z", "", {{0}}},
+		{"", "", HASH("7d4b9c6f55")},
+		{"a b-7d4b9c6f55-x2x4z", "", HASH("7d4b9c6f55")},
+	};
+	char ret[KUBE_PART_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		kube_owner_by_labels(ret, cases[i].pod, &cases[i].labels);
+		if (strcmp(ret, cases[i].want) != 0)
+			fail_msg("%s: \"%s\", not \"%s\"", cases[i].pod, ret, cases[i].want);
 	}
 }
 
@@ -104,13 +238,51 @@ struct naming_case {
 };
 
 static const struct naming_case naming_cases[] = {
-	/* a rule matches: both the same, whatever the owner */
+	/* the owner counts in our own naming only */
 	{{"shop", "web-7d4b9c6f55-x2x4z", "nginx", "another", NULL},
 	 0,
 	 "/k8s/shop/web-7d4b9c6f55-x2x4z/nginx",
-	 "/k8s/shop/web",
+	 "/k8s/shop/another",
 	 "/k8s/shop/web-7d4b9c6f55-x2x4z/nginx",
 	 "/k8s/shop/web"},
+	{{"shop", "web-2", "nginx", "web-2", NULL},
+	 0,
+	 "/k8s/shop/web-2/nginx",
+	 "/k8s/shop/web-2",
+	 "/k8s/shop/web-2/nginx",
+	 "/k8s/shop/web"},
+	/* Coroot takes these for hashes */
+	{{"shop", "shop-db-x2x4z", "c", NULL, NULL},
+	 0,
+	 "/k8s/shop/shop-db-x2x4z/c",
+	 "/k8s/shop/shop-db",
+	 "/k8s/shop/shop-db-x2x4z/c",
+	 "/k8s/shop/shop"},
+	{{"shop", "web-0-x2x4z", "c", NULL, NULL},
+	 0,
+	 "/k8s/shop/web-0-x2x4z/c",
+	 "/k8s/shop/web-0",
+	 "/k8s/shop/web-0-x2x4z/c",
+	 "/k8s/shop/web"},
+	{{"shop", "a-b-c-f-bcdfg", "c", NULL, NULL},
+	 0,
+	 "/k8s/shop/a-b-c-f-bcdfg/c",
+	 "/k8s/shop/a-b-c-f",
+	 "/k8s/shop/a-b-c-f-bcdfg/c",
+	 "/k8s/shop/a-b-c"},
+	/* neither eleven hex digits nor a g are a hash, for Coroot */
+	{{"shop", "web-7d4b9c6f551-x2x4z", "c", NULL, NULL},
+	 0,
+	 "/k8s/shop/web-7d4b9c6f551-x2x4z/c",
+	 "/k8s/shop/web-7d4b9c6f551",
+	 "/k8s/shop/web-7d4b9c6f551-x2x4z/c",
+	 "/k8s/shop/web-7d4b9c6f551"},
+	{{"shop", "web-bcdfghjk-x2x4z", "c", NULL, NULL},
+	 0,
+	 "/k8s/shop/web-bcdfghjk-x2x4z/c",
+	 "/k8s/shop/web",
+	 "/k8s/shop/web-bcdfghjk-x2x4z/c",
+	 "/k8s/shop/web-bcdfghjk"},
 	/* a Deployment's pod whose name was cut off at 63 bytes, by its owner only */
 	{{"shop", "a-long-name0x2x4z", "nginx", "a-long-name0", "node1"},
 	 0,
@@ -264,9 +436,10 @@ static void the_longest_names_fit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(owners_are_named_as_in_coroot),
+		cmocka_unit_test(a_name_alone_loses_only_what_kubernetes_has_added),
 		cmocka_unit_test(names_need_no_end),
 		cmocka_unit_test(controllers_stand_for_workloads),
+		cmocka_unit_test(labels_name_the_controller_that_set_them),
 		cmocka_unit_test(each_naming_names_container_and_service),
 		cmocka_unit_test(names_that_are_not_valid_are_refused),
 		cmocka_unit_test(the_longest_names_fit),

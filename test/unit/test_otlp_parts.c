@@ -352,6 +352,37 @@ static void resources_become_services_and_labels(void **state)
 	assert_string_equal(part(0)->types[0].type.data, "go:profile_cpu:nanoseconds");
 }
 
+#define KUBE(pod, more)                                                         \
+	"\"resource\":{\"attributes\":["                                        \
+	"{\"key\":\"k8s.namespace.name\",\"value\":{\"stringValue\":\"web\"}}," \
+	"{\"key\":\"k8s.pod.name\",\"value\":{\"stringValue\":\"" pod "\"}}" more "]}"
+#define OWNER(kind, name) \
+	",{\"key\":\"k8s." kind ".name\",\"value\":{\"stringValue\":\"" name "\"}}"
+
+static void pods_are_of_the_controller_that_is_named(void **state)
+{
+	static const struct {
+		const char *resource, *want;
+	} cases[] = {
+		{KUBE("shop-db-x2x4z", ""), "/k8s/web/shop-db"},
+		{KUBE("web-2", ""), "/k8s/web/web"},
+		{KUBE("web-2", OWNER("daemonset", "web-2")), "/k8s/web/web-2"},
+		{KUBE("report-1-x2x4z", OWNER("job", "report-1")), "/k8s/web/report-1"},
+		{KUBE("hello-28283967-khz2f", OWNER("job", "hello-28283967")), "/k8s/web/hello"},
+	};
+	char request[8192];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(request, sizeof(request),
+			 REQUEST("%s", "{" CPU "," TIME
+				       ",\"samples\":[{\"stackIndex\":3,\"values\":[1]}]}"),
+			 cases[i].resource);
+		accept(request);
+		check_service(0, cases[i].want);
+	}
+}
+
 static void without_a_name_of_the_resource_samples_say_it(void **state)
 {
 	(void)state;
@@ -545,6 +576,7 @@ int main(void)
 		cmocka_unit_test(profiles_of_an_sdk_keep_their_language),
 		cmocka_unit_test(profiles_of_our_agents_keep_their_type_and_comments),
 		cmocka_unit_test(resources_become_services_and_labels),
+		cmocka_unit_test(pods_are_of_the_controller_that_is_named),
 		cmocka_unit_test(without_a_name_of_the_resource_samples_say_it),
 		cmocka_unit_test(profiles_that_cannot_be_stored_are_left_out_and_counted),
 		cmocka_unit_test(references_to_nothing_make_the_request_invalid),

@@ -42,9 +42,10 @@ static int each(struct seen *s, const char *text)
 	return r;
 }
 
-#define POD(more, spec, status)                                                             \
-	"{'metadata':{'name':'web-x','namespace':'shop','uid':'u-1'" more "},'spec':{" spec \
-	"},'status':{" status "}}"
+#define POD(more, spec, status)                                                                    \
+	"{'metadata':{'name':'web-x','namespace':'shop','uid':'u-1',"                              \
+	"'labels':{'pod-template-hash':'7d4b9c6f55'}" more "},'spec':{" spec "},'status':{" status \
+	"}}"
 #define RUNNING "'containerStatuses':[{'name':'c','image':'i:1','containerID':'cri-o://a'}]"
 
 static void containers_of_all_kinds_are_found(void **state)
@@ -69,6 +70,60 @@ static void containers_of_all_kinds_are_found(void **state)
 				    "c1 app app:2 web\n"
 				    "c2 app app:2 web\n"
 				    "e1 debug busybox web\n");
+}
+
+/* The node calls an image by the first name it had, whatever this pod asks for. */
+static void images_are_called_as_the_pod_asks_for_them(void **state)
+{
+	static const struct {
+		const char *spec, *status, *want;
+	} cases[] = {
+		{"shop:1.0", "docker.io/library/shop:rc1", "shop:1.0"},
+		{"shop@sha256:0123", "docker.io/library/shop:rc1", "shop@sha256:0123"},
+		{"", "shop:rc1", "shop:rc1"},
+		{"sha256:0123", "shop:rc1", "shop:rc1"},
+		{"sha256:0123", "sha256:0123", "-"},
+	};
+	char text[1024], want[64];
+	struct seen s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(text, sizeof(text),
+			 POD("",
+			     "'containers':[{'name':'b','image':'b'},{'name':'c','image':'%s'}]",
+			     "'containerStatuses':[{'name':'c','image':'%s',"
+			     "'containerID':'cri-o://a'}]"),
+			 cases[i].spec, cases[i].status);
+		snprintf(want, sizeof(want), "a c %s web-x\n", cases[i].want);
+		assert_int_equal(each(&s, text), 1);
+		assert_string_equal(s.text, want);
+	}
+}
+
+static void an_annotation_names_the_application(void **state)
+{
+	static const struct {
+		const char *name, *want;
+	} cases[] = {
+		{"till", "till"}, {"a.b_c:1", "a.b_c:1"}, {"", "web"},     {"a/b", "web"},
+		{"a b", "web"},   {"w\xc3\xb6", "web"},   {"a\\n", "web"}, {"a\\u0000", "web"},
+	};
+	char text[1024], want[64];
+	struct seen s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(text, sizeof(text),
+			 POD(",'annotations':{'coroot.com/custom-application-name':'%s'},"
+			     "'ownerReferences':[{'kind':'ReplicaSet','name':'web-7d4b9c6f55',"
+			     "'controller':true}]",
+			     "", RUNNING),
+			 cases[i].name);
+		snprintf(want, sizeof(want), "a c i:1 %s\n", cases[i].want);
+		assert_int_equal(each(&s, text), 1);
+		assert_string_equal(s.text, want);
+	}
 }
 
 static void annotations_disable_profiling(void **state)
@@ -168,6 +223,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(containers_of_all_kinds_are_found),
+		cmocka_unit_test(images_are_called_as_the_pod_asks_for_them),
+		cmocka_unit_test(an_annotation_names_the_application),
 		cmocka_unit_test(annotations_disable_profiling),
 		cmocka_unit_test(pods_without_controller_are_their_own),
 		cmocka_unit_test(what_cannot_be_a_container_is_ignored),

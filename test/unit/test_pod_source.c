@@ -173,6 +173,25 @@ static void changes_of_this_nodes_pods_are_passed_on(void **state)
 	tear_down(&f);
 }
 
+#define RENAMED(id) "{\"name\":\"c\",\"image\":\"2\",\"containerID\":\"containerd://" id "\"}"
+
+/* The pod's image may be set while it runs; its container is replaced some time later. */
+static void a_container_keeps_its_image(void **state)
+{
+	static const struct script_reply replies[] = {
+		{LIST(POD("one", "", STATUS("c1"))), SCRIPT_CLOSE, 0},
+		{OK_HEAD EVENT("MODIFIED", POD("one", "", RENAMED("c1")))
+			 EVENT("MODIFIED", POD("one", OFF, RENAMED("c1"))),
+		 SCRIPT_HOLD, 0},
+	};
+	struct fixture f;
+
+	(void)state;
+	play(&f, replies, ARRAY_SIZE(replies), 50 * NS_PER_MS);
+	check_seen(&f, "+c1 one !c1 one ");
+	tear_down(&f);
+}
+
 static void requests_wait_for_the_list(void **state)
 {
 	static const struct script_reply replies[] = {
@@ -287,6 +306,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changes_of_this_nodes_pods_are_passed_on),
+		cmocka_unit_test(a_container_keeps_its_image),
 		cmocka_unit_test(requests_wait_for_the_list),
 		cmocka_unit_test(a_server_that_refuses_delays_nobody),
 		cmocka_unit_test(an_empty_node_is_logged_once),
