@@ -77,19 +77,25 @@ static void add_number(XXH3_state_t *h, uint64_t n)
 
 static XXH128_hash_t digest_of(const struct scrape_target *t)
 {
-	const char *const texts[] = {t->namespace,      t->pod, t->node,       t->service,
-				     t->coroot_service, t->ip,  t->containers, t->problem};
+	const char *const texts[] = {t->namespace, t->pod, t->node, t->service, t->ip, t->problem};
 	XXH3_state_t h;
 
 	XXH3_INITSTATE(&h);
 	XXH3_128bits_reset_withSeed(&h, table_seed);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		add_text(&h, texts[i]);
+	add_number(&h, t->n_containers);
+	for (size_t i = 0; i < t->n_containers; i++) {
+		add_text(&h, t->containers[i].name);
+		add_text(&h, t->containers[i].coroot_service);
+		add_text(&h, t->containers[i].process);
+	}
 	for (size_t i = 0; i < t->n_endpoints; i++) {
 		add_number(&h, t->endpoints[i].kind);
 		add_number(&h, t->endpoints[i].https);
 		add_number(&h, t->endpoints[i].port);
 		add_text(&h, t->endpoints[i].path);
+		add_number(&h, t->endpoints[i].container);
 	}
 	return XXH3_128bits_digest(&h);
 }

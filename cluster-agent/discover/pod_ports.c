@@ -126,30 +126,28 @@ static bool declares(const json_t *container, uint16_t number)
 	return false;
 }
 
-static bool declares_all(const json_t *container, const struct port_list *l)
+static const char *default_container(const json_t *pod)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (!declares(container, l->ports[i]))
-			return false;
-	return true;
+	const json_t *metadata = json_object_get(pod, "metadata");
+	const json_t *annotations = json_object_get(metadata, "annotations");
+
+	return json_string_value(
+		json_object_get(annotations, "kubectl.kubernetes.io/default-container"));
 }
 
-const char *pod_ports_container(const json_t *pod, const struct port_list *l)
+const char *pod_ports_container(const json_t *pod, uint16_t port)
 {
+	const char *wanted = default_container(pod);
 	const json_t *container, *found = NULL;
-	size_t at = 0, n = 0, n_found = 0;
+	size_t at = 0;
 
 	while ((container = next_container(pod, &at))) {
-		n++;
-		if (!declares_all(container, l))
-			continue;
-		found = container;
-		n_found++;
+		const json_t *name = json_object_get(container, "name");
+
+		if (declares(container, port))
+			return json_string_value(name);
+		if (!found || (wanted && text_is(name, wanted)))
+			found = container;
 	}
-	if (n == 1) {
-		at = 0;
-		found = next_container(pod, &at);
-		n_found = 1;
-	}
-	return n_found == 1 ? json_string_value(json_object_get(found, "name")) : NULL;
+	return json_string_value(json_object_get(found, "name"));
 }

@@ -32,10 +32,10 @@ int pod_ports_find(const json_t *pod, const char *name, size_t len, struct port_
 int pod_ports_find_usual(const json_t *pod, struct port_list *l) MUST_CHECK;
 
 /*
- * Returns the name of the one container that can be behind all of the ports: the only
- * container, or else the only one that declares them all. NULL if there is no such container.
- * Borrowed from pod.
+ * Returns the name of the container behind a port: the one that declares it, or, since ports need
+ * not be declared, the one that the annotation kubectl.kubernetes.io/default-container names, or
+ * the pod's first. NULL if that has no name. Borrowed from pod.
  */
-const char *pod_ports_container(const json_t *pod, const struct port_list *l);
+const char *pod_ports_container(const json_t *pod, uint16_t port);
 
 #endif /* CLUSTER_AGENT_DISCOVER_POD_PORTS_H */

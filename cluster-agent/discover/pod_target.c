@@ -1,14 +1,13 @@
 /*
  * The rest of a target besides its annotations: whether the pod runs, where it is, and which
- * container is behind its ports.
+ * containers are behind its ports.
  *
  * A pod may name any port, scheme and path, but never a host: requests go to the address that
  * the kubelet reported. Otherwise an annotation could make the agent send its scrape
  * credentials anywhere.
  *
- * The container matters because heap profiles only grow: when it restarts, its values start
- * over. A restart is visible in the pod's status, but only counts if it is clear which
- * container serves the endpoints.
+ * The container matters because its profiles are named after it, and because heap profiles only
+ * grow: when it restarts, its values start over. A restart is visible in the pod's status.
  */
 #include "cluster-agent/discover/pod_target.h"
 
@@ -128,8 +127,7 @@ static const json_t *find_status(const json_t *statuses, const char *name)
 }
 
 /* Makes "containerd://0123…/2": the container and its number of restarts. "" if not known. */
-static void read_container(char ret[static MAX_CONTAINER_BYTES], const json_t *pod,
-			   const char *name)
+static void read_process(char ret[static MAX_CONTAINER_BYTES], const json_t *pod, const char *name)
 {
 	const json_t *statuses = json_object_get(pod, "status");
 	const json_t *status = NULL;
@@ -153,6 +151,48 @@ static const char *copy(struct arena *arena, const char *s)
 	return arena_strndup(arena, s, strlen(s));
 }
 
+static int add_container(struct scrape_target *t, struct arena *arena, const json_t *pod,
+			 const char *name, int64_t now_s)
+{
+	char process[MAX_CONTAINER_BYTES], service[KUBE_NAME_BYTES];
+	struct scrape_container *c = &t->containers[t->n_containers++];
+	int r = pod_service_name(service, pod, KUBE_NAMING_COROOT, name, now_s);
+
+	if (r < 0)
+		return -EBADMSG;
+	read_process(process, pod, name);
+	c->name = copy(arena, name);
+	c->coroot_service = copy(arena, service);
+	c->process = copy(arena, process);
+	return c->name && c->coroot_service && c->process ? 0 : -ENOMEM;
+}
+
+/* Finds the containers behind the endpoints. */
+static int set_containers(struct scrape_target *t, struct arena *arena, const json_t *pod,
+			  int64_t now_s)
+{
+	t->containers = arena_calloc(arena, SCRAPE_TARGET_MAX_CONTAINERS, sizeof(*t->containers));
+	if (!t->containers)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n_endpoints; i++) {
+		struct scrape_endpoint *e = &t->endpoints[i];
+		const char *name = pod_ports_container(pod, e->port);
+		int r = 0;
+
+		if (!kube_part_is_valid(name))
+			name = "";
+		e->container = 0;
+		while (e->container < t->n_containers &&
+		       strcmp(t->containers[e->container].name, name) != 0)
+			e->container++;
+		if (e->container == t->n_containers)
+			r = add_container(t, arena, pod, name, now_s);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int copy_endpoints(struct scrape_target *ret, struct arena *arena,
 			  const struct pod_annotations *a)
 {
@@ -169,28 +209,23 @@ static int fill(struct scrape_target *ret, struct arena *arena, const json_t *po
 {
 	const json_t *spec = json_object_get(pod, "spec");
 	const char *node = kube_part_text(json_object_get(spec, "nodeName"));
-	const char *serving = pod_ports_container(pod, &a->ports);
-	char container[MAX_CONTAINER_BYTES], service[KUBE_NAME_BYTES], coroot[KUBE_NAME_BYTES];
-	int r = pod_service_name(service, pod, KUBE_NAMING_OWN, serving, now_s);
+	char service[KUBE_NAME_BYTES];
+	int r = pod_service_name(service, pod, KUBE_NAMING_OWN, NULL, now_s);
 
-	if (r == 0)
-		r = pod_service_name(coroot, pod, KUBE_NAMING_COROOT, serving, now_s);
 	if (r < 0)
 		return -EBADMSG;
-	read_container(container, pod, serving);
 	ret->uid = copy(arena, ret->uid);
 	ret->namespace = copy(arena, ret->namespace);
 	ret->pod = copy(arena, ret->pod);
 	ret->ip = copy(arena, ret->ip);
 	ret->node = copy(arena, node ? node : "");
 	ret->service = copy(arena, service);
-	ret->coroot_service = copy(arena, coroot);
-	ret->containers = copy(arena, container);
 	ret->problem = copy(arena, a->problem);
 	if (!ret->uid || !ret->namespace || !ret->pod || !ret->ip || !ret->node || !ret->service ||
-	    !ret->coroot_service || !ret->containers || !ret->problem)
+	    !ret->problem)
 		return -ENOMEM;
-	return copy_endpoints(ret, arena, a);
+	r = copy_endpoints(ret, arena, a);
+	return r == 0 ? set_containers(ret, arena, pod, now_s) : r;
 }
 
 int pod_target_make(struct scrape_target *ret, struct arena *arena, const json_t *pod,

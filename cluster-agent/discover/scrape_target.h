@@ -21,6 +21,7 @@ profile_kind_path(enum profile_kind k); /* "profile", "heap", …: the path unde
 enum profile_kind profile_kind_find(const char *name, size_t len);
 
 #define SCRAPE_TARGET_MAX_PORTS 8
+#define SCRAPE_TARGET_MAX_CONTAINERS SCRAPE_TARGET_MAX_PORTS
 #define SCRAPE_TARGET_MAX_ENDPOINTS (SCRAPE_TARGET_MAX_PORTS * PROFILE_KIND_MAX)
 
 struct scrape_endpoint {
@@ -28,6 +29,15 @@ struct scrape_endpoint {
 	bool https;
 	uint16_t port;
 	const char *path; /* "/debug/pprof/heap": no query, no "..", no characters to escape */
+	size_t container; /* the one behind it: an index in the target's */
+};
+
+/* What is known of a container; "" stands for what is not. Strings are never NULL. */
+struct scrape_container {
+	const char *name;
+	const char
+		*coroot_service; /* what a Coroot server looks for, if not the target's service */
+	const char *process;     /* another text when its process has been replaced */
 };
 
 /* Immutable; strings are never NULL. Owned by its creator. */
@@ -36,15 +46,11 @@ struct scrape_target {
 	const char *namespace;
 	const char *pod;
 	const char *node;
-	const char *service;        /* "/k8s/<namespace>/<owner>" */
-	const char *coroot_service; /* what a Coroot server looks for; mostly the same */
-	const char *ip;             /* numeric, v4 or v6 without brackets; the pod's own address */
-	/*
-	 * Changes when the process behind the endpoints has been replaced. "" if that cannot be
-	 * determined: the endpoints belong to several containers, or to an unknown one.
-	 */
-	const char *containers;
+	const char *service; /* "/k8s/<namespace>/<owner>" */
+	const char *ip;      /* numeric, v4 or v6 without brackets; the pod's own address */
 	const char *problem; /* one line about mistakes in its annotations; "" if none */
+	struct scrape_container *containers; /* those with endpoints; none if they are unknown */
+	size_t n_containers;
 	struct scrape_endpoint *endpoints; /* with a problem, only the endpoints that are clear */
 	size_t n_endpoints;
 };

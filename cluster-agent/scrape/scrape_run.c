@@ -241,13 +241,14 @@ static void pass_on(struct scrape_run *run, struct target_endpoint *e, struct sc
 	const struct target *t = e->target;
 	char port[8] = "";
 	const struct upload_label labels[] = {
-		{"service.name", target_service(t, w->naming)},
+		{"service.name", target_endpoint_service(e, w->naming)},
 		{"namespace", t->namespace},
 		{"pod", t->pod},
 		{"node", t->node},
 		{"port", port},
 		{"k8s.namespace.name", w->extra_labels ? t->namespace : NULL},
 		{"k8s.pod.name", w->extra_labels ? t->pod : NULL},
+		{"k8s.container.name", w->extra_labels ? e->container->name : NULL},
 		{0},
 	};
 

@@ -13,6 +13,8 @@
 #include <assert.h>
 #include <errno.h>
 
+static const struct scrape_container unknown_container = {"", "", ""};
+
 struct target_table {
 	struct target *targets;
 	size_t n_endpoints;
@@ -125,42 +127,75 @@ static const char *problem_of(const struct scrape_target *from)
 	return from->n_endpoints > 0 ? "" : "nothing to scrape";
 }
 
-static int copy_strings(struct target *target, const struct scrape_target *from)
+struct text_copy {
+	const char *from;
+	const char **to;
+};
+
+static int copy_texts(struct target *target, const struct text_copy *texts, size_t n)
 {
-	struct {
-		const char *from;
-		const char **to;
-	} const strings[] = {
-		{from->uid, &target->uid},
-		{from->namespace, &target->namespace},
-		{from->pod, &target->pod},
-		{from->node, &target->node},
-		{from->service, &target->service},
-		{from->coroot_service, &target->coroot_service},
-		{from->ip, &target->ip},
-		{from->containers, &target->containers},
-		{problem_of(from), &target->problem},
-	};
 	size_t len = 0;
 	char *at;
 
-	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
-		len += strlen(strings[i].from) + 1;
+	for (size_t i = 0; i < n; i++)
+		len += strlen(texts[i].from) + 1;
 	at = target->strings = malloc(len);
 	if (!at)
 		return -ENOMEM;
-	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
-		len = strlen(strings[i].from) + 1;
-		memcpy(at, strings[i].from, len);
-		*strings[i].to = at;
+	for (size_t i = 0; i < n; i++) {
+		len = strlen(texts[i].from) + 1;
+		memcpy(at, texts[i].from, len);
+		*texts[i].to = at;
 		at += len;
 	}
 	return 0;
 }
 
+static int copy_strings(struct target *target, const struct scrape_target *from)
+{
+	struct text_copy texts[7 + 3 * SCRAPE_TARGET_MAX_CONTAINERS] = {
+		{from->uid, &target->uid},
+		{from->namespace, &target->namespace},
+		{from->pod, &target->pod},
+		{from->node, &target->node},
+		{from->service, &target->service},
+		{from->ip, &target->ip},
+		{problem_of(from), &target->problem},
+	};
+	size_t n = 7;
+
+	target->n_containers = from->n_containers < SCRAPE_TARGET_MAX_CONTAINERS
+				       ? from->n_containers
+				       : SCRAPE_TARGET_MAX_CONTAINERS;
+	target->containers = calloc(target->n_containers + 1, sizeof(*target->containers));
+	if (!target->containers)
+		return -ENOMEM;
+	for (size_t i = 0; i < target->n_containers; i++) {
+		const struct scrape_container *c = &from->containers[i];
+		struct scrape_container *to = &target->containers[i];
+
+		texts[n++] = (struct text_copy){c->name, &to->name};
+		texts[n++] = (struct text_copy){c->coroot_service, &to->coroot_service};
+		texts[n++] = (struct text_copy){c->process, &to->process};
+	}
+	return copy_texts(target, texts, n);
+}
+
+static const char *service_of(const struct target *t, const struct scrape_container *c,
+			      enum kube_naming naming)
+{
+	return naming == KUBE_NAMING_COROOT && c->coroot_service[0] ? c->coroot_service
+								    : t->service;
+}
+
+const char *target_endpoint_service(const struct target_endpoint *e, enum kube_naming naming)
+{
+	return service_of(e->target, e->container, naming);
+}
+
 const char *target_service(const struct target *t, enum kube_naming naming)
 {
-	return naming == KUBE_NAMING_COROOT ? t->coroot_service : t->service;
+	return service_of(t, t->n_containers > 0 ? t->containers : &unknown_container, naming);
 }
 
 static bool is_same(const struct target_endpoint *e, const struct scrape_endpoint *other)
@@ -181,6 +216,8 @@ static int add_endpoint(struct target *target, const struct scrape_endpoint *fro
 	if (!e)
 		return -ENOMEM;
 	e->target = target;
+	e->container = from->container < target->n_containers ? &target->containers[from->container]
+							      : &unknown_container;
 	e->kind = from->kind;
 	e->https = from->https;
 	e->port = from->port;
@@ -233,27 +270,42 @@ void target_free(struct target *target)
 	for (size_t i = 0; i < target->n_endpoints; i++)
 		endpoint_free(target->endpoints[i]);
 	free(target->endpoints);
+	free(target->containers);
 	free(target->strings);
 	free(target);
 }
 
+/* They change places, and with that the targets they are of. */
 static void exchange(struct target_endpoint **a, struct target_endpoint **b)
 {
 	struct target_endpoint *e = *a;
 	struct target *target = (*b)->target;
+	const struct scrape_container *container = (*b)->container;
 
 	(*b)->target = e->target;
+	(*b)->container = e->container;
 	e->target = target;
+	e->container = container;
 	*a = *b;
 	*b = e;
 }
 
-static void inherit(struct target_endpoint **fresh, struct target *old, bool restarted)
+/* "" means that the process is unknown, which proves nothing. */
+static bool has_restarted(const struct target_endpoint *fresh, const struct target_endpoint *old)
+{
+	const char *is = fresh->container->process, *was = old->container->process;
+
+	return is[0] && was[0] && strcmp(is, was) != 0;
+}
+
+static void inherit(struct target_endpoint **fresh, struct target *old)
 {
 	const struct scrape_endpoint wanted = {(*fresh)->kind, (*fresh)->https, (*fresh)->port,
-					       (*fresh)->path};
+					       (*fresh)->path, 0};
 
 	for (size_t i = 0; i < old->n_endpoints; i++) {
+		bool restarted = has_restarted(*fresh, old->endpoints[i]);
+
 		if (!is_same(old->endpoints[i], &wanted))
 			continue;
 		exchange(fresh, &old->endpoints[i]);
@@ -267,14 +319,10 @@ static void inherit(struct target_endpoint **fresh, struct target *old, bool res
 
 void target_inherit(struct target *fresh, struct target *old)
 {
-	/* "" means that the container is unknown, which proves nothing */
-	bool restarted = fresh->containers[0] && old->containers[0] &&
-			 strcmp(fresh->containers, old->containers) != 0;
-
 	if (strcmp(fresh->ip, old->ip) != 0)
 		return;
 	for (size_t i = 0; i < fresh->n_endpoints; i++)
-		inherit(&fresh->endpoints[i], old, restarted);
+		inherit(&fresh->endpoints[i], old);
 }
 
 enum target_state target_endpoint_state(const struct target_endpoint *e)

@@ -35,12 +35,13 @@ struct target_endpoint {
 	struct scrape_job *job; /* NULL if none is running */
 	/* moved to the job while a profile is being converted */
 	struct profile_baseline baseline;
-	int64_t previous_at_ns; /* time of the last valid profile; 0 if none */
+	int64_t previous_at_ns;                   /* time of the last valid profile; 0 if none */
+	const struct scrape_container *container; /* of the target; what is not known of it is "" */
 	enum profile_kind kind;
 	enum target_state state; /* of the scrape; see target_endpoint_state() */
 	uint16_t port;
 	bool https;
-	bool restarted;      /* a container has restarted since the last profile */
+	bool restarted;      /* its container has restarted since the last profile */
 	uint8_t n_not_found; /* number of answers 404 in a row, up to its maximum */
 	uint64_t
 		last_at_ns; /* when the last answer was complete, since the Unix epoch; 0 if none */
@@ -59,11 +60,11 @@ struct target {
 	const char *pod;
 	const char *node;
 	const char *service;
-	const char *coroot_service;
 	const char *ip;
-	const char *containers;
 	const char *problem;
-	char *strings; /* holds all of the above */
+	struct scrape_container *containers;
+	size_t n_containers;
+	char *strings; /* holds all of the above, and theirs */
 	enum target_state state;
 	bool owned;
 	bool several_ports;
@@ -71,7 +72,9 @@ struct target {
 	struct target_endpoint **endpoints;
 };
 
-/* The name of the service in that naming; borrowed. */
+/* The name of the endpoint's service in that naming; borrowed. */
+const char *target_endpoint_service(const struct target_endpoint *e, enum kube_naming naming);
+/* The same of the target: with several containers, of that of its first endpoint. */
 const char *target_service(const struct target *t, enum kube_naming naming);
 
 struct target_table;
@@ -100,8 +103,7 @@ DEFINE_CLEANUP(struct target *, target_free);
 
 /*
  * Moves the endpoints that old and fresh have in common from old to fresh, with their state, if
- * the address is the same. If the containers have changed, these endpoints are marked as
- * restarted.
+ * the address is the same. Those whose container is another process now are marked as restarted.
  */
 void target_inherit(struct target *fresh, struct target *old);
 

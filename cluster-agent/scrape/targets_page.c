@@ -53,6 +53,7 @@ static void put_endpoint(struct json_writer *w, const struct target_endpoint *e,
 	json_open(w, '{');
 	json_member_text(w, "type", profile_kind_name(e->kind));
 	put_url(w, e, v);
+	json_member_text(w, "container", e->container->name);
 	json_member_text(w, "state", target_state_name(target_endpoint_state(e)));
 	put_ms(w, "lastScrape", e->last_at_ns);
 	json_key(w, "lastDurationMs");

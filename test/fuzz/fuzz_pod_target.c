@@ -31,6 +31,13 @@ static void check_endpoint(const struct scrape_endpoint *e)
 	require(e->path[strcspn(e->path, "?#%\\ \"<>")] == '\0' && is_printable(e->path));
 }
 
+static void check_container(const struct scrape_container *c)
+{
+	require(c->name[0] == '\0' || (is_printable(c->name) && !strchr(c->name, '/')));
+	require(strncmp(c->coroot_service, "/k8s", 4) == 0);
+	require(c->process != NULL);
+}
+
 static void check_target(const struct scrape_target *t)
 {
 	const char *const names[] = {t->uid, t->namespace, t->pod};
@@ -45,10 +52,13 @@ static void check_target(const struct scrape_target *t)
 	require(t->n_endpoints == 0 || inet_pton(AF_INET, t->ip, addr) == 1 ||
 		inet_pton(AF_INET6, t->ip, addr) == 1);
 	require(strncmp(t->service, "/k8s/", 5) == 0 && t->service[strlen(t->service) - 1] != '/');
-	require(strncmp(t->coroot_service, "/k8s", 4) == 0);
-	require(t->node && t->containers);
-	for (size_t i = 0; i < t->n_endpoints; i++)
+	require(t->node && t->n_containers <= SCRAPE_TARGET_MAX_CONTAINERS);
+	for (size_t i = 0; i < t->n_containers; i++)
+		check_container(&t->containers[i]);
+	for (size_t i = 0; i < t->n_endpoints; i++) {
 		check_endpoint(&t->endpoints[i]);
+		require(t->endpoints[i].container < t->n_containers);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -224,7 +224,8 @@ test("labels say which pod, container and image it was", async () => {
       if (!TYPES.includes(Type)) continue;
       const { "host.name": host, "host.id": id, "container.image.name": image, ...rest } = Labels;
       if (SCRAPED.includes(Type)) {
-        assert.deepStrictEqual(Labels, { ...common, node: "testnode" }, name);
+        const scraped = { ...common, "k8s.container.name": "workload", node: "testnode" };
+        assert.deepStrictEqual(Labels, scraped, name);
         continue;
       }
       // what starts a pod uses CPU time as well

@@ -204,6 +204,7 @@ test("profiles of annotated pods of every Go release show exactly what they did"
       node: "testnode",
       "k8s.namespace.name": "default",
       "k8s.pod.name": pod.metadata.name,
+      "k8s.container.name": "workload",
     });
     assert.strictEqual((await application(agent, pod.metadata.name)).service, service);
     const graph = await flame(agent, {

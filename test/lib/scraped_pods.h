@@ -23,7 +23,7 @@
 #define PATIENCE_NS (300 * NS_PER_S)
 
 struct put {
-	char service[64], pod[64], port[8];
+	char service[64], pod[64], port[8], container[64];
 	bool has_extra_labels;
 	char types[128];
 	uint32_t n_samples;
@@ -210,6 +210,8 @@ static inline void put(void *ctx, uint64_t number, const struct upload_label *la
 	snprintf(put->pod, sizeof(put->pod), "%s", label(labels, "pod"));
 	snprintf(put->port, sizeof(put->port), "%s", label(labels, "port"));
 	put->has_extra_labels = label(labels, "k8s.pod.name") != NULL;
+	snprintf(put->container, sizeof(put->container), "%s",
+		 label(labels, "k8s.container.name") ?: "");
 	assert_string_equal(label(labels, "namespace"), "shop");
 	assert_string_equal(label(labels, "node"), "node-1");
 	for (uint32_t i = 0; i < p.n_types; i++)
@@ -332,21 +334,23 @@ static inline void teardown(struct fixture *f)
 static inline struct scrape_endpoint endpoint(const struct fixture *f, enum profile_kind kind,
 					      const char *path)
 {
-	return (struct scrape_endpoint){kind, false, (uint16_t)http_server_port(f->server), path};
+	return (struct scrape_endpoint){kind, false, (uint16_t)http_server_port(f->server), path,
+					0};
 }
 
 /* A pod with the one endpoint. */
 static inline void upsert(struct fixture *f, const char *uid, struct scrape_endpoint e)
 {
+	struct scrape_container c = {"main", "/k8s-cronjob/shop/cart/main", "1"};
 	const struct scrape_target t = {
 		.uid = uid,
 		.namespace = "shop",
 		.pod = uid,
 		.node = "node-1",
 		.service = "/k8s/shop/cart",
-		.coroot_service = "/k8s-cronjob/shop/cart/main",
 		.ip = "127.0.0.1",
-		.containers = "1",
+		.containers = &c,
+		.n_containers = 1,
 		.problem = "",
 		.endpoints = &e,
 		.n_endpoints = 1,

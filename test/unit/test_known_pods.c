@@ -6,6 +6,8 @@
 
 static struct scrape_endpoint endpoint = {.kind = PROFILE_KIND_HEAP, .port = 80, .path = "/heap"};
 
+static struct scrape_container container = {"c", "/k8s/ns/pod/c", "c/1"};
+
 static struct scrape_target pod(const char *uid)
 {
 	return (struct scrape_target){.uid = uid,
@@ -13,9 +15,9 @@ static struct scrape_target pod(const char *uid)
 				      .pod = "pod",
 				      .node = "node",
 				      .service = "/k8s/ns/pod",
-				      .coroot_service = "/k8s/ns/pod/c",
 				      .ip = "10.0.0.1",
-				      .containers = "c/1",
+				      .containers = &container,
+				      .n_containers = 1,
 				      .problem = "",
 				      .endpoints = &endpoint,
 				      .n_endpoints = 1};
@@ -24,6 +26,7 @@ static struct scrape_target pod(const char *uid)
 static void only_changes_are_reported(void **state)
 {
 	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
+	struct scrape_container other_container = container;
 	struct scrape_endpoint other = endpoint;
 	struct scrape_target t = pod("a");
 
@@ -33,8 +36,16 @@ static void only_changes_are_reported(void **state)
 	assert_int_equal(known_pods_put(k, &t), 0);
 
 	/* every field counts */
-	const char **texts[] = {&t.namespace,      &t.pod, &t.node,       &t.service,
-				&t.coroot_service, &t.ip,  &t.containers, &t.problem};
+	t.containers = &other_container;
+	const char **texts[] = {&t.namespace,
+				&t.pod,
+				&t.node,
+				&t.service,
+				&t.ip,
+				&t.problem,
+				&other_container.name,
+				&other_container.coroot_service,
+				&other_container.process};
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		*texts[i] = "other";
 		assert_int_equal(known_pods_put(k, &t), 1);
@@ -49,6 +60,8 @@ static void only_changes_are_reported(void **state)
 	other.kind = PROFILE_KIND_CPU;
 	assert_int_equal(known_pods_put(k, &t), 1);
 	other.path = "/profile";
+	assert_int_equal(known_pods_put(k, &t), 1);
+	other.container = 1;
 	assert_int_equal(known_pods_put(k, &t), 1);
 	t.n_endpoints = 0;
 	assert_int_equal(known_pods_put(k, &t), 1);

@@ -395,51 +395,84 @@ static void addresses_are_numeric_and_of_one_host(void **state)
 	",'ownerReferences':[{'kind':'X','name':'not-the-controller'}," \
 	"{'kind':'" kind "','name':'" name "','controller':true}]"
 
-static void services_are_named_by_rule_and_then_by_owner(void **state)
-{
-	static const struct {
-		const char *pod, *metadata, *want;
-		const char *coroot; /* NULL: the same */
-	} cases[] = {
-		{"web-7d4b9c6f55-x2x4z", OWNER("ReplicaSet", "other-7d4b9c6f55"), "web", NULL},
-		{"web-2", NULL, "web", NULL},
-		{"bare", NULL, "bare", "/k8s/shop/bare/app"},
-		{"bare", ",'ownerReferences':[{'kind':'X','name':'y'}]", "bare",
-		 "/k8s/shop/bare/app"},
-		{"kafka-broker-a", OWNER("StrimziPodSet", "kafka-broker"), "kafka-broker",
-		 "/k8s/shop/kafka-broker-a/app"},
-		/* long names have no room for the last dash */
-		{"long-7d4b9c6f5x2x4z", OWNER("ReplicaSet", "long-7d4b9c6f5"), "long",
-		 "/k8s/shop/long-7d4b9c6f5x2x4z/app"},
-		{"long-7d4b9c6f5x2x4z", OWNER("ReplicaSet", "lonely"), "lonely",
-		 "/k8s/shop/long-7d4b9c6f5x2x4z/app"},
-		{"job-28283967a", OWNER("Job", "job-28283967"), "job",
-		 "/k8s/shop/job-28283967a/app"},
-		{"job-28283967-x2x4z", OWNER("Job", "job-28283967"), "job",
-		 "/k8s-cronjob/shop/job/app"},
-		{"job-28283967a", OWNER("Job", "job-2x"), "job-2x", "/k8s/shop/job-28283967a/app"},
-		{"etcd-node-one", OWNER("Node", "node-one"), "etcd", "/k8s/shop/etcd-node-one/app"},
-		{"etcd-node-one", OWNER("Node", "node-two"), "etcd-node-one",
-		 "/k8s/shop/etcd-node-one/app"},
-		{"etcd-node-2", OWNER("Node", "node-2"), "etcd", "/k8s/shop/etcd-node"},
-		{"etcd-node-2", OWNER("X", "node-2"), "etcd-node", NULL},
-		{"bare", OWNER("X", "../../x"), "bare", "/k8s/shop/bare/app"},
-	};
+#define HASHED(kind, name) \
+	OWNER(kind, name) ",'labels':{'pod-template-hash':'7d4b9c6f55','app':'x'}"
+#define CALLED(name) ",'coroot.com/custom-application-name':'" name "'"
 
+static const struct {
+	const char *pod, *metadata, *want;
+	const char *coroot; /* NULL: the same */
+	const char *annotation;
+} service_cases[] = {
+	{"web-7d4b9c6f55-x2x4z", HASHED("ReplicaSet", "web-7d4b9c6f55"), "web", NULL, ""},
+	{"web-7d4b9c6f55-x2x4z", HASHED("ReplicaSet", "other"), "other", "/k8s/shop/web", ""},
+	{"web-7d4b9c6f55-x2x4z",
+	 OWNER("ReplicaSet", "web-7d4b9c6f55") ",'labels':{'rollouts-pod-template-hash':"
+					       "'7d4b9c6f55'}",
+	 "web", NULL, ""},
+	/* what is not added up any more */
+	{"shop-db-x2x4z", OWNER("DaemonSet", "shop-db"), "shop-db", "/k8s/shop/shop", ""},
+	{"cache-a-x2x4z", OWNER("DaemonSet", "cache-a"), "cache-a", "/k8s/shop/cache", ""},
+	{"gpu-a100-x2x4z", OWNER("DaemonSet", "gpu-a100"), "gpu-a100", "/k8s/shop/gpu", ""},
+	{"report-1-x2x4z", OWNER("Job", "report-1"), "report-1", "/k8s/shop/report", ""},
+	{"train-0-x2x4z", OWNER("Job", "train"), "train", NULL, ""},
+	{"shard-1-x2x4z", OWNER("ReplicaSet", "shard-1"), "shard-1", "/k8s/shop/shard", ""},
+	{"shop-3-x2x4z",
+	 OWNER("ReplicationController", "shop-3") ",'labels':{'deploymentconfig':'shop'}", "shop",
+	 NULL, ""},
+	{"web-2", OWNER("StatefulSet", "web"), "web", NULL, ""},
+	{"web-2", OWNER("Cache", "web-2"), "web-2", "/k8s/shop/web", ""},
+	/* bare pods: nobody's replicas, but those of a controller that has gone */
+	{"web-2", NULL, "web-2", "/k8s/shop/web", ""},
+	{"web-7d4b9c6f55-x2x4z", ",'labels':{'pod-template-hash':'7d4b9c6f55'}", "web", NULL, ""},
+	{"bare", NULL, "bare", "/k8s/shop/bare/app", ""},
+	{"bare", ",'ownerReferences':[{'kind':'X','name':'y'}]", "bare", "/k8s/shop/bare/app", ""},
+	{"kafka-broker-a", OWNER("StrimziPodSet", "kafka-broker"), "kafka-broker",
+	 "/k8s/shop/kafka-broker-a/app", ""},
+	/* long names have no room for the last dash */
+	{"long-7d4b9c6f5x2x4z", HASHED("ReplicaSet", "long-7d4b9c6f55"), "long",
+	 "/k8s/shop/long-7d4b9c6f5x2x4z/app", ""},
+	{"long-7d4b9c6f5x2x4z", OWNER("ReplicaSet", "lonely"), "lonely",
+	 "/k8s/shop/long-7d4b9c6f5x2x4z/app", ""},
+	{"job-28283967a", OWNER("Job", "job-28283967"), "job", "/k8s/shop/job-28283967a/app", ""},
+	{"job-28283967-x2x4z", OWNER("Job", "job-28283967"), "job", "/k8s-cronjob/shop/job/app",
+	 ""},
+	{"job-28283967a", OWNER("Job", "job-2x"), "job-2x", "/k8s/shop/job-28283967a/app", ""},
+	{"etcd-node-one", OWNER("Node", "node-one"), "etcd", "/k8s/shop/etcd-node-one/app", ""},
+	{"etcd-node-one", OWNER("Node", "node-two"), "etcd-node-one", "/k8s/shop/etcd-node-one/app",
+	 ""},
+	{"etcd-node-2", OWNER("Node", "node-2"), "etcd", "/k8s/shop/etcd-node", ""},
+	{"etcd-node-2", OWNER("X", "node-2"), "node-2", "/k8s/shop/etcd-node", ""},
+	{"bare", OWNER("X", "../../x"), "bare", "/k8s/shop/bare/app", ""},
+	/* Coroot's server has names of its own for these */
+	{"web-2", OWNER("StatefulSet", "web"), "till", "/k8s/shop/web", CALLED("till")},
+	{"etcd-node-2", OWNER("Node", "node-2"), "db", "/k8s/shop/etcd-node", CALLED("db")},
+	{"web-2", OWNER("StatefulSet", "web"), "web", NULL, CALLED("")},
+	{"web-2", OWNER("StatefulSet", "web"), "web", NULL, CALLED("../x")},
+	{"web-2", OWNER("StatefulSet", "web"), "web", NULL, CALLED("t\\u0000ill")},
+};
+
+static void services_are_named_by_annotation_owner_and_then_by_rule(void **state)
+{
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct case_pod c = {.name = cases[i].pod,
-					   .annotations = ON "'coroot.com/profile-port':'80'",
-					   .metadata = cases[i].metadata};
+	for (size_t i = 0; i < ARRAY_SIZE(service_cases); i++) {
+		char annotations[256];
+		const struct case_pod c = {.name = service_cases[i].pod,
+					   .annotations = annotations,
+					   .metadata = service_cases[i].metadata};
 		struct scrape_target t;
 		struct arena arena;
 		char want[64];
 
-		snprintf(want, sizeof(want), "/k8s/shop/%s", cases[i].want);
+		snprintf(annotations, sizeof(annotations), ON "'coroot.com/profile-port':'80'%s",
+			 service_cases[i].annotation);
+		snprintf(want, sizeof(want), "/k8s/shop/%s", service_cases[i].want);
 		assert_int_equal(make(&t, &arena, &c), 1);
 		assert_string_equal(t.service, want);
-		assert_string_equal(t.coroot_service, cases[i].coroot ? cases[i].coroot : want);
-		assert_string_equal(t.pod, cases[i].pod);
+		assert_int_equal(t.n_containers, 1);
+		assert_string_equal(t.containers[0].coroot_service,
+				    service_cases[i].coroot ? service_cases[i].coroot : want);
+		assert_string_equal(t.pod, service_cases[i].pod);
 		assert_string_equal(t.namespace, "shop");
 		assert_string_equal(t.node, "n1");
 		assert_string_equal(t.uid, "u-1");
@@ -447,7 +480,7 @@ static void services_are_named_by_rule_and_then_by_owner(void **state)
 	}
 }
 
-static void containers_are_named_if_they_are_known(void **state)
+static void an_endpoint_belongs_to_the_container_of_its_port(void **state)
 {
 	static const char status[] = "'phase':'Running','podIP':'10.0.0.1','containerStatuses':["
 				     "{'name':'app','containerID':'cri://a','restartCount':3},"
@@ -455,32 +488,75 @@ static void containers_are_named_if_they_are_known(void **state)
 				     "'initContainerStatuses':[{'name':'mesh','containerID':'cri://"
 				     "m','restartCount':0}]";
 	static const char one[] = "'containers':[{'name':'app'}]";
+	static const char proxy_first[] =
+		"'containers':[{'name':'proxy','ports':[{'containerPort':1}]},{'name':'app'}]";
+	static const char app[] = ",'kubectl.kubernetes.io/default-container':'app'";
 	static const struct {
-		const char *ports, *spec, *want;
+		const char *ports, *spec, *more;
+		const char *want; /* "name process coroot's service", in lines by endpoint */
 	} cases[] = {
-		{"8080", NULL, "cri://a/3"},
-		{"9901,1", NULL, "cri://p/1"},
-		{"15020", NULL, "cri://m/0"},
-		/* of two containers, and of an unknown one */
-		{"8080,9901", NULL, ""},
-		{"4711", NULL, ""},
-		/* who else */
-		{"4711", one, "cri://a/3"},
-		{"1", "'containers':[{'name':'unheard-of'}]", ""},
+		{"8080", NULL, "", "app cri://a/3 app\n"},
+		{"9901,1", NULL, "", "proxy cri://p/1 proxy\nproxy cri://p/1 proxy\n"},
+		{"15020", NULL, "", "mesh cri://m/0 mesh\n"},
+		{"9901,8080,15020", NULL, "",
+		 "proxy cri://p/1 proxy\napp cri://a/3 app\nmesh cri://m/0 mesh\n"},
+		/* declared by nobody: the only container, the default one, or the first */
+		{"4711", one, "", "app cri://a/3 app\n"},
+		{"9901,4711", NULL, "", "proxy cri://p/1 proxy\napp cri://a/3 app\n"},
+		{"4711", proxy_first, "", "proxy cri://p/1 proxy\n"},
+		{"4711,1", proxy_first, app, "app cri://a/3 app\nproxy cri://p/1 proxy\n"},
+		{"4711", NULL, ",'kubectl.kubernetes.io/default-container':'x'",
+		 "app cri://a/3 app\n"},
+		{"4711", NULL, ",'kubectl.kubernetes.io/default-container':7",
+		 "app cri://a/3 app\n"},
+		/* UDP is another port */
+		{"53", proxy_first, "", "proxy cri://p/1 proxy\n"},
+		{"1", "'containers':[{'name':'unheard-of'}]", "", "unheard-of  unheard-of\n"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char annotations[256];
-		const struct case_pod c = {
-			.annotations = annotations, .spec = cases[i].spec, .status = status};
+		char annotations[256], text[512] = "";
+		const struct case_pod c = {.name = "bare",
+					   .annotations = annotations,
+					   .spec = cases[i].spec,
+					   .status = status};
 		struct scrape_target t;
 		struct arena arena;
 
-		snprintf(annotations, sizeof(annotations), ON "'coroot.com/profile-port':'%s'",
-			 cases[i].ports);
+		snprintf(annotations, sizeof(annotations), ON "'coroot.com/profile-port':'%s'%s",
+			 cases[i].ports, cases[i].more);
 		assert_int_equal(make(&t, &arena, &c), 1);
-		assert_string_equal(t.containers, cases[i].want);
+		for (size_t k = 0; k < t.n_endpoints; k++) {
+			const struct scrape_container *at = &t.containers[t.endpoints[k].container];
+			size_t used = strlen(text);
+
+			assert_memory_equal(at->coroot_service, "/k8s/shop/bare/", 15);
+			snprintf(text + used, sizeof(text) - used, "%s %s %s\n", at->name,
+				 at->process, at->coroot_service + 15);
+		}
+		assert_string_equal(text, cases[i].want);
+		arena_fini(&arena);
+	}
+}
+
+static void a_container_without_a_name_is_unknown(void **state)
+{
+	static const char *const specs[] = {"", "'containers':[{}]", "'containers':[{'name':7}]",
+					    "'containers':[{'name':'a/b'}]", "'containers':7"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		const struct case_pod c = {.annotations = ON "'coroot.com/profile-port':'80,81'",
+					   .spec = specs[i]};
+		struct scrape_target t;
+		struct arena arena;
+
+		assert_int_equal(make(&t, &arena, &c), 1);
+		assert_int_equal(t.n_endpoints, 2);
+		assert_int_equal(t.n_containers, 1);
+		assert_string_equal(t.containers[0].name, "");
+		assert_string_equal(t.containers[0].process, "");
 		arena_fini(&arena);
 	}
 }
@@ -569,8 +645,9 @@ int main(void)
 		cmocka_unit_test(sentences_stay_short_and_printable),
 		cmocka_unit_test(pods_that_do_not_run_are_not_targets),
 		cmocka_unit_test(addresses_are_numeric_and_of_one_host),
-		cmocka_unit_test(services_are_named_by_rule_and_then_by_owner),
-		cmocka_unit_test(containers_are_named_if_they_are_known),
+		cmocka_unit_test(services_are_named_by_annotation_owner_and_then_by_rule),
+		cmocka_unit_test(an_endpoint_belongs_to_the_container_of_its_port),
+		cmocka_unit_test(a_container_without_a_name_is_unknown),
 		cmocka_unit_test(objects_other_than_pods_are_refused),
 		cmocka_unit_test(kinds_have_names_and_paths),
 		cmocka_unit_test(lack_of_memory_is_survived),

@@ -55,12 +55,14 @@ static void the_receivers_wishes_are_kept(void **state)
 	run_until(&f, two_puts);
 	assert_string_equal(f.puts[1].service, "/k8s/shop/cart");
 	assert_true(f.puts[1].has_extra_labels);
+	assert_string_equal(f.puts[1].container, "main");
 
 	f.n_puts = 0;
 	scraper_set_wishes(f.scraper, &RECEIVER_WISHES_COROOT);
 	run_until(&f, two_puts);
 	assert_string_equal(f.puts[1].service, "/k8s-cronjob/shop/cart/main");
 	assert_false(f.puts[1].has_extra_labels);
+	assert_string_equal(f.puts[1].container, "");
 }
 
 static bool one_begins_anew(struct fixture *f)
@@ -119,14 +121,16 @@ static void pods_with_several_ports_have_them_in_their_labels(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint endpoints[2];
-	struct scrape_target t = {"uid",       "shop", "pod", "node-1",  "svc", "svc",
-				  "127.0.0.1", "",     "",    endpoints, 2};
+	struct scrape_container containers[] = {{"app", "svc", "1"}, {"proxy", "", "1"}};
+	struct scrape_target t = {"uid", "shop",     "pod", "node-1",  "svc", "127.0.0.1",
+				  "",    containers, 2,     endpoints, 2};
 	char port[8];
 
 	(void)state;
 	setup(&f);
 	endpoints[0] = endpoint(&f, PROFILE_KIND_CPU, "/debug/pprof/profile");
-	endpoints[1] = (struct scrape_endpoint){PROFILE_KIND_CPU, false, 1, "/debug/pprof/profile"};
+	endpoints[1] =
+		(struct scrape_endpoint){PROFILE_KIND_CPU, false, 1, "/debug/pprof/profile", 1};
 	assert_int_equal(scraper_upsert(f.scraper, &t), 0);
 	run_until(&f, two_puts);
 	snprintf(port, sizeof(port), "%u", endpoints[0].port);
@@ -166,6 +170,7 @@ static void the_page_shows_what_is_scraped_and_when(void **state)
 	assert_string_equal(text(target, "state"), "up");
 	assert_string_equal(text(target, "pod"), "pod-1");
 	assert_string_equal(text(e, "type"), "mutex");
+	assert_string_equal(text(e, "container"), "main");
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/debug/pprof/mutex",
 		 http_server_port(f.server));
 	assert_string_equal(text(e, "url"), url);
@@ -282,9 +287,10 @@ static void a_pod_at_another_address_starts_without_a_baseline(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint e;
+	struct scrape_container c = {"main", "", "1"};
 	struct scrape_target t = {
-		"pod-1", "shop", "pod-1", "node-1", "/k8s/shop/cart", "/k8s/shop/cart", "127.0.0.2",
-		"1",     "",     &e,      1};
+		"pod-1", "shop", "pod-1", "node-1", "/k8s/shop/cart", "127.0.0.2", "",
+		&c,      1,      &e,      1};
 
 	(void)state;
 	setup(&f);
@@ -303,17 +309,10 @@ static void other_labels_keep_the_state_of_a_pod(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint both[2];
-	struct scrape_target t = {"pod-1",
-				  "shop",
-				  "pod-1",
-				  "node-1",
-				  "/k8s/shop/other",
-				  "/k8s/shop/other",
-				  "127.0.0.1",
-				  "2",
-				  "",
-				  both,
-				  2};
+	struct scrape_container c = {"main", "", "2"};
+	struct scrape_target t = {
+		"pod-1", "shop", "pod-1", "node-1", "/k8s/shop/other", "127.0.0.1", "",
+		&c,      1,      both,    2};
 
 	(void)state;
 	setup(&f);
@@ -385,8 +384,8 @@ static void what_cannot_be_asked_is_invalid(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint e;
-	struct scrape_target t = {"pod-1",       "shop", "pod-1", "node-1", "svc", "svc",
-				  "example.com", "",     "",      &e,       1};
+	struct scrape_target t = {"pod-1", "shop", "pod-1", "node-1", "svc", "example.com",
+				  "",      NULL,   0,       &e,       1};
 	json_t *json;
 
 	(void)state;
@@ -489,15 +488,16 @@ static int make_and_fill(void *ctx)
 	struct fixture *f = ctx;
 	struct scraper_config cfg = default_config(f);
 	CLEANUP(scraper_freep) struct scraper *s = NULL;
-	struct scrape_endpoint e[] = {{PROFILE_KIND_HEAP, false, 80, "/a"},
-				      {PROFILE_KIND_CPU, true, 81, "/b"}};
-	struct scrape_target t = {"pod-1", "shop", "pod-1", "node-1", "svc", "svc",
-				  "::1",   "",     "",      e,        2};
+	struct scrape_endpoint e[] = {{PROFILE_KIND_HEAP, false, 80, "/a", 0},
+				      {PROFILE_KIND_CPU, true, 81, "/b", 0}};
+	struct scrape_container c = {"app", "svc", "1"};
+	struct scrape_target t = {"pod-1", "shop", "pod-1", "node-1", "svc", "::1",
+				  "",      &c,     1,       e,        2};
 	int r = scraper_new(&s, &cfg, NULL);
 
 	for (int i = 0; i < 3 && r == 0; i++) {
 		r = scraper_upsert(s, &t);
-		t.containers = "2";
+		c.process = "2";
 	}
 	return r == 0 ? scraper_set_forwarding(s, "http://x") : r;
 }

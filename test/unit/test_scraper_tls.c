@@ -71,9 +71,9 @@ static void scrape(const struct scraper_auth *auth, const char *ip, bool (*until
 	const struct scraper_config cfg = {.interval_ns = 60 * NS_PER_S, .auth = *auth};
 	const union MHD_DaemonInfo *info =
 		MHD_get_daemon_info(daemon_tls, MHD_DAEMON_INFO_BIND_PORT);
-	struct scrape_endpoint e = {PROFILE_KIND_CPU, true, info->port, "/debug/pprof/profile"};
-	struct scrape_target t = {"pod-1", "shop", "pod-1", "node-1", "svc", "svc",
-				  ip,      "",     "",      &e,       1};
+	struct scrape_endpoint e = {PROFILE_KIND_CPU, true, info->port, "/debug/pprof/profile", 0};
+	struct scrape_target t = {"pod-1", "shop", "pod-1", "node-1", "svc", ip,
+				  "",      NULL,   0,       &e,       1};
 	CLEANUP(teardown) struct fixture f;
 
 	setup_with(&f, &cfg);

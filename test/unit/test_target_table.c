@@ -4,25 +4,62 @@
 #include "test/lib/unit.h"
 
 static struct scrape_endpoint endpoints[] = {
-	{PROFILE_KIND_HEAP, false, 80, "/heap"},
-	{PROFILE_KIND_CPU, false, 80, "/cpu"},
-	{PROFILE_KIND_HEAP, false, 81, "/heap"},
-	{PROFILE_KIND_HEAP, false, 80, "/heap"}, /* once more */
+	{PROFILE_KIND_HEAP, false, 80, "/heap", 0},
+	{PROFILE_KIND_CPU, false, 80, "/cpu", 0},
+	{PROFILE_KIND_HEAP, false, 81, "/heap", 0},
+	{PROFILE_KIND_HEAP, false, 80, "/heap", 0}, /* once more */
 };
 
-static struct scrape_target pod(const char *ip, const char *containers, size_t first, size_t n)
+static struct scrape_target pod(const char *ip, struct scrape_container *c, size_t first, size_t n)
 {
 	return (struct scrape_target){
-		"uid", "ns", "pod", "node", "svc", "svc", ip, containers, "", endpoints + first, n};
+		"uid", "ns", "pod", "node", "svc", ip, "", c, 1, endpoints + first, n};
 }
 
-static struct target *make(const char *ip, const char *containers, size_t first, size_t n)
+static struct target *make(const char *ip, const char *process, size_t first, size_t n)
 {
-	const struct scrape_target from = pod(ip, containers, first, n);
+	struct scrape_container c = {"app", "coroot's", process};
+	const struct scrape_target from = pod(ip, &c, first, n);
 	struct target *t = NULL;
 
 	assert_int_equal(target_new(&t, &from), 0);
 	return t;
+}
+
+static struct target *make_with_proxy(const char *app, const char *proxy)
+{
+	struct scrape_container two[] = {{"app", "", app}, {"proxy", "coroot's", proxy}};
+	struct scrape_endpoint e[] = {{PROFILE_KIND_HEAP, false, 80, "/heap", 0},
+				      {PROFILE_KIND_HEAP, false, 81, "/heap", 1},
+				      {PROFILE_KIND_HEAP, false, 82, "/heap", 2}};
+	const struct scrape_target from = {"uid", "ns", "pod", "node", "svc", "10.0.0.1",
+					   "",    two,  2,     e,      3};
+	struct target *t = NULL;
+
+	assert_int_equal(target_new(&t, &from), 0);
+	return t;
+}
+
+static void an_endpoint_is_its_containers(void **state)
+{
+	CLEANUP(target_freep) struct target *old = make_with_proxy("a/1", "p/1");
+	CLEANUP(target_freep) struct target *fresh = make_with_proxy("a/1", "p/2");
+
+	(void)state;
+	target_inherit(fresh, old);
+	assert_false(fresh->endpoints[0]->restarted);
+	assert_true(fresh->endpoints[1]->restarted);
+	assert_false(fresh->endpoints[2]->restarted);
+	assert_string_equal(fresh->endpoints[0]->container->name, "app");
+	assert_string_equal(fresh->endpoints[1]->container->name, "proxy");
+	assert_string_equal(fresh->endpoints[1]->container->process, "p/2");
+	assert_string_equal(fresh->endpoints[2]->container->name, "");
+	assert_string_equal(target_endpoint_service(fresh->endpoints[0], KUBE_NAMING_COROOT),
+			    "svc");
+	assert_string_equal(target_endpoint_service(fresh->endpoints[1], KUBE_NAMING_COROOT),
+			    "coroot's");
+	assert_string_equal(target_endpoint_service(fresh->endpoints[1], KUBE_NAMING_OWN), "svc");
+	assert_string_equal(target_service(fresh, KUBE_NAMING_COROOT), "svc");
 }
 
 static void an_endpoint_that_stays_keeps_its_state(void **state)
@@ -69,7 +106,8 @@ static void an_unknown_container_is_not_a_new_one(void **state)
 
 static void a_problem_spares_the_endpoints_it_does_not_concern(void **state)
 {
-	struct scrape_target from = pod("10.0.0.1", "1", 0, 2);
+	struct scrape_container c = {"app", "", "1"};
+	struct scrape_target from = pod("10.0.0.1", &c, 0, 2);
 	struct target *t = NULL;
 
 	(void)state;
@@ -114,7 +152,8 @@ static void what_could_leave_the_pod_is_a_problem(void **state)
 		"example.com", "10.0.0.1@example.com", "", "10.0.0.1 ", "[::1]", "10.0.0.1/24"};
 	static const char *const paths[] = {"", "heap", "@example.com/", "/a?b", "/a#b"};
 	struct scrape_endpoint e = endpoints[0];
-	struct scrape_target from = pod("10.0.0.1", "", 0, 1);
+	struct scrape_container c = {"app", "", ""};
+	struct scrape_target from = pod("10.0.0.1", &c, 0, 1);
 	struct target *t = NULL;
 
 	(void)state;
@@ -168,7 +207,8 @@ static void targets_are_found_by_uid(void **state)
 
 static int make_table(void *ctx)
 {
-	const struct scrape_target from = pod("10.0.0.1", "1", 0, 3);
+	struct scrape_container c = {"app", "", "1"};
+	const struct scrape_target from = pod("10.0.0.1", &c, 0, 3);
 	CLEANUP(target_table_freep) struct target_table *table = NULL;
 	CLEANUP(target_freep) struct target *t = NULL;
 	int r = target_table_new(&table);
@@ -198,6 +238,7 @@ static void an_endpoint_takes_less_than_a_kib(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_endpoint_is_its_containers),
 		cmocka_unit_test(an_endpoint_that_stays_keeps_its_state),
 		cmocka_unit_test(endpoints_that_stay_learn_of_new_containers),
 		cmocka_unit_test(an_unknown_container_is_not_a_new_one),

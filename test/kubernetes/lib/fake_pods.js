@@ -18,8 +18,8 @@ function status({ phase = "Running", ips = [], containers = ["app"], restarts = 
     podIPs: ips.map((ip) => ({ ip })),
     startTime: now,
     conditions: [{ type: "Ready", status: ready ? "True" : "False" }],
-    containerStatuses: containers.map((name) => ({
-      name,
+    containerStatuses: containers.map((c) => ({
+      name: c.name || c,
       image: "example.test/app:1",
       imageID: "",
       ready,
@@ -32,6 +32,7 @@ function status({ phase = "Running", ips = [], containers = ["app"], restarts = 
 }
 
 // owner: { kind, name, apiVersion }, the controller that the pod says it belongs to.
+// containers: each a name, or what its spec says beside the image.
 function podObject({
   name,
   namespace = "default",
@@ -52,9 +53,9 @@ function podObject({
       terminationGracePeriodSeconds: 0,
       // named ports belong to the first container
       containers: containers.map((c, i) => ({
-        name: c,
         image: "example.test/app:1",
         ports: i === 0 ? ports : [],
+        ...(c.name ? c : { name: c }),
       })),
     },
   };
