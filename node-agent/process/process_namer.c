@@ -21,6 +21,7 @@
 #include "common/thread/deadline_call.h"
 #include "node-agent/process/name_rules.h"
 #include "node-agent/process/procfs.h"
+#include "node-agent/process/program_place.h"
 #include "node-agent/process/unmanaged_name.h"
 
 #define READ_TIMEOUT_NS (200 * NS_PER_MS) /* sampling waits; the ring holds two seconds */
@@ -140,12 +141,17 @@ static int read_program(struct process_namer *n, const struct process_to_name *p
 			struct program *ret)
 {
 	CLEANUP(buf_fini) struct buf text;
+	AUTO_FREE char *cwd = NULL;
 	int r = 0;
 
 	buf_init(&text, PROGRAM_COMMAND_LINE_BYTES);
 	if (program_is_interpreter(p->exe))
 		r = read_in_time(n, p->proc_fd, "cmdline", key, &text);
 	program_parse(p->exe, p->comm, text.data, text.len, ret);
+	if (r == 0 && program_needs_place(ret) &&
+	    procfs_read_link(p->proc_fd, "cwd", &cwd) == -ENOMEM)
+		r = -ENOMEM;
+	program_place(ret, cwd ?: "");
 	return r;
 }
 
@@ -397,6 +403,7 @@ int process_namer_name_exited(struct process_namer *n, const struct process_to_n
 	int r = 0;
 
 	program_parse(p->exe, p->comm, NULL, 0, &program);
+	program_place(&program, "");
 	if (apply_rules(n, p, &program, ret, size))
 		return 0;
 	facts.terminal = runs && st.terminal;

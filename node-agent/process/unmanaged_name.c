@@ -15,183 +15,110 @@
  */
 #include "node-agent/process/unmanaged_name.h"
 
-#define GO_RUN "/go-build"
+#include "node-agent/process/program_place.h"
 
-struct label {
-	const char *program;
-	const char *label;
+/* What they are called together, then the programs. */
+static const char *const build_tools[] = {
+	"make make gmake",
+	"ninja ninja ninja-build samu",
+	"cmake cmake",
+	"ctest ctest",
+	"meson meson meson.py",
+	"scons scons",
+	"waf waf",
+	"bazel bazel bazelisk",
+	"buck2 buck2",
+	"go go",
+	"cargo cargo",
+	"npm npm npm-cli.js",
+	"yarn yarn yarn.js yarnpkg",
+	"pnpm pnpm pnpm.cjs",
+	"mvn mvn mvnd org.codehaus.plexus.classworlds.launcher.Launcher "
+	"org.apache.maven.wrapper.MavenWrapperMain",
+	"gradle gradle gradlew gradle-wrapper.jar org.gradle.wrapper.GradleWrapperMain "
+	"org.gradle.launcher.daemon.bootstrap.GradleDaemon "
+	"worker.org.gradle.process.internal.worker.GradleWorkerMain",
+	"ant ant",
+	"sbt sbt sbt-launch.jar",
+	"pip pip pip3",
+	"dpkg dpkg",
+	"dpkg-buildpackage dpkg-buildpackage debuild",
+	"sbuild sbuild",
+	"apt apt apt-get aptitude unattended-upgrade",
+	"rpm rpm",
+	"rpmbuild rpmbuild",
+	"dnf dnf dnf5",
+	"yum yum",
+	"zypper zypper",
+	"pacman pacman",
+	"makepkg makepkg",
+	"apk apk",
+	"emerge emerge",
+	"nix nix-build nix-daemon",
+	"guix guix-daemon",
+	"docker dockerd",
+	"buildkit buildkitd",
+	"buildah buildah",
+};
+static const char *const ci_runners[] = {
+	"github-actions Runner.Worker Runner.Listener",
+	"gitlab-runner gitlab-runner",
+	"buildkite buildkite-agent",
+	"gitea-actions act_runner",
+	"forgejo-actions forgejo-runner",
+	"drone drone-runner-exec",
+	"circleci circleci-agent",
+	"azure-pipelines Agent.Worker",
+	"jenkins agent.jar remoting.jar slave.jar",
+	"teamcity jetbrains.buildServer.agent.AgentMain",
 };
 
-static const struct label build_tools[] = {
-	{"make", "make"},
-	{"gmake", "make"},
-	{"ninja", "ninja"},
-	{"ninja-build", "ninja"},
-	{"samu", "ninja"},
-	{"cmake", "cmake"},
-	{"ctest", "ctest"},
-	{"meson", "meson"},
-	{"meson.py", "meson"},
-	{"scons", "scons"},
-	{"waf", "waf"},
-	{"bazel", "bazel"},
-	{"bazelisk", "bazel"},
-	{"buck2", "buck2"},
-	{"go", "go"},
-	{"cargo", "cargo"},
-	{"npm", "npm"},
-	{"npm-cli.js", "npm"},
-	{"yarn", "yarn"},
-	{"yarn.js", "yarn"},
-	{"yarnpkg", "yarn"},
-	{"pnpm", "pnpm"},
-	{"pnpm.cjs", "pnpm"},
-	{"mvn", "mvn"},
-	{"mvnd", "mvn"},
-	{"org.codehaus.plexus.classworlds.launcher.Launcher", "mvn"},
-	{"org.apache.maven.wrapper.MavenWrapperMain", "mvn"},
-	{"gradle", "gradle"},
-	{"gradlew", "gradle"},
-	{"gradle-wrapper.jar", "gradle"},
-	{"org.gradle.wrapper.GradleWrapperMain", "gradle"},
-	{"org.gradle.launcher.daemon.bootstrap.GradleDaemon", "gradle"},
-	{"worker.org.gradle.process.internal.worker.GradleWorkerMain", "gradle"},
-	{"ant", "ant"},
-	{"sbt", "sbt"},
-	{"sbt-launch.jar", "sbt"},
-	{"pip", "pip"},
-	{"pip3", "pip"},
-	{"dpkg", "dpkg"},
-	{"dpkg-buildpackage", "dpkg-buildpackage"},
-	{"debuild", "dpkg-buildpackage"},
-	{"sbuild", "sbuild"},
-	{"apt", "apt"},
-	{"apt-get", "apt"},
-	{"aptitude", "apt"},
-	{"unattended-upgrade", "apt"},
-	{"rpm", "rpm"},
-	{"rpmbuild", "rpmbuild"},
-	{"dnf", "dnf"},
-	{"dnf5", "dnf"},
-	{"yum", "yum"},
-	{"zypper", "zypper"},
-	{"pacman", "pacman"},
-	{"makepkg", "makepkg"},
-	{"apk", "apk"},
-	{"emerge", "emerge"},
-	{"nix-build", "nix"},
-	{"nix-daemon", "nix"},
-	{"guix-daemon", "guix"},
-	{"dockerd", "docker"},
-	{"buildkitd", "buildkit"},
-	{"buildah", "buildah"},
-};
-
-static const struct label ci_runners[] = {
-	{"Runner.Worker", "github-actions"},
-	{"Runner.Listener", "github-actions"},
-	{"gitlab-runner", "gitlab-runner"},
-	{"buildkite-agent", "buildkite"},
-	{"act_runner", "gitea-actions"},
-	{"forgejo-runner", "forgejo-actions"},
-	{"drone-runner-exec", "drone"},
-	{"circleci-agent", "circleci"},
-	{"Agent.Worker", "azure-pipelines"},
-	{"agent.jar", "jenkins"},
-	{"remoting.jar", "jenkins"},
-	{"slave.jar", "jenkins"},
-	{"jetbrains.buildServer.agent.AgentMain", "teamcity"},
-};
-
-static const char *const crons[] = {"cron",    "crond", "CRON",  "fcron",
-				    "anacron", "atd",   "dcron", NULL};
+static const char crons[] = "cron crond CRON fcron anacron atd dcron";
 
 /* What stands between a person and their shell. */
-static const char *const logins[] = {
-	"sshd",           "sshd-session",
-	"sshd-auth",      "dropbear",
-	"login",          "su",
-	"mosh-server",    "tmux",
-	"screen",         "SCREEN",
-	"zellij",         "xterm",
-	"konsole",        "kitty",
-	"alacritty",      "foot",
-	"ptyxis-agent",   "gnome-terminal-server",
-	"xfce4-terminal", "wezterm-gui",
-	"ttyd",           NULL,
-};
+static const char logins[] =
+	"sshd sshd-session sshd-auth dropbear login su mosh-server tmux screen SCREEN "
+	"zellij xterm konsole kitty alacritty foot ptyxis-agent gnome-terminal-server "
+	"xfce4-terminal wezterm-gui ttyd";
 
 /* What shells start by the hundred. */
-static const char *const commands[] = {
-	"[",        "awk",      "base64",     "basename", "bc",       "bzip2",     "cat",
-	"chgrp",    "chmod",    "chown",      "cksum",    "clear",    "cmp",       "column",
-	"comm",     "cp",       "curl",       "cut",      "date",     "dc",        "dd",
-	"df",       "diff",     "dirname",    "du",       "echo",     "ed",        "egrep",
-	"env",      "expand",   "expr",       "false",    "fgrep",    "file",      "find",
-	"fmt",      "fold",     "gawk",       "getconf",  "getent",   "getopt",    "git",
-	"grep",     "groups",   "gunzip",     "gzip",     "head",     "hostname",  "id",
-	"install",  "ip",       "jq",         "join",     "kill",     "killall",   "less",
-	"ln",       "locale",   "logger",     "logname",  "ls",       "lsblk",     "lsof",
-	"m4",       "mawk",     "md5sum",     "mkdir",    "mkfifo",   "mknod",     "mktemp",
-	"more",     "mount",    "mountpoint", "mv",       "netstat",  "nice",      "nl",
-	"nohup",    "nproc",    "od",         "openssl",  "paste",    "patch",     "pgrep",
-	"pidof",    "ping",     "pkill",      "pr",       "printenv", "printf",    "ps",
-	"pwd",      "readlink", "realpath",   "rev",      "rg",       "rm",        "rmdir",
-	"rsync",    "scp",      "sed",        "seq",      "sha1sum",  "sha256sum", "shred",
-	"shuf",     "sleep",    "sort",       "split",    "ss",       "ssh",       "stat",
-	"strings",  "stty",     "sudo",       "sync",     "tac",      "tail",      "tar",
-	"tee",      "test",     "time",       "timeout",  "top",      "touch",     "tput",
-	"tr",       "true",     "truncate",   "tsort",    "tty",      "umount",    "uname",
-	"unexpand", "uniq",     "unxz",       "unzip",    "uptime",   "users",     "vmstat",
-	"wc",       "wget",     "which",      "who",      "whoami",   "xargs",     "xxd",
-	"xz",       "yes",      "zcat",       "zgrep",    "zip",      "zstd",
-};
+static const char commands[] =
+	"[ awk base64 basename bc bzip2 cat chgrp chmod chown cksum clear cmp column "
+	"comm cp curl cut date dc dd df diff dirname du echo ed egrep env expand expr "
+	"false fgrep file find fmt fold gawk getconf getent getopt git grep groups "
+	"gunzip gzip head hostname id install ip jq join kill killall less ln locale "
+	"logger logname ls lsblk lsof m4 mawk md5sum mkdir mkfifo mknod mktemp more "
+	"mount mountpoint mv netstat nice nl nohup nproc od openssl paste patch pgrep "
+	"pidof ping pkill pr printenv printf ps pwd readlink realpath rev rg rm rmdir "
+	"rsync scp sed seq sha1sum sha256sum shred shuf sleep sort split ss ssh stat "
+	"strings stty sudo sync tac tail tar tee test time timeout top touch tput tr "
+	"true truncate tsort tty umount uname unexpand uniq unxz unzip uptime users "
+	"vmstat wc wget which who whoami xargs xxd xz yes zcat zgrep zip zstd";
 
-static const char *label_of(const struct label *labels, size_t n, const char *program)
+static bool is_listed(const char *list, const char *name)
+{
+	return program_is_listed(list, name, strlen(name));
+}
+
+static void find_label(const char *const *labels, size_t n, const char *program,
+		       char ret[static ANCESTRY_LABEL_BYTES])
 {
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(labels[i].program, program) == 0)
-			return labels[i].label;
+		size_t len = strcspn(labels[i], " ");
+
+		if (is_listed(labels[i] + len + 1, program))
+			snprintf(ret, ANCESTRY_LABEL_BYTES, "%.*s", (int)len, labels[i]);
 	}
-	return NULL;
-}
-
-static bool is_listed(const char *const *list, const char *name)
-{
-	for (; *list; list++) {
-		if (strcmp(*list, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The list is sorted. */
-static bool is_command(const char *name)
-{
-	size_t low = 0, high = ARRAY_SIZE(commands);
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int r = strcmp(name, commands[middle]);
-
-		if (r == 0)
-			return true;
-		if (r < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return false;
 }
 
 void ancestry_add(struct ancestry *a, const struct program *p, bool terminal)
 {
-	if (!a->build && !p->serves)
-		a->build = label_of(build_tools, ARRAY_SIZE(build_tools), p->name);
-	if (!a->ci)
-		a->ci = label_of(ci_runners, ARRAY_SIZE(ci_runners), p->name);
+	if (!a->build[0] && !p->serves)
+		find_label(build_tools, ARRAY_SIZE(build_tools), p->name, a->build);
+	if (!a->ci[0])
+		find_label(ci_runners, ARRAY_SIZE(ci_runners), p->name, a->ci);
 	if (!a->shell[0] && p->shell)
-		memcpy(a->shell, p->name, sizeof(a->shell));
+		program_label(p, a->shell, sizeof(a->shell));
 	a->cron |= is_listed(crons, p->name);
 	a->login |= is_listed(logins, p->name) || (p->shell && terminal);
 }
@@ -199,7 +126,7 @@ void ancestry_add(struct ancestry *a, const struct program *p, bool terminal)
 /* What "go run" and "cargo run" have built is no part of the build any more. */
 static bool is_product(const char *exe, const char *tool)
 {
-	const char *target = strstr(exe, "/target/"), *go = strstr(exe, GO_RUN);
+	const char *target = strstr(exe, "/target/"), *go = strstr(exe, PROGRAM_GO_RUN);
 
 	if (strcmp(tool, "go") == 0)
 		return go && strstr(go, "/exe/");
@@ -227,9 +154,9 @@ static enum rule choose(const struct unmanaged_facts *f, struct ancestry *a)
 
 	*a = *f->above;
 	ancestry_add(a, p, f->terminal);
-	if (a->build && !is_product(f->exe, a->build))
+	if (a->build[0] && !is_product(f->exe, a->build))
 		return RULE_BUILD;
-	if (f->above->ci)
+	if (f->above->ci[0])
 		return RULE_CI;
 	if (f->above->cron)
 		return RULE_CRON;
@@ -237,7 +164,7 @@ static enum rule choose(const struct unmanaged_facts *f, struct ancestry *a)
 		return RULE_SESSION;
 	if (f->session && p->shell && p->kind != PROGRAM_SCRIPT)
 		return RULE_SESSION;
-	if (p->kind != PROGRAM_SCRIPT && a->shell[0] && (p->shell || is_command(p->name)))
+	if (p->kind != PROGRAM_SCRIPT && a->shell[0] && (p->shell || is_listed(commands, p->name)))
 		return RULE_SHELL;
 	return RULE_OWN;
 }
@@ -252,7 +179,8 @@ bool unmanaged_name_needs_user(const struct unmanaged_facts *f)
 
 void unmanaged_name(const struct unmanaged_facts *f, char *ret, size_t size)
 {
-	const char *folder = "process", *name = f->program->name;
+	const char *folder = "process", *name = "";
+	char label[PROGRAM_LABEL_BYTES];
 	struct ancestry a;
 
 	switch (choose(f, &a)) {
@@ -276,6 +204,8 @@ void unmanaged_name(const struct unmanaged_facts *f, char *ret, size_t size)
 		name = a.shell;
 		break;
 	case RULE_OWN:
+		program_label(f->program, label, sizeof(label));
+		name = label;
 		break;
 	}
 	snprintf(ret, size, "/%s/%s", folder, name);

@@ -11,12 +11,14 @@
 #include "common/base.h"
 #include "node-agent/process/program_name.h"
 
+#define ANCESTRY_LABEL_BYTES 24
+
 /* What a process and its ancestors say together. Zeroed: nothing. */
 struct ancestry {
-	const char *build;              /* the topmost build tool: "make"; static */
-	const char *ci;                 /* the topmost runner of CI jobs: "gitlab-runner"; static */
-	char shell[PROGRAM_NAME_BYTES]; /* the topmost shell, by its script if it runs one */
-	bool cron;                      /* below cron or at */
+	char build[ANCESTRY_LABEL_BYTES]; /* the topmost build tool: "make" */
+	char ci[ANCESTRY_LABEL_BYTES];    /* the topmost runner of CI jobs: "gitlab-runner" */
+	char shell[PROGRAM_LABEL_BYTES];  /* the topmost shell, by its script if it runs one */
+	bool cron;                        /* below cron or at */
 	bool login; /* below sshd, login, a terminal … or a shell with a terminal */
 };
 

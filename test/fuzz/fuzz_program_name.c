@@ -1,5 +1,6 @@
 #include <stdint.h>
 
+#include "node-agent/process/program_place.h"
 #include "node-agent/process/unmanaged_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -27,6 +28,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    (p.kind == PROGRAM_SCRIPT && strpbrk(p.name, "=@?#")))
 		__builtin_trap();
 	if (program_gvisor_id(newline + 1, size, id, sizeof(id)) && strlen(id) != 64)
+		__builtin_trap();
+	program_place(&p, size % 2 ? "/srv/shop" : "");
+	if (!memchr(p.folder, '\0', sizeof(p.folder)) || strpbrk(p.folder, "=@?#:") ||
+	    !memchr(p.dir, '\0', sizeof(p.dir)))
 		__builtin_trap();
 	ancestry_add(&above, &p, size % 3 == 0);
 	unmanaged_name(&facts, name, sizeof(name));

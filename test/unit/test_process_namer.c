@@ -35,11 +35,15 @@ static int enter_folder(void **state)
 
 static int leave_folder(void **state)
 {
-	static const char *const files[] = {"app.py", "Makefile", "nightly.sh", "loop.sh"};
+	static const char *const files[] = {"app.py", "etl.py", "Makefile", "nightly.sh",
+					    "loop.sh"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		(void)unlink(files[i]);
+	(void)rmdir("shop/__pycache__");
+	(void)rmdir("shop");
+	(void)rmdir("blog");
 	closep(&root_fd);
 	return chdir("/") == 0 ? rmdir(folder) : -1;
 }
@@ -179,13 +183,64 @@ static void wait_for_name(struct process_namer *n, pid_t pid, const char *want)
 
 static void a_python_program_is_called_as_its_script(void **state)
 {
-	const char *const argv[] = {"python3", "-u", "app.py", "--password=x", NULL};
+	const char *const argv[] = {"python3", "-u", "etl.py", "--password=x", NULL};
 	CLEANUP(process_namer_freep) struct process_namer *n = NULL;
 
 	(void)state;
 	assert_int_equal(process_namer_new(&n, NULL), 0);
-	write_file("app.py", "import time\ntime.sleep(100000)\n");
-	wait_for_name(n, start(argv, -1), "/process/app.py");
+	write_file("etl.py", "import time\ntime.sleep(100000)\n");
+	wait_for_name(n, start(argv, -1), "/process/etl.py");
+}
+
+static void start_in(const char *dir, const char *const *argv, const char *name)
+{
+	CLEANUP(process_namer_freep) struct process_namer *n = NULL;
+
+	assert_int_equal(process_namer_new(&n, NULL), 0);
+	if (dir)
+		assert_int_equal(chdir(dir), 0);
+	wait_for_name(n, start(argv, -1), name);
+	if (dir)
+		assert_int_equal(chdir(".."), 0);
+}
+
+static void two_programs_of_a_common_name_are_two_applications(void **state)
+{
+	static const char sleeps[] = "import time\ntime.sleep(100000)\n";
+	const char *const relative[] = {"python3", "main.py", NULL};
+	const char *const module[] = {"python3", "-m", "main", NULL};
+	char path[128], name[128];
+	const char *const absolute[] = {"python3", path, NULL};
+
+	(void)state;
+	assert_int_equal(mkdir("shop", 0755), 0);
+	assert_int_equal(mkdir("blog", 0755), 0);
+	write_file("shop/main.py", sleeps);
+	write_file("blog/main.py", sleeps);
+	snprintf(path, sizeof(path), "%s/blog/main.py", folder);
+	snprintf(name, sizeof(name), "/process%s/shop/main.py", strrchr(folder, '/'));
+	start_in("shop", relative, name);
+	snprintf(name, sizeof(name), "/process%s/blog/main.py", strrchr(folder, '/'));
+	start_in("blog", relative, name);
+	start_in("shop", absolute, name);
+	snprintf(name, sizeof(name), "/process%s/shop/main", strrchr(folder, '/'));
+	start_in("shop", module, name);
+	assert_int_equal(unlink("shop/main.py"), 0);
+	assert_int_equal(unlink("blog/main.py"), 0);
+}
+
+static void a_loader_is_called_as_its_program(void **state)
+{
+	static const char *const loaders[] = {"/lib64/ld-linux-x86-64.so.2",
+					      "/lib/ld-linux-aarch64.so.1"};
+	const char *loader = loaders[access(loaders[0], X_OK) == 0 ? 0 : 1];
+	const char *const sleeps[] = {loader, "--library-path", "/x", "/bin/sleep", "100008", NULL};
+	const char *const python[] = {loader, "/usr/bin/python3", "etl.py", NULL};
+
+	(void)state;
+	start_in(NULL, sleeps, "/process/sleep");
+	write_file("etl.py", "import time\ntime.sleep(100000)\n");
+	start_in(NULL, python, "/process/etl.py");
 }
 
 static void what_make_runs_is_one_build(void **state)
@@ -344,6 +399,8 @@ static int run_inside(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_python_program_is_called_as_its_script),
+		TEST(two_programs_of_a_common_name_are_two_applications),
+		TEST(a_loader_is_called_as_its_program),
 		TEST(what_make_runs_is_one_build),
 		TEST(a_shell_script_and_its_commands_are_one),
 		TEST(a_session_is_its_users_and_a_daemon_is_not),

@@ -1,4 +1,5 @@
 #include "node-agent/process/program_name.h"
+#include "node-agent/process/program_place.h"
 #include "test/lib/unit.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -136,6 +137,71 @@ static const struct {
 	{"/usr/bin/fish", "fish|--command|hunter2", "fish", PROGRAM_INLINE},
 	{"/usr/bin/fish", "fish|-C|hunter2|x.fish", "fish", PROGRAM_INLINE},
 	{"/usr/bin/bash", "bash|--|x.sh", "x.sh", PROGRAM_SCRIPT},
+	/* loaders and emulators */
+	{"/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "ld-linux-x86-64.so.2|./x|--token|s",
+	 "x", PROGRAM_PLAIN},
+	{"/usr/lib/ld-linux-aarch64.so.1",
+	 "/lib/ld-linux-aarch64.so.1|--library-path|/opt/lib|--argv0|y|/opt/shop/bin/shop|hunter2",
+	 "shop", PROGRAM_PLAIN},
+	{"/usr/lib/x86_64-linux-gnu/ld-2.31.so", "ld.so|--preload|a.so:b.so|--inhibit-cache|/srv/x",
+	 "x", PROGRAM_PLAIN},
+	{"/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-x86_64.so.1|--library-path=/l|--|./shop|x",
+	 "shop", PROGRAM_PLAIN},
+	{"/usr/lib/x86_64-linux-musl/libc.so", "ld-musl-x86_64.so.1|/usr/bin/python3|-u|etl.py",
+	 "etl.py", PROGRAM_SCRIPT},
+	{"/usr/lib/ld-linux-x86-64.so.2", "ld.so|/bin/bash|-c|hunter2", "bash", PROGRAM_INLINE},
+	{"/usr/lib/ld-linux-x86-64.so.2", "ld.so", "ld-linux-x86-64.so.2", PROGRAM_PLAIN},
+	{"/usr/lib/ld-linux-x86-64.so.2", "ld.so|hunter2=x", "ld-linux-x86-64.so.2", PROGRAM_PLAIN},
+	{"/usr/bin/ld-analyse", "ld-analyse|x", "ld-analyse", PROGRAM_PLAIN},
+	{"/usr/bin/ld", "ld|-o|x", "ld", PROGRAM_PLAIN},
+	{"/usr/bin/qemu-aarch64-static", "qemu-aarch64|-L|/sysroot|-E|A=hunter2|-cpu|max|./shop",
+	 "shop", PROGRAM_PLAIN},
+	{"/usr/bin/qemu-x86_64", "qemu-x86_64|/usr/bin/node|etl.js", "etl.js", PROGRAM_SCRIPT},
+	{"/usr/bin/qemu-system-x86_64", "qemu-system-x86_64|-m|1G", "qemu-system-x86_64",
+	 PROGRAM_PLAIN},
+	/* applets */
+	{"/bin/busybox", "busybox|httpd|-f|-p|80", "httpd", PROGRAM_PLAIN},
+	{"/bin/busybox", "/bin/busybox.static|busybox|httpd", "httpd", PROGRAM_PLAIN},
+	{"/bin/busybox", "httpd|-f", "httpd", PROGRAM_PLAIN},
+	{"/bin/busybox", "sh", "sh", PROGRAM_INTERACTIVE},
+	{"/bin/busybox", "-sh", "sh", PROGRAM_INTERACTIVE},
+	{"/bin/busybox", "/bin/sh|-c|hunter2", "sh", PROGRAM_INLINE},
+	{"/bin/busybox", "/bin/sh|/etc/backup.sh|hunter2", "backup.sh", PROGRAM_SCRIPT},
+	{"/bin/busybox", "busybox|ash|/etc/backup.sh", "backup.sh", PROGRAM_SCRIPT},
+	{"/bin/busybox", "busybox|--list", "busybox", PROGRAM_PLAIN},
+	{"/bin/busybox", "", "worker", PROGRAM_PLAIN},
+	{"/usr/lib/ld-musl-x86_64.so.1", "ld.so|/bin/busybox|sh|loop.sh", "loop.sh",
+	 PROGRAM_SCRIPT},
+	/* Erlang */
+	{"/usr/lib/erlang/erts-13.1.5/bin/beam.smp",
+	 "/usr/lib/erlang/erts-13.1.5/bin/beam.smp|-K|true|--|-root|/opt/shop|-bindir|/opt/shop/bin"
+	 "|-progname|erl|--|-home|/root|--|-boot|/opt/shop/releases/1.2/shop|-setcookie|hunter2",
+	 "shop", PROGRAM_SCRIPT},
+	{"/srv/shop/erts-14.2/bin/beam.smp",
+	 "beam.smp|--|-root|/srv/shop|-progname|erl|--|-home|/|--|-noshell|-s|elixir|start_cli"
+	 "|-mode|embedded|-setcookie|hunter2|-sname|shop|-boot|/srv/shop/releases/0.1.0/start"
+	 "|-boot_var|RELEASE_LIB|/srv/shop/lib|--|-extra|--no-halt",
+	 "shop", PROGRAM_SCRIPT},
+	{"/usr/lib/erlang/erts-13.1.5/bin/beam.smp",
+	 "beam.smp|-W|w|--|-root|/usr/lib/erlang|-progname|erl|--|-home|/var/lib/rabbitmq|--"
+	 "|-pa||-noshell|-noinput|-s|rabbit|boot|-boot|start_sasl|-syslog|logger|[]",
+	 "rabbit", PROGRAM_SCRIPT},
+	{"/usr/lib/erlang/erts-13.1.5/bin/beam.smp",
+	 "beam.smp|-K|true|--|-root|/usr/lib/erlang|-progname|erl|--|-home|/var/lib/ejabberd|--"
+	 "|-sname|ejabberd@localhost|-noshell|-boot|/usr/lib/erlang/releases/25/start_clean"
+	 "|-s|ejabberd",
+	 "ejabberd", PROGRAM_SCRIPT},
+	{"/opt/couchdb/erts-14/bin/beam.smp",
+	 "beam.smp|--|-root|/opt/couchdb/bin/..|-progname|couchdb|--|-home|/opt/couchdb|--|-boot"
+	 "|/opt/couchdb/bin/../releases/3.3.3/couchdb|-setcookie|hunter2",
+	 "couchdb", PROGRAM_SCRIPT},
+	{"/usr/lib/erlang/erts-13.1.5/bin/beam.smp",
+	 "beam.smp|--|-root|/usr/lib/erlang|-progname|erl|--|-home|/root|--|-noshell|-elixir_root"
+	 "|/usr/lib/elixir/lib|-s|elixir|start_cli|--|-extra|/usr/bin/mix|phx.server",
+	 "mix", PROGRAM_SCRIPT},
+	{"/usr/lib/erlang/erts-13.1.5/bin/beam.smp",
+	 "beam.smp|--|-root|/usr/lib/erlang|-progname|erl|--|-home|/root|--|-eval|hunter2",
+	 "beam.smp", PROGRAM_PLAIN},
 	/* what cannot be a script is not shown */
 	{"/usr/bin/python3", "python3|PASSWORD=x", "python3", PROGRAM_INLINE},
 	{"/usr/bin/bash", "bash|user@host", "bash", PROGRAM_INLINE},
@@ -178,6 +244,74 @@ static void interpreters_are_called_as_their_scripts(void **state)
 	}
 }
 
+static void common_names_have_their_folder(void **state)
+{
+	static const struct {
+		const char *exe;
+		const char *command_line;
+		const char *cwd;
+		const char *label;
+	} programs[] = {
+		{"/usr/bin/node", "node|server.js", "/srv/shop", "shop/server.js"},
+		{"/usr/bin/node", "node|/srv/shop/server.js", "/", "shop/server.js"},
+		{"/usr/bin/node", "node|../blog/index.js", "/srv/shop", "blog/index.js"},
+		{"/usr/bin/node", "node|./dist/src/main.js", "/home/eve/shop/current",
+		 "eve/shop/main.js"},
+		{"/usr/bin/node", "node|.", "/srv/shop", "shop/node"},
+		{"/usr/bin/node", "node|./", "/srv/blog (deleted)", "blog/node"},
+		{"/usr/bin/node", "node|/srv/api/shop/server.js", "/", "api/shop/server.js"},
+		{"/usr/bin/node", "node|/x/srv/shop/api/server.js", "/", "shop/api/server.js"},
+		{"/usr/bin/node", "node|/srv/shop/node_modules/.bin/next|start", "/srv/shop",
+		 "shop/next"},
+		{"/usr/bin/node", "node|etl.js", "/srv/shop", "etl.js"},
+		{"/usr/bin/node", "npm start", "/srv/shop", "shop/npm"},
+		{"/usr/bin/deno", "deno|run|https://eve:hunter2@h.example/main.ts", "/", "main.ts"},
+		{"/usr/bin/node", "node|/srv/My App (2)/a=hunter2/main.js", "/",
+		 "My App (2)/main.js"},
+		{"/usr/bin/python3.11", "python3|app.py", "/srv/shop", "shop/app.py"},
+		{"/usr/bin/python3.11", "python3|/srv/app.py", "/home/eve", "app.py"},
+		{"/usr/bin/python3.11", "python3|/srv/shop/releases/20261128093000/main.py", "/",
+		 "shop/main.py"},
+		{"/usr/bin/python3.11", "python3|/srv/shop/v1.2.0/Worker-2.py", "/",
+		 "shop/Worker-2.py"},
+		{"/usr/bin/python3.11", "python3|/srv/shop/3f1c9b7d2a6e4f5b/manage.py|x", "/",
+		 "shop/manage.py"},
+		{"/usr/bin/python3.11", "python3|-m|pkg", "/srv/shop", "shop/pkg"},
+		{"/usr/bin/python3.11", "python3|-m|http.server", "/", "http.server"},
+		{"/usr/bin/python3.11", "python3|/usr/bin/gunicorn|app:app", "/srv/shop",
+		 "shop/gunicorn"},
+		{"/usr/bin/python3.11", "gunicorn: worker [app]", "/srv/blog", "blog/gunicorn"},
+		{"/usr/bin/ruby3.1", "ruby|bin/rails|server", "/srv/shop", "shop/rails"},
+		{"/usr/bin/php8.2", "php|artisan|queue:work", "/srv/shop", "shop/artisan"},
+		{"/usr/bin/java", "java|-jar|/srv/shop/server.jar", "/", "shop/server.jar"},
+		{"/usr/bin/java", "java|-cp|x.jar|Main", "/srv/shop", "shop/Main"},
+		{"/usr/bin/java", "java|-cp|x.jar|kafka.Kafka", "/srv/shop", "kafka.Kafka"},
+		{"/srv/shop/bin/server", "", "", "shop/server"},
+		{"/srv/shop/bin/server (deleted)", "", "/", "shop/server"},
+		{"/usr/local/bin/server", "", "/srv/shop", "server"},
+		{"/usr/sbin/nginx", "", "/srv/shop", "nginx"},
+		{"/tmp/go-build12/b001/exe/main", "", "/srv/shop", "shop/main"},
+		{"/lib/ld-linux-x86-64.so.2", "ld.so|./server", "/srv/shop", "shop/server"},
+		{"/usr/lib/erlang/erts-13/bin/beam.smp", "beam.smp|--|-root|/usr/lib/erlang",
+		 "/srv/shop", "shop/beam.smp"},
+		{"/usr/bin/bash", "bash|/srv/shop/run.sh", "/", "shop/run.sh"},
+	};
+	char line[512], label[PROGRAM_LABEL_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		size_t len = with_nuls(programs[i].command_line, line, sizeof(line));
+		struct program p;
+
+		program_parse(programs[i].exe, "x", len > 1 ? line : NULL, len, &p);
+		program_place(&p, programs[i].cwd);
+		program_label(&p, label, sizeof(label));
+		if (strcmp(label, programs[i].label) != 0)
+			fail_msg("%s \"%s\" in %s is called %s", programs[i].exe,
+				 programs[i].command_line, programs[i].cwd, label);
+	}
+}
+
 static void only_shells_are_shells(void **state)
 {
 	struct program p;
@@ -187,11 +321,17 @@ static void only_shells_are_shells(void **state)
 	assert_true(p.shell);
 	program_parse("/usr/bin/python3", NULL, NULL, 0, &p);
 	assert_false(p.shell);
+	program_parse("/bin/busybox", NULL, "sh\0-c\0x", 7, &p);
+	assert_true(p.shell);
+	program_parse("/bin/busybox", NULL, "httpd", 6, &p);
+	assert_false(p.shell);
 	program_parse("/memfd:sealed-91173221a7ea (deleted)", "memfd:sealed-91", NULL, 0, &p);
 	assert_string_equal(p.name, "memfd");
 	program_parse("", NULL, NULL, 0, &p);
 	assert_string_equal(p.name, "unknown");
 	assert_true(program_is_interpreter("/usr/bin/ruby3.1 (deleted)"));
+	assert_true(program_is_interpreter("/lib64/ld-linux-x86-64.so.2"));
+	assert_true(program_is_interpreter("/bin/busybox"));
 	assert_false(program_is_interpreter("/usr/bin/cut"));
 	assert_false(program_is_interpreter(""));
 }
@@ -245,6 +385,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(interpreters_are_called_as_their_scripts),
+		cmocka_unit_test(common_names_have_their_folder),
 		cmocka_unit_test(only_shells_are_shells),
 		cmocka_unit_test(package_managers_that_run_an_application_build_nothing),
 		cmocka_unit_test(a_sandbox_of_gvisor_has_the_id_of_its_container),
