@@ -3,9 +3,10 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "common/data/array.h"
 #include "common/data/intern.h"
+#include "common/data/number_table.h"
 #include "common/text/utf8.h"
-#include "node-agent/profile/number_table.h"
 
 /* Above all programs that are linked to a fixed address. */
 #define FIRST_BASE (UINT64_C(1) << 33)
@@ -24,7 +25,7 @@ struct code_places {
 	struct number_table places;
 	struct profile_mapping *mappings;
 	struct mapping_info *infos; /* of each */
-	size_t n, max;
+	size_t n, max_mappings, max_infos;
 	struct intern *strings;
 	uint64_t next_base;
 };
@@ -72,23 +73,12 @@ static bool is_same(const struct code_places *c, size_t i, const struct symbol_f
 
 static int reserve(struct code_places *c)
 {
-	size_t max = c->max ? 2 * c->max : 16;
-	void *moved;
+	int r;
 
-	if (c->n < c->max)
-		return 0;
-	if (max > CODE_PLACES_MAPPINGS_MAX)
+	if (c->n == CODE_PLACES_MAPPINGS_MAX)
 		return -ENOBUFS;
-	moved = realloc(c->mappings, max * sizeof(*c->mappings));
-	if (!moved)
-		return -ENOMEM;
-	c->mappings = moved;
-	moved = realloc(c->infos, max * sizeof(*c->infos));
-	if (!moved)
-		return -ENOMEM;
-	c->infos = moved;
-	c->max = max;
-	return 0;
+	r = ARRAY_RESERVE(c->mappings, c->max_mappings, c->n + 1);
+	return r == 0 ? ARRAY_RESERVE(c->infos, c->max_infos, c->n + 1) : r;
 }
 
 /* Stores our copy of a text. Returns 0, -ENOMEM or -ENOBUFS. */

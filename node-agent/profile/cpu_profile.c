@@ -352,7 +352,8 @@ static void add_stack(struct build *b, const struct process_snapshot *p,
 		      const struct symbol_location *root, const struct cycle_stack *stack)
 {
 	const struct stack_values values = values_of(b, stack);
-	struct stack_profile_stack s = {.addresses = b->locations};
+	struct stack_profile_stack s = {.addresses = b->locations,
+					.inlined = STACK_PROFILE_PHYSICAL};
 	size_t first_user;
 	enum unwind_outcome outcome;
 	bool kernel_whole;
@@ -453,10 +454,7 @@ static void add_unwind_comments(struct build *b)
 static int begin_profile(struct build *b, struct buf *out)
 {
 	struct stack_profile_config cfg = {
-		.resolver = {.resolve = resolve,
-			     .ctx = b,
-			     .has_places = b->cfg->addresses,
-			     .has_numbers = true},
+		.resolver = {.resolve = resolve, .ctx = b, .has_places = b->cfg->addresses},
 		.types = {"ebpf:cpu:nanoseconds"},
 		.units = {"nanoseconds"},
 		.n_types = 1,

@@ -56,11 +56,6 @@ struct frame_resolver {
 	bool (*is_runtime)(void *ctx, uint64_t address);
 	void *ctx;
 	bool has_places; /* resolve() sets code_address and mapping, too */
-	/*
-	 * Addresses are numbers from 0 on, which saves a table of them. All frames of one are lines
-	 * of one location, none of which depends on the next address.
-	 */
-	bool has_numbers;
 };
 
 #endif /* NODE_AGENT_PROFILE_FRAME_RESOLVER_H */

@@ -1,10 +1,6 @@
 /*
  * Addresses → locations of a pprof, each once: a function, a file and a line, or several if calls
  * were inlined. Pure.
- *
- * It has a hash table of addresses of its own beside common/data/table.h, because every frame
- * of every stack is looked up: by "make bench-go BENCH=heap", a heap of 131,000 records takes
- * 112 ms and 14.6 MiB with it, against 124 ms and 15.0 MiB with a table.h.
  */
 #ifndef NODE_AGENT_PROFILE_STACK_LOCATIONS_H
 #define NODE_AGENT_PROFILE_STACK_LOCATIONS_H
@@ -21,14 +17,14 @@ struct stack_frame {
 	enum frame_role role;
 };
 
-/* What an address stands for: an element of the table of addresses. */
+/* What an address stands for. */
 struct stack_address {
 	uint64_t address;
 	uint32_t first; /* index of its innermost frame */
+	uint32_t plain; /* 1 + the location, if it is a single plain frame; else 0 */
 	uint8_t n;
-	uint8_t kind;
+	bool all;          /* frames, or only the innermost one */
 	int8_t is_runtime; /* -1: not determined yet */
-	bool is_packed;    /* in plain_locations.h, if it belongs there */
 };
 
 /* -ENOMEM is the only failure. */
@@ -47,15 +43,6 @@ int stack_locations_find(struct stack_locations *l, uint64_t address, bool all,
 /* The frames of a, innermost first; valid until the next stack_locations_find(). */
 const struct stack_frame *stack_locations_frames(const struct stack_locations *l,
 						 const struct stack_address *a);
-
-/*
- * The fast way for most frames of a large profile: packs locations (pprof_pack_location())
- * from the first address on, until one of them is not known to be a single plain frame.
- * Returns how many it packed and stores the number of bytes; to has
- * PPROF_PACKED_LOCATION_MAX_BYTES for each address.
- */
-size_t stack_locations_pack(const struct stack_locations *l, const uint64_t *addresses, size_t n,
-			    bool all, uint8_t *to, size_t *ret_len);
 
 bool stack_locations_is_runtime(struct stack_locations *l, struct stack_address *a);
 

@@ -1,9 +1,8 @@
 /*
- * A stack goes through three steps. Its addresses become numbers of locations
- * (stack_locations.h), each resolved once. These are packed at once into the bytes that the
- * pprof will have for them, and the bytes are the key under which values are summed
- * (stack_table.h). At the end, or earlier, key and values are copied into the pprof as they
- * are.
+ * A stack goes through three steps: intern, count, encode. Its addresses become numbers of
+ * locations (stack_locations.h), each resolved once. These are packed at once into the bytes that
+ * the pprof will have for them, and the bytes are the key under which values are summed
+ * (stack_table.h). At the end, or earlier, the bytes are copied into the pprof as they are.
  *
  * The obvious way, a struct profile that is encoded at the end, needs all stacks in memory
  * three times: as addresses, as indexes and as bytes. For a heap of half a million stacks that
@@ -138,24 +137,6 @@ static void push_frames(struct stack_profile *p, const struct stack_address *a, 
 	}
 }
 
-/*
- * Pushes the first of n addresses, as far as they are one plain frame each, whose place in the
- * stack does not matter. Returns their number.
- */
-static size_t push_plain(struct stack_profile *p, const uint64_t *addresses, size_t n, bool all,
-			 struct collected *c)
-{
-	size_t room = STACK_PROFILE_DEPTH_MAX - c->n, len = 0;
-	size_t pushed = stack_locations_pack(p->locations, addresses, n < room ? n : room, all,
-					     p->packed + c->len, &len);
-
-	c->len += len;
-	c->n += (uint32_t)pushed;
-	if (pushed > 0)
-		c->last = FRAME_PLAIN;
-	return pushed;
-}
-
 /* Pushes all frames of a stack; hide: without the runtime's at the leaf. */
 static int collect(struct stack_profile *p, const struct stack_profile_stack *s, bool hide,
 		   struct collected *c)
@@ -167,8 +148,6 @@ static int collect(struct stack_profile *p, const struct stack_profile_stack *s,
 		struct stack_address *a = NULL;
 		int r;
 
-		if (!hide)
-			i += push_plain(p, s->addresses + i, s->n - 1 - i, physical, c);
 		r = stack_locations_find(p->locations, s->addresses[i], physical || i + 1 == s->n,
 					 &a);
 		if (r < 0)
@@ -176,6 +155,11 @@ static int collect(struct stack_profile *p, const struct stack_profile_stack *s,
 		if (hide && stack_locations_is_runtime(p->locations, a))
 			continue;
 		hide = false;
+		if (a->plain) {
+			push(p, a->plain - 1, c);
+			c->last = FRAME_PLAIN;
+			continue;
+		}
 		push_frames(p, a, i + 1 < s->n ? s->addresses[i + 1] : 0, c);
 	}
 	return 0;
@@ -302,9 +286,13 @@ static bool is_part_full(const struct stack_profile *p, const struct stack_view 
 
 static int put_sample(struct stack_profile *p, const struct stack_view *s)
 {
-	const struct pprof_packed_sample sample = {s->key, s->len, s->values, s->values_len};
+	uint8_t values[STACK_VALUES_MAX * PPROF_PACKED_MAX_BYTES];
+	struct pprof_packed_sample sample = {s->key, s->len, values, 0};
 	uint64_t text = p->cfg.more ? text_of(p, s) : 0;
 	int r;
+
+	for (size_t i = 0; i < p->cfg.n_types; i++)
+		sample.values_len += pprof_pack(values + sample.values_len, (uint64_t)s->values[i]);
 
 	if (p->n_parts == 0 || is_part_full(p, s, text)) {
 		r = begin_part(p);
@@ -323,10 +311,8 @@ static int put_samples(struct stack_profile *p)
 {
 	struct stack_view s;
 	size_t at = 0;
-	int r = stack_table_settle(p->stacks);
+	int r = p->cfg.more ? measure_locations(p) : 0;
 
-	if (r == 0 && p->cfg.more)
-		r = measure_locations(p);
 	if (r < 0)
 		return r;
 	stack_table_group(p->stacks);
@@ -359,14 +345,11 @@ int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack 
 	return r == 0 ? stack_table_add(p->stacks, p->packed, c.len, values) : r;
 }
 
-int stack_profile_forget(struct stack_profile *p, size_t first, size_t last)
+void stack_profile_forget(struct stack_profile *p, size_t first, size_t last)
 {
-	int r = stack_table_settle(p->stacks);
-
 	p->cfg.tentative = false;
-	for (size_t type = first; r == 0 && type <= last; type++)
+	for (size_t type = first; type <= last; type++)
 		stack_table_forget(p->stacks, type);
-	return r;
 }
 
 void stack_profile_set_comments(struct stack_profile *p, const char *const *comments, size_t n)

@@ -91,9 +91,9 @@ int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack 
 
 /*
  * Sets the values of these types to 0, first to last, in all stacks added so far. For a tentative
- * profile, once. Results as above.
+ * profile, once.
  */
-int stack_profile_forget(struct stack_profile *p, size_t first, size_t last) MUST_CHECK;
+void stack_profile_forget(struct stack_profile *p, size_t first, size_t last);
 
 /*
  * Replaces the comments of the configuration, for texts that depend on the stacks. Borrowed until

@@ -11,10 +11,13 @@ struct stack_values {
 };
 
 /* Saturates: counters of a broken process can have any value. */
-static inline void stack_values_add(struct stack_values *values, size_t type, int64_t n)
+static inline int64_t stack_value_sum(int64_t a, int64_t b)
 {
-	if (__builtin_add_overflow(values->v[type], n, &values->v[type]))
-		values->v[type] = n < 0 ? INT64_MIN : INT64_MAX;
+	int64_t sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return b < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
 }
 
 #endif /* NODE_AGENT_PROFILE_STACK_VALUES_H */

@@ -3,10 +3,8 @@
  *
  * Most samples repeat a stack that the interval already has, so the kernel could count them in
  * a BPF hash map. It does not (bpf/sampler.bpf.c says why); counting happens here instead. A
- * stack is looked up by a hash of its process and addresses in an open-addressed table of
- * pointers, with linear probing and a load of at most 1/2: a repeated sample costs packing its
- * addresses, one hash over them, one or two probes and one comparison. The hash is stored with the
- * stack, so that probing rarely touches addresses of another stack and growing never hashes again.
+ * repeated sample costs packing its addresses, one hash over them and of the process, and one
+ * comparison.
  *
  * Where programs are short-lived most stacks are new, and an interval has a hundred thousand of
  * them; so they are kept packed, and unpacked one by one when profiles are built.
@@ -19,10 +17,10 @@
 #include <errno.h>
 
 #include "common/data/arena.h"
+#include "common/data/array.h"
+#include "common/data/number_index.h"
 #include "common/data/table.h"
 #include "node-agent/sample/packed_addrs.h"
-
-#define FIRST_SLOTS 1024 /* a power of two */
 
 _Static_assert(PACKED_ADDRS_MAX_BYTES(SAMPLER_KERNEL_FRAMES + SAMPLER_USER_FRAMES) <= UINT16_MAX,
 	       "cycle_stack.packed_bytes");
@@ -35,9 +33,9 @@ struct process_entry {
 struct cycle {
 	struct arena arena;
 	struct cycle_config cfg;
-	struct cycle_stack **slots; /* NULL if free; at most half of them are used */
-	size_t n_slots;
-	uint32_t n_stacks;
+	struct cycle_stack **stacks; /* n_stacks of cap_stacks, which the index finds by number */
+	uint32_t n_stacks, cap_stacks;
+	struct number_index index;
 	uint64_t n_samples;
 	struct process_entry *by_snapshot;
 	struct cycle_process **processes;
@@ -51,18 +49,13 @@ struct cycle {
 
 int cycle_new(struct cycle **ret, const struct cycle_config *cfg)
 {
-	CLEANUP(cycle_freep) struct cycle *c = NULL;
+	struct cycle *c = calloc(1, sizeof(*c));
 
-	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 	c->cfg = *cfg;
 	arena_init(&c->arena, cfg->max_bytes);
-	c->slots = calloc(FIRST_SLOTS, sizeof(struct cycle_stack *));
-	if (!c->slots)
-		return -ENOMEM;
-	c->n_slots = FIRST_SLOTS;
-	*ret = TAKE_PTR(c);
+	*ret = c;
 	return 0;
 }
 
@@ -74,7 +67,8 @@ void cycle_free(struct cycle *c)
 	for (size_t i = 0; i < c->n_processes; i++)
 		process_snapshot_unref(c->processes[i]->snapshot);
 	free(c->processes);
-	free(c->slots);
+	free(c->stacks);
+	number_index_fini(&c->index);
 	arena_fini(&c->arena);
 	free(c);
 }
@@ -99,68 +93,32 @@ static uint32_t hash_packed(const struct cycle *c, const struct process_snapshot
 	return (uint32_t)XXH3_64bits_withSeed(c->packed, c->packed_bytes, seed);
 }
 
-/* s is the stack that is packed. */
-static bool is_stack_of(const struct cycle *c, const struct cycle_stack *s, uint32_t hash,
+/* Whether s is the stack that is packed. */
+static bool is_stack_of(const struct cycle *c, const struct cycle_stack *s,
 			const struct process_snapshot *snapshot, const struct sample_event *e)
 {
-	return s->hash == hash && s->process->snapshot == snapshot && s->n_kernel == e->n_kernel &&
+	return s->process->snapshot == snapshot && s->n_kernel == e->n_kernel &&
 	       s->n_user == e->n_user && s->end == e->end && s->flags == e->flags &&
 	       s->root_at == e->root_at && s->packed_bytes == c->packed_bytes &&
 	       memcmp(s->stack_switch, e->stack_switch, sizeof(s->stack_switch)) == 0 &&
 	       memcmp(s->packed, c->packed, c->packed_bytes) == 0;
 }
 
-/* The slot of the stack that is packed, or the free slot where it belongs. */
-static struct cycle_stack **find_slot(const struct cycle *c, uint32_t hash,
+/* Returns the stack that is packed, or NULL if it is new. */
+static struct cycle_stack *find_stack(const struct cycle *c, uint32_t hash,
 				      const struct process_snapshot *snapshot,
 				      const struct sample_event *e)
 {
-	size_t i = hash & (c->n_slots - 1);
+	uint32_t at = hash, number;
 
-	while (c->slots[i] && !is_stack_of(c, c->slots[i], hash, snapshot, e))
-		i = (i + 1) & (c->n_slots - 1);
-	return &c->slots[i];
-}
-
-static int grow_slots(struct cycle *c)
-{
-	size_t n = c->n_slots * 2;
-	struct cycle_stack **slots = calloc(n, sizeof(struct cycle_stack *));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->n_slots; i++) {
-		struct cycle_stack *s = c->slots[i];
-		size_t k;
-
-		if (!s)
-			continue;
-		for (k = s->hash & (n - 1); slots[k];)
-			k = (k + 1) & (n - 1);
-		slots[k] = s;
+	while (number_index_next(&c->index, hash, &at, &number)) {
+		if (is_stack_of(c, c->stacks[number], snapshot, e))
+			return c->stacks[number];
 	}
-	free(c->slots);
-	c->slots = slots;
-	c->n_slots = n;
-	return 0;
+	return NULL;
 }
 
 /* ---- processes ---- */
-
-static int grow_processes(struct cycle *c)
-{
-	size_t cap = c->cap_processes ? c->cap_processes * 2 : 64;
-	struct cycle_process **p;
-
-	if (c->n_processes < c->cap_processes)
-		return 0;
-	p = realloc(c->processes, cap * sizeof(struct cycle_process *));
-	if (!p)
-		return -ENOMEM;
-	c->processes = p;
-	c->cap_processes = cap;
-	return 0;
-}
 
 static int require_process(struct cycle *c, struct process_snapshot *snapshot,
 			   struct cycle_process **ret)
@@ -173,7 +131,7 @@ static int require_process(struct cycle *c, struct process_snapshot *snapshot,
 		*ret = &e->process;
 		return 0;
 	}
-	r = grow_processes(c);
+	r = ARRAY_RESERVE(c->processes, c->cap_processes, c->n_processes + 1);
 	if (r < 0)
 		return r;
 	e = arena_calloc(&c->arena, 1, sizeof(*e));
@@ -191,8 +149,8 @@ static int require_process(struct cycle *c, struct process_snapshot *snapshot,
 
 /* ---- samples ---- */
 
-static int add_stack(struct cycle *c, struct cycle_stack **slot, uint32_t hash,
-		     struct process_snapshot *snapshot, const struct sample_event *e)
+static int add_stack(struct cycle *c, uint32_t hash, struct process_snapshot *snapshot,
+		     const struct sample_event *e, struct cycle_stack **ret)
 {
 	size_t size = offsetof(struct cycle_stack, packed) + c->packed_bytes;
 	struct cycle_process *process = NULL;
@@ -202,14 +160,19 @@ static int add_stack(struct cycle *c, struct cycle_stack **slot, uint32_t hash,
 	r = require_process(c, snapshot, &process);
 	if (!process)
 		return r;
+	r = ARRAY_RESERVE(c->stacks, c->cap_stacks, c->n_stacks + 1);
+	if (r < 0)
+		return r;
 	s = arena_alloc(&c->arena, size);
 	if (!s)
 		return arena_error(&c->arena, size);
+	r = number_index_add(&c->index, hash, c->n_stacks);
+	if (r < 0)
+		return r;
 	/* member by member: what sizeof(*s) has behind the last is not ours */
 	s->next = process->stacks;
 	s->process = process;
 	s->n_samples = 0;
-	s->hash = hash;
 	s->n_kernel = e->n_kernel;
 	s->n_user = e->n_user;
 	s->root_at = e->root_at;
@@ -220,8 +183,8 @@ static int add_stack(struct cycle *c, struct cycle_stack **slot, uint32_t hash,
 	memcpy(s->packed, c->packed, c->packed_bytes);
 	process->stacks = s;
 	process->n_stacks++;
-	c->n_stacks++;
-	*slot = s;
+	c->stacks[c->n_stacks++] = s;
+	*ret = s;
 	return 0;
 }
 
@@ -234,29 +197,25 @@ static int lose(struct cycle *c, enum cycle_lost why, int r)
 int cycle_add_sample(struct cycle *c, struct process_snapshot *snapshot,
 		     const struct sample_event *e)
 {
-	struct cycle_stack **slot;
+	struct cycle_stack *s;
 	uint32_t hash;
-	int r = 0;
 
 	pack(c, e);
 	hash = hash_packed(c, snapshot);
-	slot = find_slot(c, hash, snapshot, e);
-	if (!*slot) {
+	s = find_stack(c, hash, snapshot, e);
+	if (!s) {
+		int r;
+
 		if (c->n_stacks >= c->cfg.max_stacks)
 			return lose(c, CYCLE_LOST_STACKS_FULL, -EFBIG);
-		if (((size_t)c->n_stacks + 1) * 2 > c->n_slots) {
-			r = grow_slots(c);
-			slot = find_slot(c, hash, snapshot, e);
-		}
-		if (r == 0)
-			r = add_stack(c, slot, hash, snapshot, e);
+		r = add_stack(c, hash, snapshot, e, &s);
 		if (r < 0)
 			return lose(c, r == -EFBIG ? CYCLE_LOST_BYTES_FULL : CYCLE_LOST_NO_MEMORY,
 				    r);
 	}
-	(*slot)->n_samples++;
-	(*slot)->process->n_samples++;
-	(*slot)->process->cost_ns += e->cost_ns;
+	s->n_samples++;
+	s->process->n_samples++;
+	s->process->cost_ns += e->cost_ns;
 	c->n_samples++;
 	return 0;
 }
@@ -307,7 +266,8 @@ uint32_t cycle_n_stacks(const struct cycle *c)
 
 void cycle_seal(struct cycle *c)
 {
-	free(TAKE_PTR(c->slots));
+	free(TAKE_PTR(c->stacks));
+	number_index_fini(&c->index);
 	HASH_CLEAR(hh, c->by_snapshot);
 }
 

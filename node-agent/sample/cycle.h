@@ -6,11 +6,7 @@
  * at the same time. Holds a reference to every snapshot in it. Beyond its limits it counts
  * samples as lost.
  *
- * Stacks are packed, in a hash table made for this use, because it is on the path of every sample
- * and most of the agent's memory beside many short-lived programs: "make bench-tables" has 88 ns
- * per sample and 286 bytes per stack against 104 ns and 521 bytes with common/data/table.h (500
- * stacks of 40 frames), 114 ns and 237 bytes against 144 ns and 425 bytes (5,000 stacks) and 521 ns
- * and 157 bytes against 684 ns and 419 bytes (100,000 stacks).
+ * Stacks are packed, because beside many short-lived programs they are most of the agent's memory.
  */
 #ifndef NODE_AGENT_SAMPLE_CYCLE_H
 #define NODE_AGENT_SAMPLE_CYCLE_H
@@ -23,7 +19,7 @@ struct cycle;
 
 struct cycle_config {
 	uint32_t max_stacks; /* distinct ones */
-	size_t max_bytes;    /* of stacks and processes; the table takes 16 to 32 more per stack */
+	size_t max_bytes; /* of stacks and processes; finding them takes 19 to 38 more per stack */
 };
 
 /* Why a sample is not in the cycle; the names go into profiles and metrics. */
@@ -47,7 +43,6 @@ struct cycle_stack {
 	struct cycle_stack *next; /* of the same process */
 	struct cycle_process *process;
 	uint64_t n_samples;
-	uint32_t hash;
 	uint16_t n_kernel;
 	uint16_t n_user;
 	uint16_t root_at;                              /* as in struct sample_event */

@@ -45,11 +45,11 @@ build/bench/go_service: $(wildcard test/bench/go_service/*)
 $(O)/test/bench/go_cost: $(call obj,test/bench/go_cost.c test/go-matrix/heap_process.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
-bench_tables := $(patsubst %,$(O)/test/bench/%_tables,special index stack)
+bench_tables := $(patsubst %,$(O)/test/bench/%_tables,special index)
 $(bench_tables): $(O)/test/bench/%: $(O)/obj/test/bench/%.o $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
-bench_node_tables := $(patsubst %,$(O)/test/bench/%,count_stacks read_caches)
+bench_node_tables := $(O)/test/bench/read_caches
 $(bench_node_tables): $(O)/test/bench/%: $(O)/obj/test/bench/%.o $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)

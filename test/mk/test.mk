@@ -5,7 +5,7 @@ hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 # what the formatter and the size check look at
 src_test_all := $(sort $(wildcard \
                 $(patsubst %,test/%/*.c,unit bpf store pipeline soak lib runner fuzz docs go-symbols go-matrix containers kernels))) \
-                $(wildcard test/bench/senders/*.[ch] test/bench/ingest/*.[ch] test/accuracy/workloads/*.[ch]) test/bench/go_cost.c test/bench/count_stacks.c test/bench/walk_cost.c \
+                $(wildcard test/bench/senders/*.[ch] test/bench/ingest/*.[ch] test/accuracy/workloads/*.[ch]) test/bench/go_cost.c test/bench/walk_cost.c \
                 test/bench/query_cost.c test/bench/jfr_cost.c
 # those that take longest begin first
 slow_tests  := $(wildcard $(patsubst %,test/unit/test_%.c,go_hang runtime_processes symbol_truth scraper \

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/profile/number_table.h"
+#include "common/data/number_table.h"
 #include "test/lib/unit.h"
 
 struct element {

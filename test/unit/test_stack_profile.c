@@ -73,21 +73,15 @@ struct fixture {
 	size_t n_samples;
 };
 
-static void begin_with(struct fixture *f, bool has_numbers)
+static void begin(struct fixture *f)
 {
 	struct stack_profile_config cfg = config;
 
 	memset(f, 0, sizeof(*f));
-	cfg.resolver.has_numbers = has_numbers;
 	cfg.out = &f->out;
 	buf_init(&f->out, LIMIT_UPLOAD_BYTES);
 	arena_init(&f->arena, LIMIT_PPROF_ARENA_BYTES);
 	assert_int_equal(stack_profile_new(&f->p, &cfg), 0);
-}
-
-static void begin(struct fixture *f)
-{
-	begin_with(f, false);
 }
 
 static void end(struct fixture *f)
@@ -241,48 +235,6 @@ static void test_a_reason_is_the_leaf(void **state)
 	end(&f);
 }
 
-/* The inlined call, known numbers before and behind one that is new, and a root. */
-static void test_numbers_are_resolved_once_like_addresses(void **state)
-{
-	const uint64_t stacks[][4] = {
-		{723, 110, 2000, 7}, {110, 723, 110, 7}, {110, 3000, 723, 7}, {7, 7, 7, 7}};
-	struct fixture plain, numbers;
-
-	(void)state;
-	begin(&plain);
-	begin_with(&numbers, true);
-	for (size_t i = 0; i < 3 * ARRAY_SIZE(stacks); i++) {
-		const uint64_t *stack = stacks[i % ARRAY_SIZE(stacks)];
-
-		assert_int_equal(add(&plain, stack, 4, STACK_PROFILE_LOGICAL), 0);
-		assert_int_equal(add(&numbers, stack, 4, STACK_PROFILE_LOGICAL), 0);
-	}
-	finish(&plain);
-	finish(&numbers);
-	assert_int_equal(numbers.n_samples, ARRAY_SIZE(stacks));
-	assert_int_equal(numbers.profile.n_locations, 5);
-	assert_int_equal(plain.out.len, numbers.out.len);
-	assert_memory_equal(plain.out.data, numbers.out.data, plain.out.len);
-	end(&plain);
-	end(&numbers);
-}
-
-static void test_a_number_over_the_limit_is_refused(void **state)
-{
-	const uint64_t stack[] = {110, MAX_BYTES / sizeof(uint32_t)}, rest[] = {110, 20};
-	const int64_t lines[] = {110, 20};
-	struct fixture f;
-
-	(void)state;
-	begin_with(&f, true);
-	assert_int_equal(add(&f, stack, 2, STACK_PROFILE_LOGICAL), -ENOBUFS);
-	assert_int_equal(add(&f, rest, 2, STACK_PROFILE_LOGICAL), 0);
-	finish(&f);
-	assert_int_equal(f.n_samples, 1);
-	expect_lines(&f, 0, lines, 2);
-	end(&f);
-}
-
 static void test_a_stack_is_cut_at_its_limit(void **state)
 {
 	static uint64_t stack[STACK_PROFILE_DEPTH_MAX];
@@ -325,7 +277,7 @@ static int make(void *arg)
 	struct stack_profile_config cfg = config;
 	int r;
 
-	cfg.resolver.has_numbers = arg != NULL;
+	(void)arg;
 	r = stack_profile_new(&p, &cfg);
 	return r == 0 ? stack_profile_add(p, &s, &one) : r;
 }
@@ -334,7 +286,6 @@ static void test_failed_allocations_are_survived(void **state)
 {
 	(void)state;
 	check_oom(make, NULL);
-	check_oom(make, &(bool){true});
 }
 
 int main(void)
@@ -346,8 +297,6 @@ int main(void)
 		cmocka_unit_test(test_logical_addresses_are_one_frame_each),
 		cmocka_unit_test(test_wrappers_are_shown_where_they_panicked_or_were_listed),
 		cmocka_unit_test(test_a_reason_is_the_leaf),
-		cmocka_unit_test(test_numbers_are_resolved_once_like_addresses),
-		cmocka_unit_test(test_a_number_over_the_limit_is_refused),
 		cmocka_unit_test(test_a_stack_is_cut_at_its_limit),
 		cmocka_unit_test(test_a_stack_that_fails_is_left_out_and_the_others_stay),
 		cmocka_unit_test(test_failed_allocations_are_survived),

@@ -59,12 +59,12 @@ void heap_profile_free(struct heap_profile *p)
 	free(p);
 }
 
-static int note_active(struct heap_profile *p, const struct heap_pair *active)
+static void note_active(struct heap_profile *p, const struct heap_pair *active)
 {
 	if (p->any_active || (active->allocs == 0 && active->frees == 0))
-		return 0;
+		return;
 	p->any_active = true;
-	return stack_profile_forget(p->stacks, INUSE_OBJECTS, INUSE_BYTES);
+	stack_profile_forget(p->stacks, INUSE_OBJECTS, INUSE_BYTES);
 }
 
 int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const struct heap_counts *c,
@@ -78,11 +78,11 @@ int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const st
 	struct stack_values values = {{0}};
 	const struct heap_pair *use;
 	struct heap_amount alloc, inuse;
-	int r = note_active(p, &c->active);
 
+	note_active(p, &c->active);
 	use = p->any_active ? &c->active : &c->future;
-	if (r < 0 || (allocs.now == allocs.before && use->allocs == use->frees))
-		return r;
+	if (allocs.now == allocs.before && use->allocs == use->frees)
+		return 0;
 	alloc = heap_scale_growth(allocs, b->size, p->rate);
 	inuse = heap_scale(use->allocs - use->frees, b->size, p->rate);
 	values.v[ALLOC_OBJECTS] = alloc.objects;
