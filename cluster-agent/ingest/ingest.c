@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 
 #include "cluster-agent/ingest/seen_stacks.h"
+#include "cluster-agent/ingest/service_types.h"
 #include "cluster-agent/ingest/upload_rows.h"
 #include "cluster-agent/wal/upload_log.h"
 #include "common/data/arena.h"
@@ -51,6 +52,7 @@ struct ingest {
 	struct ingest_config cfg;
 	struct worker_pool *pool; /* of struct ingest_upload */
 	struct seen_stacks *seen;
+	struct service_types *types;
 	struct queue *batches;          /* of struct row_batch, empty; one for each thread */
 	_Atomic uint64_t give_up_at_ns; /* monotonic; uploads begun later are refused */
 	struct metric metrics[METRIC_MAX];
@@ -256,6 +258,7 @@ static int process(struct ingest *in, struct ingest_upload *u, struct upload_id 
 		.now_ns = (int64_t)clock_realtime_ns(),
 		.max_age_ns = (int64_t)in->cfg.profiles_ttl_ns,
 		.seen = in->seen,
+		.types = in->types,
 		.upload = id.low,
 	};
 	int e;
@@ -387,6 +390,8 @@ int ingest_new(struct ingest **ret, const struct ingest_config *cfg)
 	atomic_init(&in->give_up_at_ns, UINT64_MAX);
 	r = seen_stacks_new(&in->seen, SEEN_ENTRIES);
 	if (r == 0)
+		r = service_types_new(&in->types, (uint32_t)(cfg->profiles_ttl_ns / NS_PER_S));
+	if (r == 0)
 		r = make_batches(in, pool.n_threads);
 	if (r == 0)
 		r = worker_pool_new(&in->pool, &pool);
@@ -414,6 +419,7 @@ void ingest_free(struct ingest *in)
 	worker_pool_free(in->pool);
 	free_batches(in->batches);
 	seen_stacks_free(in->seen);
+	service_types_free(in->types);
 	free(in);
 }
 

@@ -315,6 +315,11 @@ static bool is_type(const struct profile_string *type)
 	return n_parts == 3 && n_chars > 0;
 }
 
+static bool is_kept(const struct profile_string *type)
+{
+	return type->len > 0 && type->len <= PROFILE_ROWS_TYPE_BYTES;
+}
+
 static bool same(const struct profile_string *a, const struct profile_string *b)
 {
 	return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
@@ -379,7 +384,7 @@ static int add_types(struct profile_rows *r, const uint32_t *stack_of, struct er
 	for (uint32_t i = 0; i < p->n_types; i++) {
 		int e = 0;
 
-		if (p->types[i].type.len > 0)
+		if (is_kept(&p->types[i].type))
 			e = add_type(r, i, stack_of, err);
 		if (e < 0)
 			return e;
@@ -387,21 +392,27 @@ static int add_types(struct profile_rows *r, const uint32_t *stack_of, struct er
 	return 0;
 }
 
-/* Every named type must have the form by which queries ask for it. */
-static int check_types(const struct profile *p, struct err *err)
+/* Every type that is kept must have the form by which queries ask for it. */
+static int check_types(struct profile_rows *r, struct err *err)
 {
-	uint32_t n_named = 0;
+	const struct profile *p = r->profile;
+	uint32_t n_kept = 0;
 
 	for (uint32_t i = 0; i < p->n_types; i++) {
 		const struct profile_string *type = &p->types[i].type;
 
-		n_named += type->len > 0;
-		if (type->len > 0 && !is_type(type))
+		r->n_long_types += type->len > PROFILE_ROWS_TYPE_BYTES;
+		n_kept += is_kept(type);
+		if (is_kept(type) && !is_type(type))
 			return err_set(err, -EBADMSG,
 				       "sample type \"%.64s\" is not \"source:name:unit\"",
 				       type->data);
 	}
-	return n_named > 0 ? 0 : err_set(err, -EBADMSG, "no sample type has a name");
+	if (n_kept > 0)
+		return 0;
+	return r->n_long_types > 0 ? err_set(err, -EBADMSG, "no sample type is below %u bytes",
+					     PROFILE_ROWS_TYPE_BYTES + 1)
+				   : err_set(err, -EBADMSG, "no sample type has a name");
 }
 
 /* Parses "<prefix><name>=<count>". Other comments are free text and ignored. */
@@ -529,7 +540,7 @@ static int make_all(struct profile_rows *r, const struct profile_rows_limits *li
 	const struct profile *p = r->profile;
 	struct sample_stacks s = {0};
 	uint32_t *stack_of;
-	int e = check_types(p, err);
+	int e = check_types(r, err);
 
 	if (e == 0)
 		e = check_times(r, limits, err);

@@ -20,6 +20,8 @@
 #include "common/err.h"
 #include "common/pprof/profile.h"
 
+/* Of a sample type; longer ones are left out. Lists of types are read by everyone. */
+#define PROFILE_ROWS_TYPE_BYTES 128u
 #define PROFILE_ROWS_MAX_LOST 64u
 #define PROFILE_ROWS_MAX_RUNTIMES 32u
 #define PROFILE_ROWS_STATE_BYTES 64u /* of "<runtime>:<state>" */
@@ -77,6 +79,7 @@ struct profile_rows {
 	uint64_t text_bytes; /* of all stacks, see max_hash_bytes */
 	struct profile_rows_type *types;
 	uint32_t n_types;
+	uint32_t n_long_types;  /* that were left out: see PROFILE_ROWS_TYPE_BYTES */
 	struct row_count *lost; /* from the comments "lost:<reason>=<count>" */
 	size_t n_lost;
 	/*

@@ -20,7 +20,9 @@ struct layout {
 	struct row_batch *batch;
 	struct arena *arena;
 	struct upload_rows ret;
-	uint64_t upload; /* number of the part that is made */
+	size_t n_stored;    /* parts that have rows */
+	struct err refusal; /* of a part that has none */
+	uint64_t upload;    /* number of the part that is made */
 	/* of that part */
 	const struct upload_part *part;
 	struct profile_rows rows;
@@ -49,6 +51,21 @@ static size_t count_unknown(const struct profile_rows *r)
 	return n;
 }
 
+/* Returns how many frames, from the leaf on, fit into a row. */
+static size_t cut_stack(struct layout *l, const struct row_text *frames, size_t n)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bytes += frames[i].len;
+		if (bytes > UPLOAD_STACK_TEXT_BYTES) {
+			l->ret.losses.n[PROFILE_LOSS_CUT_STACKS]++;
+			return i;
+		}
+	}
+	return n;
+}
+
 static int add_stack(struct layout *l, uint32_t i, struct row_text *frames)
 {
 	const struct profile_rows_stack *stack = &l->rows.stacks[i];
@@ -57,7 +74,7 @@ static int add_stack(struct layout *l, uint32_t i, struct row_text *frames)
 		.hash = stack->hash,
 		.last_seen_ns = l->last_seen_ns,
 		.frames = frames,
-		.n_frames = profile_rows_frames(&l->rows, i, frames),
+		.n_frames = cut_stack(l, frames, profile_rows_frames(&l->rows, i, frames)),
 	};
 	int e = row_batch_add_stack(l->batch, &row);
 
@@ -186,17 +203,91 @@ static int add_rows(struct layout *l)
 	return e;
 }
 
-/* The text of all parts together has the limit of one profile, as has the work of hashing it. */
-static int add_part(struct layout *l, const struct upload_part *part, struct err *err)
+static int too_many_types(const struct row_text *service, int why, struct err *err)
 {
-	const struct profile_rows_known known = {l->cfg->seen, part->service};
-	int e;
+	int len = service->len < 200 ? (int)service->len : 200;
 
-	l->part = part;
-	e = profile_rows_make(&l->rows, &part->profile, &l->limits, l->cfg->seen ? &known : NULL,
-			      err);
+	if (why == -EDQUOT)
+		return err_set(err, -EBADMSG, "service %.*s has %u other sample types already", len,
+			       service->data, SERVICE_TYPES_MAX);
+	return err_set(err, -EBADMSG,
+		       "service %.*s has a new sample type, and there are too many already: %u "
+		       "services or %u types of all together are the limit",
+		       len, service->data, SERVICE_TYPES_MAX_SERVICES, SERVICE_TYPES_MAX_PAIRS);
+}
+
+/*
+ * Takes the types off the part that its service may not have. If none is left, l->refusal says why.
+ * Returns 0 or -ENOMEM.
+ */
+static int admit_types(struct layout *l)
+{
+	struct profile_rows *r = &l->rows;
+	uint32_t now_s = (uint32_t)(l->cfg->now_ns / (int64_t)NS_PER_S), n = 0;
+	int e, why = 0;
+
+	l->ret.losses.n[PROFILE_LOSS_OTHER_TYPES] += r->n_long_types;
+	for (uint32_t i = 0; l->cfg->types && i < r->n_types; i++) {
+		struct row_text type = {r->types[i].type.data, r->types[i].type.len};
+
+		e = service_types_admit(l->cfg->types, l->part->service, type, now_s);
+		if (e == -ENOMEM)
+			return e;
+		if (e == 0)
+			r->types[n++] = r->types[i];
+		else
+			why = e;
+	}
+	if (why == 0)
+		return 0;
+	l->ret.losses.n[PROFILE_LOSS_OTHER_TYPES] += r->n_types - n;
+	r->n_types = n;
+	if (n == 0)
+		(void)too_many_types(&l->part->service, why, &l->refusal);
+	return 0;
+}
+
+/* A name of any length would be in every list of services. */
+static int shorten_service(struct layout *l, struct upload_part *part)
+{
+	const struct row_text *s = &part->service;
+	size_t keep = UPLOAD_SERVICE_BYTES - 17;
+	char *text;
+
+	if (s->len <= UPLOAD_SERVICE_BYTES)
+		return 0;
+	text = arena_alloc(l->arena, UPLOAD_SERVICE_BYTES + 1);
+	if (!text)
+		return arena_error(l->arena, UPLOAD_SERVICE_BYTES + 1);
+	memcpy(text, s->data, keep);
+	/* not in the middle of a character */
+	while (keep > 0 && ((unsigned char)s->data[keep] & 0xc0) == 0x80)
+		keep--;
+	/* the same after a restart, unlike the seed of tables */
+	keep += (size_t)snprintf(text + keep, 18, "~%016llx",
+				 (unsigned long long)XXH3_64bits(s->data, s->len));
+	part->service = (struct row_text){text, keep};
+	l->ret.losses.n[PROFILE_LOSS_CUT_STRINGS]++;
+	return 0;
+}
+
+/* The text of all parts together has the limit of one profile, as has the work of hashing it. */
+static int add_part(struct layout *l, struct upload_part *part, struct err *err)
+{
+	struct profile_rows_known known = {l->cfg->seen};
+	int e = shorten_service(l, part);
+
 	if (e < 0)
 		return e;
+	l->part = part;
+	known.service = part->service;
+	e = profile_rows_make(&l->rows, &part->profile, &l->limits, l->cfg->seen ? &known : NULL,
+			      err);
+	if (e == 0)
+		e = admit_types(l);
+	if (e < 0 || l->rows.n_types == 0)
+		return e;
+	l->n_stored++;
 	l->limits.max_hash_bytes -= l->rows.text_bytes;
 	profile_losses_add(&l->ret.losses, &part->profile.losses);
 	l->last_seen_ns = l->rows.end_ns + KEEP_STACK_NS;
@@ -205,12 +296,21 @@ static int add_part(struct layout *l, const struct upload_part *part, struct err
 	return add_rows(l);
 }
 
-static int too_many_rows(struct err *err)
+/* What an upload becomes may be a million times its size, so the sentence says what of. */
+static int too_many_rows(const struct layout *l, const struct upload_parts *parts, struct err *err)
 {
+	bool packed = l->batch->n_bytes < l->batch->max_bytes / 2;
+	uint64_t limit = packed ? l->batch->max_packed : l->batch->max_bytes;
+	uint64_t n_values = 0;
+
+	for (size_t i = 0; i < parts->n; i++)
+		n_values += (uint64_t)parts->items[i].profile.n_samples *
+			    parts->items[i].profile.n_types;
 	return err_set(err, -EFBIG,
-		       "the profile's rows are more than %llu MiB, or %llu MiB compressed",
-		       (unsigned long long)(LIMIT_PROFILE_ROWS_BYTES / MIB),
-		       (unsigned long long)(LIMIT_PROFILE_PACKED_BYTES / MIB));
+		       "%llu values (samples times sample types), with their labels and stacks, "
+		       "become more than %llu MiB of rows%s",
+		       (unsigned long long)n_values, (unsigned long long)(limit / MIB),
+		       packed ? ", compressed" : "");
 }
 
 /* A pprof with types of ours, of the service that the upload names. */
@@ -277,10 +377,12 @@ int upload_rows_make(struct upload_rows *ret, struct row_batch *batch, const str
 		l.upload = cfg->upload + i;
 		e = add_part(&l, &parts.items[i], err);
 	}
+	if (e == 0 && l.n_stored == 0 && l.refusal.msg[0])
+		e = err_set(err, -EBADMSG, "%s", l.refusal.msg);
 	if (e == 0)
 		e = row_batch_finish(batch);
 	if (e < 0)
-		return e == -EFBIG && !(err && err->msg[0]) ? too_many_rows(err) : e;
+		return e == -EFBIG && !(err && err->msg[0]) ? too_many_rows(&l, &parts, err) : e;
 	write_left_out(&l, &parts);
 	*ret = l.ret;
 	l.ret.stacks = NULL;

@@ -3,12 +3,13 @@
  *
  *	decode (pprof_decode.h) ─► stacks and values (profile_rows.h) ─► frames (row_batch.h)
  *
- * Pure, but for the cache of known stacks.
+ * Pure, but for the cache of known stacks and the table of types.
  */
 #ifndef CLUSTER_AGENT_INGEST_UPLOAD_ROWS_H
 #define CLUSTER_AGENT_INGEST_UPLOAD_ROWS_H
 
 #include "cluster-agent/ingest/seen_stacks.h"
+#include "cluster-agent/ingest/service_types.h"
 #include "cluster-agent/ingest/upload_parts.h"
 #include "cluster-agent/store/row_batch.h"
 #include "common/base.h"
@@ -28,11 +29,17 @@ struct upload {
 };
 
 struct upload_rows_config {
-	int64_t now_ns;           /* time of a profile that has none */
-	int64_t max_age_ns;       /* older profiles are refused */
-	struct seen_stacks *seen; /* NULL: no stack is known */
-	uint64_t upload;          /* what column Upload of profiling_quality gets */
+	int64_t now_ns;              /* time of a profile that has none */
+	int64_t max_age_ns;          /* older profiles are refused */
+	struct seen_stacks *seen;    /* NULL: no stack is known */
+	struct service_types *types; /* NULL: services may have any number of types */
+	uint64_t upload;             /* what column Upload of profiling_quality gets */
 };
+
+/* Of a service's name; the end of a longer one is replaced by a hash of it. */
+#define UPLOAD_SERVICE_BYTES 1024u
+/* Of the frames of one stack, whose outermost frames are cut beyond that. */
+#define UPLOAD_STACK_TEXT_BYTES ((size_t)8 * 1024 * 1024)
 
 /* Of struct upload_rows.left_out. */
 #define UPLOAD_LEFT_OUT_BYTES 512u
