@@ -157,6 +157,20 @@ static uint64_t instance_of(const struct upload_part *u)
 	return hash;
 }
 
+/* Of labels in their order; not 0. */
+static uint64_t label_set_of(const struct upload_part *u)
+{
+	uint64_t hash = u->n_labels + 1;
+
+	for (size_t i = 0; i < u->n_labels; i++) {
+		const struct row_label *l = &u->labels[i];
+
+		hash = XXH3_64bits_withSeed(l->name.data, l->name.len, hash);
+		hash = XXH3_64bits_withSeed(l->value.data, l->value.len, hash);
+	}
+	return hash ? hash : 1;
+}
+
 /* starts: with the first type of a profile only. */
 static int add_quality(struct layout *l, const struct profile_rows_type *t,
 		       const struct row_count *starts, size_t n_starts)
@@ -181,6 +195,9 @@ static int add_quality(struct layout *l, const struct profile_rows_type *t,
 		.n_starts = n_starts,
 		.instance = instance_of(l->part),
 		.upload = l->upload,
+		.labels = l->part->labels,
+		.n_labels = l->part->n_labels,
+		.label_set = label_set_of(l->part),
 	};
 
 	return row_batch_add_quality(l->batch, &row);

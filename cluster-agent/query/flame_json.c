@@ -4,7 +4,7 @@
 #include "common/flame/flame_columns.h"
 #include "common/system/clock.h"
 
-static void put_counts(struct json_writer *w, const char *key, const struct stack_query_counts *c)
+static void put_counts(struct json_writer *w, const char *key, const struct quality_counts *c)
 {
 	json_key(w, key);
 	json_open(w, '{');
@@ -13,10 +13,11 @@ static void put_counts(struct json_writer *w, const char *key, const struct stac
 	json_close(w, '}');
 }
 
-static void put_quality(struct json_writer *w, const struct stack_query_quality *s)
+static void put_quality(struct json_writer *w, const struct quality *s)
 {
 	json_key(w, "quality");
 	json_open(w, '{');
+	json_member_text(w, "scope", s->of_all ? "application" : "selection");
 	json_member_int(w, "samples", (int64_t)s->n_samples);
 	json_member_int(w, "truncated", (int64_t)s->n_truncated);
 	json_member_int(w, "lost", (int64_t)s->lost.total);

@@ -235,6 +235,15 @@ static void put_profile(struct rowbinary_writer *w, struct row_text service, str
 	rowbinary_put_i64(w, end_ns);
 }
 
+static void put_labels(struct rowbinary_writer *w, const struct row_label *labels, size_t n)
+{
+	rowbinary_put_count(w, n);
+	for (size_t i = 0; i < n; i++) {
+		put_text(w, labels[i].name);
+		put_text(w, labels[i].value);
+	}
+}
+
 int row_batch_add_sample(struct row_batch *b, const struct sample_row *row)
 {
 	struct row out;
@@ -243,11 +252,7 @@ int row_batch_add_sample(struct row_batch *b, const struct sample_row *row)
 	if (r < 0)
 		return r;
 	put_profile(&out.w, row->service, row->type, row->start_ns, row->end_ns);
-	rowbinary_put_count(&out.w, row->n_labels);
-	for (size_t i = 0; i < row->n_labels; i++) {
-		put_text(&out.w, row->labels[i].name);
-		put_text(&out.w, row->labels[i].value);
-	}
+	put_labels(&out.w, row->labels, row->n_labels);
 	rowbinary_put_u64(&out.w, row->stack_hash);
 	rowbinary_put_i64(&out.w, row->value);
 	return end_row(&out);
@@ -326,5 +331,7 @@ int row_batch_add_quality(struct row_batch *b, const struct quality_row *row)
 	put_counts(&out.w, row->runtimes, row->n_runtimes);
 	put_counts(&out.w, row->unwinding, row->n_unwinding);
 	put_counts(&out.w, row->starts, row->n_starts);
+	put_labels(&out.w, row->labels, row->n_labels);
+	rowbinary_put_u64(&out.w, row->label_set);
 	return end_row(&out);
 }

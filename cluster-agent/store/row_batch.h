@@ -82,6 +82,10 @@ struct quality_row {
 	/* lines at which functions start, by "<name> <file>" */
 	const struct row_count *starts;
 	size_t n_starts;
+	/* those of its samples */
+	const struct row_label *labels;
+	size_t n_labels;
+	uint64_t label_set; /* hash of the labels; 0 is that of rows which do not have them */
 };
 
 struct row_batch_table {

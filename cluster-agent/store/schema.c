@@ -61,11 +61,15 @@ static const char *const insert_columns[] = {
 	[STORE_STACKS] = "(ServiceName, Hash, LastSeen, Stack)",
 	[STORE_SAMPLES] = "(ServiceName, Type, Start, End, Labels, StackHash, Value)",
 	[STORE_QUALITY] = ("(ServiceName, Type, Start, End, Host, Samples, Truncated, Value, "
-			   "Instance, Lost, Upload, Runtimes, Unwinding, Starts)"),
+			   "Instance, Lost, Upload, Runtimes, Unwinding, Starts, Labels, "
+			   "LabelSet)"),
 };
 
 /* Of frames that an earlier release has made. */
 static const char *const earlier_quality_columns[] = {
+	[STORE_MISSING_LABELS] =
+		("(ServiceName, Type, Start, End, Host, Samples, Truncated, Value, Instance, Lost, "
+		 "Upload, Runtimes, Unwinding, Starts)"),
 	[STORE_MISSING_STARTS] =
 		("(ServiceName, Type, Start, End, Host, Samples, Truncated, Value, Instance, Lost, "
 		 "Upload, Runtimes, Unwinding)"),
@@ -375,10 +379,10 @@ static int add_columns(struct schema *s, const char *suffix, struct err *err)
 	snprintf(count, sizeof(count),
 		 "SELECT count() FROM system.columns WHERE database = currentDatabase() AND "
 		 "table = 'profiling_quality%s' AND name IN ('Value', 'Instance', 'Upload', "
-		 "'Runtimes', 'Unwinding', 'Starts')",
+		 "'Runtimes', 'Unwinding', 'Starts', 'Labels', 'LabelSet')",
 		 suffix);
 	r = ask_number(s->run, s->ctx, count, &n, err);
-	if (r < 0 || n == 6)
+	if (r < 0 || n == 8)
 		return r;
 	r = schema_text_alter(&sql, STORE_QUALITY, suffix, s->topology);
 	if (r == 0)

@@ -35,6 +35,8 @@
 #define RUNTIMES "Runtimes " COUNTS
 #define UNWINDING "Unwinding " COUNTS
 #define STARTS "Starts Map(String, UInt64) CODEC(ZSTD(1))"
+#define LABELS "Labels Map(LowCardinality(String), String) CODEC(ZSTD(1))"
+#define LABEL_SET "LabelSet " NUMBER
 #define TIME "DateTime64(9) CODEC(Delta, ZSTD(1))"
 
 #define PATH "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'"
@@ -72,8 +74,8 @@ static const struct table tables[SCHEMA_TABLE_MAX] = {
 	[STORE_SAMPLES] =
 		{
 			"profiling_samples",
-			"ServiceName " TEXT ", Type " TEXT ", Start " TIME ", End " TIME
-			", Labels Map(LowCardinality(String), String) CODEC(ZSTD(1)), "
+			"ServiceName " TEXT ", Type " TEXT ", Start " TIME ", End " TIME ", " LABELS
+			", "
 			"StackHash " NUMBER ", Value Int64 CODEC(ZSTD(1))",
 			false,
 			"ORDER BY (ServiceName, Type, toUnixTimestamp(Start), "
@@ -87,7 +89,7 @@ static const struct table tables[SCHEMA_TABLE_MAX] = {
 			"ServiceName " TEXT ", Type " TEXT ", Start " TIME ", End " TIME
 			", Host " TEXT ", Samples " NUMBER ", Truncated " NUMBER ", " TOTAL
 			", " INSTANCE ", Lost " COUNTS ", " UPLOAD ", " RUNTIMES ", " UNWINDING
-			", " STARTS,
+			", " STARTS ", " LABELS ", " LABEL_SET,
 			false,
 			"ORDER BY (ServiceName, Type, toUnixTimestamp(Start))",
 			"Start",
@@ -107,7 +109,8 @@ static const struct table tables[SCHEMA_TABLE_MAX] = {
 const char schema_text_quality_columns[] =
 	" ADD COLUMN IF NOT EXISTS " TOTAL ", ADD COLUMN IF NOT EXISTS " INSTANCE
 	", ADD COLUMN IF NOT EXISTS " UPLOAD ", ADD COLUMN IF NOT EXISTS " RUNTIMES
-	", ADD COLUMN IF NOT EXISTS " UNWINDING ", ADD COLUMN IF NOT EXISTS " STARTS;
+	", ADD COLUMN IF NOT EXISTS " UNWINDING ", ADD COLUMN IF NOT EXISTS " STARTS
+	", ADD COLUMN IF NOT EXISTS " LABELS ", ADD COLUMN IF NOT EXISTS " LABEL_SET;
 
 bool schema_name_is_plain(const char *name)
 {

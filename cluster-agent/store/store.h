@@ -78,9 +78,10 @@ struct store_frame {
 };
 
 /* n_missing: since when which columns are there. */
-#define STORE_MISSING_STARTS 1u
-#define STORE_MISSING_UNWINDING 2u
-#define STORE_MISSING_RUNTIMES 3u
+#define STORE_MISSING_LABELS 1u
+#define STORE_MISSING_STARTS 2u
+#define STORE_MISSING_UNWINDING 3u
+#define STORE_MISSING_RUNTIMES 4u
 
 /*
  * All rows of a frame are of the same partition, which is a day. When a day begins depends on

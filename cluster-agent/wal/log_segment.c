@@ -166,7 +166,9 @@ static uint8_t missing_columns(uint32_t version)
 		return STORE_MISSING_RUNTIMES;
 	if (version < LOG_FILE_VERSION_UNWINDING)
 		return STORE_MISSING_UNWINDING;
-	return version < LOG_FILE_VERSION_STARTS ? STORE_MISSING_STARTS : 0;
+	if (version < LOG_FILE_VERSION_STARTS)
+		return STORE_MISSING_STARTS;
+	return version < LOG_FILE_VERSION_LABELS ? STORE_MISSING_LABELS : 0;
 }
 
 static void fill(struct log_segment *s, struct record_cursor c)

@@ -14,13 +14,14 @@
 #define IDS_FILE_TYPE 2u
 /*
  * To be raised with the columns of row_batch.h, too: frames of the log are inserted as they are.
- * Files of version 1 have no column Runtimes, those of version 2 no column Unwinding, and those of
- * version 3 no column Starts.
+ * Files of version 1 have no column Runtimes, those of version 2 no column Unwinding, those of
+ * version 3 no column Starts, and those of version 4 no labels in profiling_quality.
  */
-#define LOG_FILE_VERSION 4u
+#define LOG_FILE_VERSION 5u
 #define LOG_FILE_VERSION_RUNTIMES 2u
 #define LOG_FILE_VERSION_UNWINDING 3u
 #define LOG_FILE_VERSION_STARTS 4u
+#define LOG_FILE_VERSION_LABELS 5u
 #define IDS_FILE_VERSION 1u
 #define UPLOAD_RECORD_KIND 1u
 #define IDS_RECORD_KIND 2u

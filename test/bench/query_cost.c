@@ -49,7 +49,7 @@
 #define SQL_QUALITY                                                                               \
 	"INSERT INTO profiling_quality SELECT '" SERVICE "', '" TYPE "', t, t + 60, 'node-' || "  \
 	"toString(p % 5), 1044, 3, 10000000000, p % 20, map('ring_full', 2), p, map(), map(), "   \
-	"map() "                                                                                  \
+	"map(), map(), 0 "                                                                        \
 	"FROM (SELECT number AS p, toDateTime64(1768003200, 9, 'UTC') + intDiv(p, 20) * 60 AS t " \
 	"FROM numbers(28800))"
 /* The stacks stream past the values, of which there is a table; the other way round costs twice. */

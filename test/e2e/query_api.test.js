@@ -176,6 +176,31 @@ test("labels have their values by share, and timelines split by them add up", as
   many.values.forEach((v, i) => assert.ok(Math.abs(v - sums[i]) < 1e-6 * v));
 });
 
+test("samples and completeness are those of the instance and labels", async () => {
+  const quality = async (p) => (await json("flamegraph", { ...NEW, ...p })).quality;
+  const all = await quality({});
+  const instance = await quality({ instance: "/k8s/shop/cart-a/app" });
+  assert.strictEqual(all.scope, "selection");
+  assert.strictEqual(instance.scope, "selection");
+  assert.strictEqual(instance.samples * 2, all.samples);
+  for (const [where, share] of [
+    ['"host.name"="node-a"', 0.5],
+    ['version="1.2"', 1],
+    ['version="1.1"', 0],
+    ['version=~"1.*","host.name"!="node-a"', 0.5],
+  ]) {
+    const q = await quality({ where });
+    assert.deepStrictEqual([where, q.samples], [where, all.samples * share]);
+  }
+  const both = await json("flamegraph", {
+    ...NEW,
+    ...BASE,
+    where: 'version="1.2"',
+    baseWhere: '"host.name"="node-a"',
+  });
+  assert.strictEqual(both.base.quality.samples * 2, (await quality({ ...OLD })).samples);
+});
+
 test("sides of a comparison are per second of the time that profiles cover", async () => {
   const mean = async (p, unit = 1) => {
     const t = await json("timeline", { ...p, points: 1 });

@@ -50,8 +50,9 @@ static size_t read_rows(enum store_table table, const struct store_frame *f, uin
 			(void)rowbinary_get_u64(&r);
 		assert_int_equal(rowbinary_get_count(&r), 0);
 		ret[n] = rowbinary_get_u64(&r);
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 4; i++)
 			assert_int_equal(rowbinary_get_count(&r), 0);
+		(void)rowbinary_get_u64(&r);
 	}
 	assert_int_equal(rowbinary_reader_finish(&r), 0);
 	assert_int_equal(n, f->n_rows);

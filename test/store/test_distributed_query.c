@@ -46,7 +46,9 @@ static void fill(void)
 	run("INSERT INTO profiling_quality SELECT '" SERVICE "', "
 	    "['" CPU "', '" HEAP "'][1 + number % 2], t - 10, t, ['a', 'b'][1 + number % 2], 20, "
 	    "1, 20000000, number % 3, map('ring_full', 2), number, map('java:off', 1), map(), "
-	    "map() "
+	    "map(), map('host.name', ['a', 'b'][1 + number % 2], 'container.id', "
+	    "'/k8s/shop/cart-' || toString(number % 3) || '/app', 'namespace', 'shop', 'pod', "
+	    "'cart-' || toString(number % 3)), 1 + number % 6 "
 	    "FROM (SELECT number, toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + number * 5 AS t "
 	    "FROM numbers(600))");
 }

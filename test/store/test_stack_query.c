@@ -58,18 +58,21 @@ static void fill(void)
 	run("INSERT INTO profiling_samples SELECT 'c', '" HEAP "', t, t, map(), 4, 700 FROM "
 	    "(SELECT toDateTime64('2026-01-10 12:10:00', 9, 'UTC') AS t)");
 	run("INSERT INTO profiling_quality SELECT 'a', '" CPU "', t, t + 10, 'n', 20, 1, 100, 0, "
-	    "map('ring_full', 2), 1, map(), map('complete', 19, 'jit', 1, 'seen:a', 7), map() FROM "
+	    "map('ring_full', 2), 1, map(), map('complete', 19, 'jit', 1, 'seen:a', 7), map(), "
+	    "map(), 0 FROM "
 	    "(SELECT toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + number * 1800 AS t "
 	    "FROM numbers(2))");
 	/* a minute each: three instances, of which the first ends after 20 minutes */
 	run("INSERT INTO profiling_quality SELECT 'jvms', '" CPU "', t, t + 60, 'n', 20, 0, 1, i, "
 	    "map(), 1, multiIf(i = 1, map('java:off', 5), i = 3, map('java:profiled', 1), "
-	    "m < 55, map('java:waiting', 2), map('java:profiled', 1, 'java:off', 1)), map(), map() "
+	    "m < 55, map('java:waiting', 2), map('java:profiled', 1, 'java:off', 1)), map(), "
+	    "map(), "
+	    "map('container.id', 'c' || toString(i)), i "
 	    "FROM (SELECT arrayJoin([1, 2, 3]) AS i, number AS m, "
 	    "toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + m * 60 AS t FROM numbers(60)) "
 	    "WHERE i != 1 OR m < 20");
 	run("INSERT INTO profiling_quality SELECT 'jvms', '" HEAP "', t, t + 60, 'n', 1, 0, 1, 9, "
-	    "map(), 1, map('java:failed', 7), map(), map() "
+	    "map(), 1, map('java:failed', 7), map(), map(), map('container.id', 'c9'), 9 "
 	    "FROM (SELECT toDateTime64('2026-01-10 12:59:30', 9, 'UTC') AS t)");
 }
 
@@ -161,7 +164,7 @@ static void one_side_has_frames_totals_and_quality(void **state)
 	assert_int_equal(r.base_quality.unwinding.n, 0);
 }
 
-static uint64_t count_of(const struct stack_query_counts *c, const char *name)
+static uint64_t count_of(const struct quality_counts *c, const char *name)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		if (strcmp(c->items[i].name, name) == 0)
@@ -189,6 +192,91 @@ static void states_are_those_of_the_instances_at_the_end(void **state)
 			  "330|0|odd a.c:2|main a.c:3\n"
 			  "7|0|" STACK_QUERY_MISSING "\n");
 	assert_int_equal(r.quality.runtimes.n, 0);
+}
+
+static struct quality quality_of(const char *service, const char *instance, const char *where)
+{
+	struct query_filter f = filter(service, CPU, 0, 60);
+	struct label_matchers m;
+	struct quality q;
+	struct err err = {""};
+
+	f.instance = instance;
+	f.where = &m;
+	assert_int_equal(label_matchers_parse(&m, where, &err), 0);
+	if (quality_query(store, &f, &q, &err) < 0)
+		fail_msg("%s", err.msg);
+	return q;
+}
+
+/* Pod i of 4, on two nodes, has 100 samples; those of the last one are broken. */
+static void fill_pods(void)
+{
+	run("INSERT INTO profiling_quality SELECT 'pods', '" CPU "', t, t + 60, 'n' || "
+	    "toString(i % 2), 100, if(i = 3, 90, 0), 1, i, map('ring_full', 5), 1, "
+	    "map('java:off', 1), map('complete', 100 - if(i = 3, 90, 0)), map(), "
+	    "map('container.id', '/k8s/shop/p-' || toString(i) || '/app', 'host.name', 'n' || "
+	    "toString(i % 2), 'version', if(i < 2, '1.0', '2.0')), i + 1 FROM (SELECT number AS i, "
+	    "toDateTime64('2026-01-10 12:00:00', 9, 'UTC') AS t FROM numbers(4))");
+}
+
+static void completeness_is_that_of_the_selection(void **state)
+{
+	struct quality q;
+
+	(void)state;
+	fill_pods();
+	q = quality_of("pods", NULL, "");
+	assert_int_equal(q.n_samples, 400);
+	assert_int_equal(q.n_truncated, 90);
+	assert_int_equal(q.lost.total, 10);
+	assert_false(q.of_all);
+	q = quality_of("pods", "/k8s/shop/p-3/app", "");
+	assert_int_equal(q.n_samples, 100);
+	assert_int_equal(q.n_truncated, 90);
+	assert_int_equal(q.lost.total, 5);
+	assert_int_equal(count_of(&q.unwinding, "complete"), 10);
+	assert_int_equal(count_of(&q.runtimes, "java:off"), 1);
+	assert_false(q.of_all);
+	q = quality_of("pods", "shop/p-3", "");
+	assert_int_equal(q.n_truncated, 90);
+	q = quality_of("pods", "/k8s/shop/p-3/app@n0", "");
+	assert_int_equal(q.n_samples, 0);
+	q = quality_of("pods", NULL, "host.name=\"n0\"");
+	assert_int_equal(q.n_samples, 200);
+	assert_int_equal(q.n_truncated, 0);
+	q = quality_of("pods", NULL, "version=~\"2.*\",host.name!=\"n0\"");
+	assert_int_equal(q.n_samples, 100);
+	assert_int_equal(q.n_truncated, 90);
+	q = quality_of("pods", NULL, "version=\"3.0\"");
+	assert_int_equal(q.n_samples, 0);
+	assert_false(q.of_all);
+}
+
+/* Those of service a have no labels. */
+static void completeness_without_labels_is_said_to_be_that_of_all(void **state)
+{
+	struct quality q = quality_of("a", NULL, "version=\"1.0\"");
+
+	(void)state;
+	assert_true(q.of_all);
+	assert_int_equal(q.n_samples, 40);
+	assert_int_equal(q.n_truncated, 2);
+	assert_false(quality_of("a", NULL, "").of_all);
+}
+
+static void each_side_has_its_own_completeness(void **state)
+{
+	struct query_filter f = filter("pods", CPU, 0, 60), base = f;
+	struct stack_query_result r;
+
+	(void)state;
+	f.instance = "/k8s/shop/p-3/app";
+	base.instance = "/k8s/shop/p-0/app";
+	r = assert_stacks(&f, &base, "");
+	assert_int_equal(r.quality.n_truncated, 90);
+	assert_int_equal(r.base_quality.n_samples, 100);
+	assert_int_equal(r.base_quality.n_truncated, 0);
 }
 
 static void two_ranges_may_be_apart_or_overlap(void **state)
@@ -463,6 +551,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_side_has_frames_totals_and_quality),
 		cmocka_unit_test(states_are_those_of_the_instances_at_the_end),
+		cmocka_unit_test(completeness_is_that_of_the_selection),
+		cmocka_unit_test(completeness_without_labels_is_said_to_be_that_of_all),
+		cmocka_unit_test(each_side_has_its_own_completeness),
 		cmocka_unit_test(two_ranges_may_be_apart_or_overlap),
 		cmocka_unit_test(another_service_may_be_the_base),
 		cmocka_unit_test(a_level_is_averaged_over_the_time_of_its_side),

@@ -272,10 +272,12 @@ static void rows_of_an_earlier_release_are_taken(void **state)
 	insert_without(s, STORE_MISSING_RUNTIMES);
 	insert_without(s, STORE_MISSING_UNWINDING);
 	insert_without(s, STORE_MISSING_STARTS);
+	insert_without(s, STORE_MISSING_LABELS);
 	assert_int_equal(query_u64(s, "SELECT sum(Samples + Value + Instance + Upload + "
-				      "length(Runtimes) + length(Unwinding) + length(Starts)) "
+				      "length(Runtimes) + length(Unwinding) + length(Starts) + "
+				      "length(Labels) + LabelSet) "
 				      "FROM profiling_quality WHERE ServiceName = '/old'"),
-			 78);
+			 104);
 }
 
 int main(void)

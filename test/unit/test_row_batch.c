@@ -52,6 +52,29 @@ static void encodes_columns_in_the_order_of_the_insert(void **state)
 	assert_memory_equal(rows.data, expected, sizeof(expected) - 1);
 }
 
+static void a_profiles_row_ends_with_its_labels(void **state)
+{
+	static const char end[] = "\x01"
+				  "\x04zone"
+				  "\x02"
+				  "eu"
+				  "\x09\0\0\0\0\0\0\0";
+	static const struct row_label label = {{"zone", 4}, {"eu", 2}};
+	CLEANUP(row_batch_fini) struct row_batch b;
+	CLEANUP(buf_fini) struct buf rows;
+	struct quality_row row = quality;
+
+	(void)state;
+	row.labels = &label;
+	row.n_labels = 1;
+	row.label_set = 9;
+	row_batch_init(&b, 1000, 1000);
+	buf_init(&rows, 1000);
+	assert_int_equal(row_batch_add_quality(&b, &row), 0);
+	assert_int_equal(unpack(&b, STORE_QUALITY, &rows), 1);
+	assert_memory_equal(rows.data + rows.len - (sizeof(end) - 1), end, sizeof(end) - 1);
+}
+
 static void a_row_that_does_not_fit_leaves_no_trace(void **state)
 {
 	CLEANUP(row_batch_fini) struct row_batch b;
@@ -249,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encodes_columns_in_the_order_of_the_insert),
+		cmocka_unit_test(a_profiles_row_ends_with_its_labels),
 		cmocka_unit_test(a_row_that_does_not_fit_leaves_no_trace),
 		cmocka_unit_test(a_single_row_is_bounded),
 		cmocka_unit_test(many_rows_become_frames_of_a_bounded_size),

@@ -56,7 +56,9 @@ static void tables_of_a_server_have_these_statements(void **state)
 		"Upload UInt64 CODEC(ZSTD(1)), "
 		"Runtimes Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), "
 		"Unwinding Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), "
-		"Starts Map(String, UInt64) CODEC(ZSTD(1))) "
+		"Starts Map(String, UInt64) CODEC(ZSTD(1)), "
+		"Labels Map(LowCardinality(String), String) CODEC(ZSTD(1)), "
+		"LabelSet UInt64 CODEC(ZSTD(1))) "
 		"ENGINE = MergeTree() PARTITION BY toDate(Start) "
 		"ORDER BY (ServiceName, Type, toUnixTimestamp(Start)) "
 		"TTL toDateTime(Start) + toIntervalSecond(604800) "
@@ -333,7 +335,7 @@ static void an_empty_cluster_gets_all_tables_and_their_distributed_ones(void **s
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	assert_int_equal(schema_create_database(run, &s, &cluster, "coroot", &err), 0);
 	assert_int_equal(schema_apply(run, &s, &cluster, &config, &err), 0);
 	assert_string_equal(s.log.data,
@@ -376,7 +378,7 @@ static void what_passes_is_repeated(void **state)
 		s.rules[0] = (struct rule){"CREATE TABLE IF NOT EXISTS profiling_samples", NULL,
 					   codes[i], 2};
 		s.rules[1] = (struct rule){"CREATE MATERIALIZED VIEW", NULL, codes[i], 1};
-		s.rules[2] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
+		s.rules[2] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 		assert_int_equal(schema_apply(run, &s, &single, &config, &err), 0);
 	}
 }
@@ -413,7 +415,7 @@ static void a_server_that_is_down_does_not_hold_up_the_others(void **state)
 	server_init(&s);
 	s.rules[0] = (struct rule){"CREATE TABLE", NULL, 159, 0};
 	s.rules[1] = (struct rule){"EXISTS TABLE profiling_", "1\n", 0, 0};
-	s.rules[2] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
+	s.rules[2] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	log_set_level(LOG_LEVEL_ERROR);
 	assert_int_equal(schema_apply(run, &s, &cluster, &config, &err), 0);
 	/* but if the table is not even here, there is nothing to begin with */
@@ -436,7 +438,7 @@ static void tables_that_exist_are_changed_only_where_they_differ(void **state)
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	s.rules[1] = (struct rule){
 		"SELECT name, engine_full",
 		EXISTING("toDateTime(Start) + toIntervalSecond(60)", "index_granularity = 8192"), 0,
@@ -460,7 +462,7 @@ static void agents_with_different_settings_do_not_take_turns(void **state)
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full",
 				   EXISTING("toDateTime(Start) + toIntervalSecond(60)",
 					    "non_replicated_deduplication_window = 1000"),
@@ -476,7 +478,7 @@ static void tables_that_another_creates_meanwhile_are_changed_too(void **state)
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full", "", 0, 1};
 	s.rules[2] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
 	assert_int_equal(schema_apply(run, &s, &single, &config, &err), 0);
@@ -493,7 +495,7 @@ static void a_change_does_not_wait_for_a_server_that_is_down(void **state)
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
 	s.rules[2] = (struct rule){"ALTER", NULL, 159, 0};
 	log_set_level(LOG_LEVEL_ERROR);
@@ -510,7 +512,7 @@ static void an_account_that_may_not_alter_is_enough(void **state)
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
 	s.rules[2] = (struct rule){"ALTER", NULL, 497, 0};
 	log_set_level(LOG_LEVEL_ERROR);
@@ -527,7 +529,7 @@ static void a_storage_policy_that_cannot_be_had_is_an_error(void **state)
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
 	s.rules[2] = (struct rule){"ALTER TABLE profiling_samples MODIFY SETTING storage_policy",
 				   NULL, 36, 0};

@@ -15,8 +15,7 @@
  * side would read what is between two distant ranges, too, and could not count a profile of both
  * twice.
  *
- * A last query per side reads how much is missing (profiling_quality), so that a flame graph shows
- * how complete it is.
+ * At last, quality_query.h says for each side how complete it is.
  */
 #include "cluster-agent/query/read/stack_query.h"
 
@@ -31,7 +30,6 @@
 
 #define MAX_VALUES_BYTES ((size_t)16 << 20)
 #define MAX_FRAMES_BYTES ((size_t)96 << 20)
-#define MAX_QUALITY_BYTES ((size_t)1 << 20)
 /* servers take parameters of up to 128 KiB, and a hash has up to 21 characters */
 #define PARAM_HASHES 5000u
 #define N_PARAMS 5u
@@ -72,47 +70,6 @@
 	" AND Hash ${in} (SELECT arrayJoin(arrayConcat({a:Array(UInt64)}, "                      \
 	"{b:Array(UInt64)}, {c:Array(UInt64)}, {d:Array(UInt64)}, {e:Array(UInt64)}))) LIMIT 1 " \
 	"BY Hash"
-
-/*
- * A row of observations with what is lost, a row of states, and a row of ends of walks, in any
- * order.
- *
- * A node reports its lost samples in each of its profiles of an interval, so of the rows of one
- * host and window only one counts.
- *
- * Ends travel with each part of a profile, so of the rows of one instance and window only one
- * counts.
- *
- * States travel with the node-agent's CPU profiles. An instance whose last profile is several
- * intervals older than the newest of all has ended, and its programs with it.
- */
-enum quality_kind {
-	QUALITY_SAMPLES,
-	QUALITY_RUNTIMES,
-	QUALITY_UNWINDING,
-	QUALITY_MAX,
-};
-
-#define SQL_QUALITY                                                                        \
-	"SELECT toUInt8(0), sum(samples), sum(truncated), "                                \
-	"sumMap(mapKeys(lost), mapValues(lost)) FROM "                                     \
-	"(SELECT sum(Samples) AS samples, sum(Truncated) AS truncated, any(Lost) AS lost " \
-	"FROM ${quality} WHERE ${services} "                                               \
-	"AND Type = {type:String} AND ${range} GROUP BY Host, Start, End) UNION ALL "      \
-	"SELECT toUInt8(1), toUInt64(0), toUInt64(0), "                                    \
-	"sumMap(mapKeys(states), mapValues(states)) FROM (SELECT states, stop, len, "      \
-	"max(stop) OVER () AS newest FROM (SELECT argMax(Runtimes, End) AS states, "       \
-	"toUnixTimestamp64Nano(max(End)) AS stop, "                                        \
-	"max(toUnixTimestamp64Nano(End) - toUnixTimestamp64Nano(Start)) AS len "           \
-	"FROM ${quality} WHERE ${services} "                                               \
-	"AND Type = 'ebpf:cpu:nanoseconds' AND ${range} GROUP BY Host, Instance)) "        \
-	"WHERE stop + 3 * len >= newest UNION ALL "                                        \
-	"SELECT toUInt8(2), toUInt64(0), toUInt64(0), tuple(largest.1, largest.2) FROM "   \
-	"(SELECT arraySlice(arrayReverseSort(x -> x.2, arrayZip(sums.1, sums.2)), 1, 96) " \
-	"AS largest FROM (SELECT sumMap(mapKeys(ends), mapValues(ends)) AS sums FROM "     \
-	"(SELECT any(Unwinding) AS ends FROM ${quality} WHERE "                            \
-	"${services} AND Type = {type:String} AND ${range} "                               \
-	"GROUP BY Host, Instance, Start, End)))"
 
 struct entry {
 	uint64_t hash;
@@ -392,60 +349,6 @@ static int deliver(struct stack_work *w, stack_query_fn fn, void *ctx,
 	return 0;
 }
 
-/* A pair of arrays: names, then as many counts. */
-static void read_counts(struct rowbinary_reader *r, struct stack_query_counts *ret)
-{
-	uint64_t n = rowbinary_get_count(r);
-
-	*ret = (struct stack_query_counts){0};
-	for (uint64_t i = 0; i < n; i++) {
-		size_t len;
-		const char *name = rowbinary_get_string(r, &len);
-		struct stack_query_count *item = &ret->items[ret->n];
-
-		if (i >= STACK_QUERY_MAX_COUNTS)
-			continue;
-		len = len < sizeof(item->name) ? len : sizeof(item->name) - 1;
-		memcpy(item->name, name, len);
-		item->name[len] = '\0';
-		ret->n++;
-	}
-	if (rowbinary_get_count(r) != n && r->error == 0)
-		r->error = -EBADMSG;
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t count = rowbinary_get_u64(r);
-
-		ret->total += count;
-		if (i < ret->n)
-			ret->items[i].count = count;
-	}
-}
-
-static int query_quality(struct store *store, const struct query_filter *f,
-			 struct stack_query_quality *ret, struct err *err)
-{
-	struct stack_query_counts *const counts[QUALITY_MAX] = {
-		[QUALITY_SAMPLES] = &ret->lost,
-		[QUALITY_RUNTIMES] = &ret->runtimes,
-		[QUALITY_UNWINDING] = &ret->unwinding,
-	};
-	CLEANUP(bound_query_fini) struct bound_query q;
-	struct rowbinary_reader reader;
-	int r = bound_query_ask(&q, store, f, MAX_QUALITY_BYTES, SQL_QUALITY, err);
-
-	if (r < 0)
-		return r;
-	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
-	while (rowbinary_has_more(&reader)) {
-		uint8_t kind = rowbinary_get_u8(&reader);
-
-		ret->n_samples += rowbinary_get_u64(&reader);
-		ret->n_truncated += rowbinary_get_u64(&reader);
-		read_counts(&reader, counts[kind < QUALITY_MAX ? kind : QUALITY_SAMPLES]);
-	}
-	return bound_query_check(&reader, err);
-}
-
 int stack_query(struct store *store, struct query_sides sides, stack_query_fn fn, void *ctx,
 		struct stack_query_result *ret, struct err *err)
 {
@@ -458,8 +361,8 @@ int stack_query(struct store *store, struct query_sides sides, stack_query_fn fn
 	if (r == 0)
 		r = query_frames(&w, err);
 	if (r == 0)
-		r = query_quality(store, w.f, &ret->quality, err);
+		r = quality_query(store, w.f, &ret->quality, err);
 	if (r == 0 && w.base)
-		r = query_quality(store, w.base, &ret->base_quality, err);
+		r = quality_query(store, w.base, &ret->base_quality, err);
 	return r == 0 ? deliver(&w, fn, ctx, ret) : r;
 }

@@ -6,6 +6,7 @@
 #ifndef CLUSTER_AGENT_QUERY_READ_STACK_QUERY_H
 #define CLUSTER_AGENT_QUERY_READ_STACK_QUERY_H
 
+#include "cluster-agent/query/read/quality_query.h"
 #include "cluster-agent/query/read/query_filter.h"
 #include "common/base.h"
 #include "common/err.h"
@@ -14,39 +15,9 @@
 struct store;
 
 #define STACK_QUERY_MAX_STACKS 200000u
-#define STACK_QUERY_MAX_COUNTS 96u
 
 /* Stands for the frames of a stack whose samples are stored and whose frames are not. */
 #define STACK_QUERY_MISSING "[missing stack]"
-
-struct stack_query_count {
-	char name[64]; /* truncated if longer */
-	uint64_t count;
-};
-
-struct stack_query_counts {
-	struct stack_query_count items[STACK_QUERY_MAX_COUNTS];
-	size_t n;
-	uint64_t total; /* of all, also of those beyond the last item */
-};
-
-/* How complete the data of one side is. */
-struct stack_query_quality {
-	uint64_t n_samples;   /* observations */
-	uint64_t n_truncated; /* observations whose stack does not reach its root */
-	/* samples that the nodes lost, of all their services, by reason */
-	struct stack_query_counts lost;
-	/*
-	 * Programs of the service by runtime and state, "java:profiled", whatever the type is: as
-	 * of the newest profile of each instance that was there at the end.
-	 */
-	struct stack_query_counts runtimes;
-	/*
-	 * Samples by how the walk over the stack ended, and in which binary, "no_table:libc.so.6";
-	 * "seen:libc.so.6" has those with a frame of it. The largest counts; without a total.
-	 */
-	struct stack_query_counts unwinding;
-};
 
 struct stack_query_result {
 	uint64_t n_stacks;        /* distinct stacks of both sides, those that were cut included */
@@ -54,8 +25,8 @@ struct stack_query_result {
 	uint64_t n_stacks_cut;    /* beyond the STACK_QUERY_MAX_STACKS largest, or memory */
 	struct stack_value total; /* of all stacks, whatever is cut */
 	struct stack_value cut;   /* part of total: the value of the n_stacks_cut */
-	struct stack_query_quality quality;
-	struct stack_query_quality base_quality; /* zero without a base */
+	struct quality quality;
+	struct quality base_quality; /* zero without a base */
 };
 
 /*

@@ -6,7 +6,11 @@ export interface QualityFigures {
   samples: number;
   truncated: number;
   lost: number;
+  scope?: "selection" | "application";
 }
+
+/** Whether the figures are those of all instances and labels although a filter chose some. */
+export const isOfAll = (q: QualityFigures): boolean => q.scope === "application";
 
 export type QualityLevel = "good" | "fair" | "bad";
 

@@ -8,7 +8,7 @@ import { clip, label } from "../model/names";
 import { MenuItem, Popover, Segments } from "./popover";
 import { nodeName, type Tree } from "../model/tree";
 import { explain } from "../model/profile_types";
-import { isSampled, observed, qualityLevel } from "../model/quality";
+import { isOfAll, isSampled, observed, qualityLevel } from "../model/quality";
 import { walkEnds, walkSentence, type WalkEnds } from "../model/unwinding";
 import { isCut, type SearchResult } from "./view_tree";
 import type { Span } from "../model/time_range";
@@ -102,6 +102,8 @@ function Search({ state, navigate, found, tree }: Props) {
 
 const BINARIES_SHOWN = 8;
 
+const OF_ALL = " of the whole application";
+
 const reasonText = (r: string): string => r.replace(/_/g, " ");
 
 function BaseQuality({ base, sampled }: { base: BaseInfo; sampled: boolean }) {
@@ -109,7 +111,7 @@ function BaseQuality({ base, sampled }: { base: BaseInfo; sampled: boolean }) {
   return (
     <dl data-testid="base-quality">
       <dt>
-        <b>Baseline</b>
+        <b>Baseline{isOfAll(q) && OF_ALL}</b>
       </dt>
       <dd />
       {sampled && (
@@ -172,6 +174,11 @@ function QualityMark({ graph }: { graph: FlameGraph }) {
         </>
       )}
       {percentComplete(good, q.samples)} complete<span class="wider"> stacks</span>
+      {isOfAll(q) && (
+        <span class="dim" data-testid="quality-scope">
+          {OF_ALL}
+        </span>
+      )}
       {q.lost > 0 && (
         <>
           <span class="dim"> · </span>
@@ -244,6 +251,12 @@ function QualityMark({ graph }: { graph: FlameGraph }) {
           {walks && walks.binaries.length > 0 && <WalkBinaries walks={walks} />}
           {graph.base && <BaseQuality base={graph.base} sampled={sampled} />}
           {explain(graph.type) && <p class="dim">{explain(graph.type)}</p>}
+          {isOfAll(q) && (
+            <p class="dim">
+              These numbers are those of the whole application, not of the filter: profiles in this
+              range were stored before their labels were kept with them.
+            </p>
+          )}
           <p class="dim">
             A truncated stack has its innermost frames but not all callers.
             {sampled &&

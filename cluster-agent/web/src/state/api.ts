@@ -43,11 +43,12 @@ export interface Labels {
 }
 
 export interface Quality {
+  scope?: "selection" | "application";
   samples: number;
   truncated: number;
   lost: number;
   lostReasons: Record<string, number>;
-  runtimes?: Runtimes; // of the whole application, whatever the type
+  runtimes?: Runtimes; // whatever the type is
   unwinding?: Unwinding;
 }
 
