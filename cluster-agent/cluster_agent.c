@@ -17,6 +17,7 @@
 #include "cluster-agent/cluster_options.h"
 #include "cluster-agent/cluster_privileges.h"
 #include "cluster-agent/cluster_store.h"
+#include "cluster-agent/ingest/clock_skews.h"
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/ingest/ingest_feed.h"
 #include "cluster-agent/otlp/otlp_grpc.h"
@@ -73,6 +74,7 @@ struct cluster_agent {
 	struct store *store;
 	struct upload_log *log;
 	struct space_guard *space; /* NULL with --max-disk-usage=0 */
+	struct clock_skews *clocks;
 	struct ingest *ingest;
 	struct log_drain *drain;
 	struct ingest_feed *feed;
@@ -204,10 +206,13 @@ static struct otlp_handler_config otlp_config(struct cluster_agent *a)
 
 static int make_storing(struct cluster_agent *a)
 {
-	int r = ingest_new(&a->ingest,
-			   &(struct ingest_config){.log = a->log,
-						   .profiles_ttl_ns = a->opts->profiles_ttl_ns});
+	int r = clock_skews_new(&a->clocks);
 
+	if (r == 0)
+		r = ingest_new(&a->ingest,
+			       &(struct ingest_config){.log = a->log,
+						       .profiles_ttl_ns = a->opts->profiles_ttl_ns,
+						       .clocks = a->clocks});
 	if (r == 0)
 		r = log_drain_new(&a->drain, &(struct log_drain_config){.log = a->log,
 									.store = a->store,
@@ -221,7 +226,8 @@ static int make_storing(struct cluster_agent *a)
 	if (r == 0)
 		r = profile_handler_new(&a->handler,
 					&(struct profile_handler_config){.ingest = a->ingest,
-									 .counters = &a->uploads});
+									 .counters = &a->uploads,
+									 .clocks = a->clocks});
 	a->push = (struct push_handler){.ingest = a->ingest, .counters = &a->uploads};
 	if (r == 0) {
 		const struct otlp_handler_config otlp = otlp_config(a);
@@ -241,6 +247,8 @@ static int register_storing(struct cluster_agent *a)
 		r = ignored_uploads_register(&a->ignored, a->base.metrics);
 	if (r == 0)
 		r = ingest_register(a->ingest, a->base.metrics);
+	if (r == 0)
+		r = clock_skews_register(a->clocks, a->base.metrics);
 	if (r == 0)
 		r = ingest_feed_register(a->feed, a->base.metrics);
 	if (r == 0)
@@ -463,6 +471,27 @@ static void serve_api(void *ctx, struct http_exchange *x)
 			      "this agent keeps no profiles: it sends them to --coroot-url");
 }
 
+/* The hosts whose clock is wrong; without a store the receiver knows them. */
+static void serve_clocks(void *ctx, struct http_exchange *x)
+{
+	struct cluster_agent *a = ctx;
+	CLEANUP(buf_fini) struct buf out;
+	size_t len;
+	char *body;
+
+	buf_init(&out, MIB);
+	if (!a->clocks) {
+		serve_api(ctx, x);
+		return;
+	}
+	if (clock_skews_json(a->clocks, &out) < 0) {
+		respond_error(x, 503, "out of memory");
+		return;
+	}
+	body = buf_take(&out, &len);
+	http_respond(x, 200, "application/json", body, len);
+}
+
 static void serve_pyroscope(void *ctx, struct http_exchange *x)
 {
 	struct cluster_agent *a = ctx;
@@ -591,6 +620,7 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		 .scope = ACCESS_BEFORE_KEY},
 		{"GET", "/api/session", 0, web_login_serve_session, &a->login,
 		 .scope = ACCESS_BEFORE_KEY},
+		{"GET", "/api/clocks", 0, serve_clocks, a, .scope = ACCESS_READ},
 		{"GET", "/api/*", 0, serve_api, a, .scope = ACCESS_READ},
 		{"POST", "/querier.v1.QuerierService/*", PYROSCOPE_API_MAX_BODY_BYTES,
 		 serve_pyroscope, a, .scope = ACCESS_READ},
@@ -729,6 +759,7 @@ void cluster_agent_free(struct cluster_agent *a)
 	ingest_feed_free(a->feed);
 	log_drain_free(a->drain);
 	ingest_free(a->ingest);
+	clock_skews_free(a->clocks);
 	upload_log_close(a->log);
 	space_guard_free(a->space);
 	store_close(a->store);

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "cluster-agent/ingest/clock_skews.h"
 #include "cluster-agent/ingest/seen_stacks.h"
 #include "cluster-agent/ingest/service_types.h"
 #include "cluster-agent/ingest/upload_rows.h"
@@ -44,6 +45,7 @@ enum {
 	METRIC_SAMPLES,
 	METRIC_QUEUE,
 	METRIC_BYTES,
+	METRIC_MOVED,
 	METRIC_LEFT_OUT, /* by enum profile_loss */
 	METRIC_MAX = METRIC_LEFT_OUT + PROFILE_LOSS_MAX,
 };
@@ -81,6 +83,9 @@ static const struct metric_def metric_defs[METRIC_MAX] = {
 	[METRIC_QUEUE] = {PREFIX "queue_length", NULL, "Uploads that wait for a worker",
 			  METRIC_GAUGE, .read = read_queue_length},
 	[METRIC_BYTES] = {PREFIX "bytes_total", NULL, "Bytes of uploads as received"},
+	[METRIC_MOVED] = {PREFIX "profiles_at_arrival_total", NULL,
+			  "Profiles whose time was in the future or longer ago than profiles are "
+			  "kept, and that are stored at the time of their arrival"},
 	PROFILE_LOSSES(LEFT_OUT),
 };
 METRIC_TABLE(metric_table, metric_defs);
@@ -240,6 +245,14 @@ static int append(struct ingest *in, struct upload_id id, const struct row_batch
 	return e;
 }
 
+static void note_skews(struct ingest *in, const struct upload_rows *rows)
+{
+	metric_add(&in->metrics[METRIC_MOVED], rows->n_moved);
+	for (size_t i = 0; in->cfg.clocks && i < rows->n_skews; i++)
+		clock_skews_note(in->cfg.clocks, rows->skews[i].host, rows->skews[i].skew_ns,
+				 CLOCK_SKEW_AT_ARRIVAL);
+}
+
 static int process(struct ingest *in, struct ingest_upload *u, struct upload_id id,
 		   struct row_batch *batch, struct arena *arena, struct err *err)
 {
@@ -268,6 +281,8 @@ static int process(struct ingest *in, struct ingest_upload *u, struct upload_id 
 	pending->in = in;
 	pending->upload = u;
 	e = upload_rows_make(&pending->rows, batch, &upload, &cfg, arena, err);
+	if (e == 0)
+		note_skews(in, &pending->rows);
 	if (u->release)
 		u->release(u->ctx);
 	if (e < 0)

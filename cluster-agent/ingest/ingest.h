@@ -14,6 +14,7 @@
 #include "cluster-agent/store/row_batch.h"
 #include "common/base.h"
 
+struct clock_skews;
 struct ingest;
 struct metrics;
 struct upload_log;
@@ -62,10 +63,11 @@ struct ingest_upload {
 };
 
 struct ingest_config {
-	struct upload_log *log;   /* borrowed; stopped before the ingest is freed */
-	uint64_t profiles_ttl_ns; /* older profiles are refused */
-	unsigned n_threads;       /* 0: one per CPU, at most 4 */
-	size_t max_queued;        /* uploads that wait for a thread; 0: 256 */
+	struct upload_log *log;     /* borrowed; stopped before the ingest is freed */
+	uint64_t profiles_ttl_ns;   /* older profiles are stored at the time of their arrival */
+	struct clock_skews *clocks; /* borrowed; NULL: hosts are not listed */
+	unsigned n_threads;         /* 0: one per CPU, at most 4 */
+	size_t max_queued;          /* uploads that wait for a thread; 0: 256 */
 };
 
 int ingest_new(struct ingest **ret, const struct ingest_config *cfg) MUST_CHECK;

@@ -46,30 +46,6 @@ static int no_room(const struct profile *p, size_t size, struct err *err)
 	return memory_error(arena_error(p->arena, size), err);
 }
 
-static int check_times(struct profile_rows *r, const struct profile_rows_limits *limits,
-		       struct err *err)
-{
-	int64_t end = r->profile->time_ns, duration = r->profile->duration_ns;
-
-	if (end == 0)
-		end = limits->now_ns;
-	if (end < 0)
-		return err_set(err, -EBADMSG, "time_nanos is negative");
-	if (end > limits->now_ns + limits->max_future_ns)
-		return err_set(err, -EBADMSG, "time_nanos is %lld s in the future",
-			       (long long)((end - limits->now_ns) / (int64_t)NS_PER_S));
-	if (end < limits->now_ns - limits->max_age_ns)
-		return err_set(err, -EBADMSG,
-			       "time_nanos is %lld s in the past, profiles are kept for %lld s",
-			       (long long)((limits->now_ns - end) / (int64_t)NS_PER_S),
-			       (long long)(limits->max_age_ns / (int64_t)NS_PER_S));
-	if (duration < 0 || duration > limits->max_age_ns || duration > end)
-		return err_set(err, -EBADMSG, "duration_nanos is out of range");
-	r->end_ns = end;
-	r->start_ns = end - duration;
-	return 0;
-}
-
 static size_t decimal(char *end, int64_t v)
 {
 	uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
@@ -248,7 +224,7 @@ static void hash_stacks(const struct profile_rows *r, struct sample_stacks *s,
 	const struct profile *p = r->profile;
 
 	if (known)
-		seen_stacks_find(known->seen, s->keys, p->n_samples, r->end_ns, s->answers);
+		seen_stacks_find(known->seen, s->keys, p->n_samples, r->window.end_ns, s->answers);
 	for (uint32_t i = 0; i < p->n_samples; i++) {
 		s->hashes[i] = s->answers[i].hash;
 		s->unknown[s->n_unknown] = i;
@@ -543,7 +519,8 @@ static int make_all(struct profile_rows *r, const struct profile_rows_limits *li
 	int e = check_types(r, err);
 
 	if (e == 0)
-		e = check_times(r, limits, err);
+		e = profile_window_set(&r->window, p->time_ns, p->duration_ns, limits->now_ns,
+				       limits->max_age_ns, err);
 	if (e == 0)
 		e = format_locations(r, err);
 	if (e == 0)

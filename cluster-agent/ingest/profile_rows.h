@@ -14,6 +14,7 @@
 #ifndef CLUSTER_AGENT_INGEST_PROFILE_ROWS_H
 #define CLUSTER_AGENT_INGEST_PROFILE_ROWS_H
 
+#include "cluster-agent/ingest/profile_window.h"
 #include "cluster-agent/ingest/seen_stacks.h"
 #include "cluster-agent/store/row_batch.h"
 #include "common/base.h"
@@ -30,9 +31,8 @@
 #define PROFILE_ROWS_MAX_PROGRAMS 1000000u /* in one state */
 
 struct profile_rows_limits {
-	int64_t now_ns;        /* time of a profile that has none */
-	int64_t max_future_ns; /* how far a profile may be ahead of now */
-	int64_t max_age_ns;    /* how old and how long it may be: older rows would expire at once */
+	int64_t now_ns;     /* when it arrived: the time of a profile without a credible one */
+	int64_t max_age_ns; /* how old and how long it may be: older rows would expire at once */
 	uint64_t max_hash_bytes; /* limit on the text of all stacks together, as it is hashed */
 };
 
@@ -70,8 +70,7 @@ struct profile_rows_location {
 /* All in the profile's arena. */
 struct profile_rows {
 	const struct profile *profile; /* borrowed */
-	int64_t start_ns;
-	int64_t end_ns;
+	struct profile_window window;
 	struct profile_rows_location *locations; /* by profile location */
 	struct profile_rows_stack *stacks;       /* at least one */
 	uint32_t n_stacks;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "cluster-agent/ingest/clock_skews.h"
 #include "cluster-agent/ingest/function_starts.h"
 #include "cluster-agent/ingest/profile_rows.h"
 #include "common/data/table.h"
@@ -10,7 +11,6 @@
 #include "common/system/clock.h"
 #include "common/text/utf8.h"
 
-#define MAX_FUTURE_NS (INT64_C(3600) * (int64_t)NS_PER_S)
 #define KEEP_STACK_NS (INT64_C(3600) * (int64_t)NS_PER_S)
 
 /* One upload while its rows are made. */
@@ -110,8 +110,8 @@ static int add_samples(struct layout *l, const struct profile_rows_type *t)
 	struct sample_row row = {
 		.service = l->part->service,
 		.type = {.data = t->type.data, .len = t->type.len},
-		.start_ns = r->start_ns,
-		.end_ns = r->end_ns,
+		.start_ns = r->window.start_ns,
+		.end_ns = r->window.end_ns,
 		.labels = l->part->labels,
 		.n_labels = l->part->n_labels,
 	};
@@ -179,8 +179,8 @@ static int add_quality(struct layout *l, const struct profile_rows_type *t,
 	const struct quality_row row = {
 		.service = l->part->service,
 		.type = {.data = t->type.data, .len = t->type.len},
-		.start_ns = r->start_ns,
-		.end_ns = r->end_ns,
+		.start_ns = r->window.start_ns,
+		.end_ns = r->window.end_ns,
 		.host = l->part->host,
 		.n_samples = t->n_samples,
 		.n_truncated = t->n_truncated,
@@ -288,6 +288,50 @@ static int shorten_service(struct layout *l, struct upload_part *part)
 	return 0;
 }
 
+/*
+ * Says in a label that the part's rows are not at the time that its sender claimed. A label of that
+ * name that the sender gave stays.
+ */
+static int label_skew(struct layout *l, struct upload_part *part, int64_t skew_ns)
+{
+	static const char name[] = CLOCK_SKEW_LABEL;
+	char text[CLOCK_SKEW_TEXT_BYTES];
+	struct row_label *labels;
+
+	if (find_label(part, name))
+		return 0;
+	labels = arena_calloc(l->arena, part->n_labels + 1, sizeof(*labels));
+	if (!labels)
+		return arena_error(l->arena, (part->n_labels + 1) * sizeof(*labels));
+	if (part->n_labels > 0)
+		memcpy(labels, part->labels, part->n_labels * sizeof(*labels));
+	clock_skew_text(skew_ns, text);
+	labels[part->n_labels] = (struct row_label){
+		.name = {.data = name, .len = sizeof(name) - 1},
+		.value = {.data = arena_strndup(l->arena, text, strlen(text)), .len = strlen(text)},
+	};
+	if (!labels[part->n_labels].value.data)
+		return arena_error(l->arena, strlen(text) + 1);
+	part->labels = labels;
+	part->n_labels++;
+	return 0;
+}
+
+/* The part was stored at the time of its arrival: which host's clock is that wrong? */
+static void note_skew(struct upload_rows *ret, struct row_text host, int64_t skew_ns)
+{
+	ret->n_moved++;
+	for (size_t i = 0; i < ret->n_skews; i++) {
+		const struct upload_skew *s = &ret->skews[i];
+
+		if (s->host.len == host.len &&
+		    (host.len == 0 || memcmp(s->host.data, host.data, host.len) == 0))
+			return;
+	}
+	if (ret->n_skews < UPLOAD_ROWS_MAX_SKEWS)
+		ret->skews[ret->n_skews++] = (struct upload_skew){host, skew_ns};
+}
+
 /* The text of all parts together has the limit of one profile, as has the work of hashing it. */
 static int add_part(struct layout *l, struct upload_part *part, struct err *err)
 {
@@ -304,10 +348,16 @@ static int add_part(struct layout *l, struct upload_part *part, struct err *err)
 		e = admit_types(l);
 	if (e < 0 || l->rows.n_types == 0)
 		return e;
+	if (l->rows.window.skew_ns != 0) {
+		note_skew(&l->ret, part->host, l->rows.window.skew_ns);
+		e = label_skew(l, part, l->rows.window.skew_ns);
+		if (e < 0)
+			return e;
+	}
 	l->n_stored++;
 	l->limits.max_hash_bytes -= l->rows.text_bytes;
 	profile_losses_add(&l->ret.losses, &part->profile.losses);
-	l->last_seen_ns = l->rows.end_ns + KEEP_STACK_NS;
+	l->last_seen_ns = l->rows.window.end_ns + KEEP_STACK_NS;
 	if (l->ret.last_seen_ns == 0 || l->ret.last_seen_ns > l->last_seen_ns)
 		l->ret.last_seen_ns = l->last_seen_ns;
 	return add_rows(l);
@@ -360,6 +410,18 @@ static int decode(struct upload_parts *ret, struct arena *arena, const struct up
 }
 
 /* The note has words of the sender's, and the line goes into logs and headers. */
+/* Where profiles are that are not where their sender put them. */
+static void write_moved(struct upload_rows *ret)
+{
+	size_t len = strlen(ret->left_out);
+	char skew[CLOCK_SKEW_TEXT_BYTES];
+
+	clock_skew_text(ret->skews[0].skew_ns, skew);
+	snprintf(ret->left_out + len, UPLOAD_LEFT_OUT_BYTES - len,
+		 "%sstored %llu profile(s) at the time of arrival: the sender's is %s",
+		 len > 0 ? "; " : "", (unsigned long long)ret->n_moved, skew);
+}
+
 static void write_left_out(struct layout *l, const struct upload_parts *parts)
 {
 	char *text = l->ret.left_out;
@@ -372,6 +434,8 @@ static void write_left_out(struct layout *l, const struct upload_parts *parts)
 		snprintf(text + len, UPLOAD_LEFT_OUT_BYTES - len, "%s%s", len > 0 ? ": " : "",
 			 parts->note);
 	text[utf8_make_printable(text, strlen(text))] = '\0';
+	if (l->ret.n_moved > 0)
+		write_moved(&l->ret);
 }
 
 int upload_rows_make(struct upload_rows *ret, struct row_batch *batch, const struct upload *u,
@@ -381,7 +445,6 @@ int upload_rows_make(struct upload_rows *ret, struct row_batch *batch, const str
 	struct layout l = {
 		.cfg = cfg,
 		.limits = {.now_ns = cfg->now_ns,
-			   .max_future_ns = MAX_FUTURE_NS,
 			   .max_age_ns = cfg->max_age_ns,
 			   .max_hash_bytes = LIMIT_PROFILE_STACK_TEXT_BYTES},
 		.batch = batch,

@@ -29,8 +29,8 @@ struct upload {
 };
 
 struct upload_rows_config {
-	int64_t now_ns;              /* time of a profile that has none */
-	int64_t max_age_ns;          /* older profiles are refused */
+	int64_t now_ns;              /* time of a profile without a credible one */
+	int64_t max_age_ns;          /* older ones move to now_ns: profile_window.h */
 	struct seen_stacks *seen;    /* NULL: no stack is known */
 	struct service_types *types; /* NULL: services may have any number of types */
 	uint64_t upload;             /* what column Upload of profiling_quality gets */
@@ -44,6 +44,17 @@ struct upload_rows_config {
 /* Of struct upload_rows.left_out. */
 #define UPLOAD_LEFT_OUT_BYTES 512u
 
+/* Of rows that are stored at the time of their arrival; value: clock_skew_text(). */
+#define CLOCK_SKEW_LABEL "clock.skew"
+
+/* A host whose clock is wrong. */
+struct upload_skew {
+	struct row_text host; /* the part's; valid as long as that is */
+	int64_t skew_ns;
+};
+
+#define UPLOAD_ROWS_MAX_SKEWS 8u /* hosts of one upload that are reported */
+
 struct upload_rows {
 	struct seen_stack *stacks; /* those that have a row; freed with free(3) */
 	size_t n_stacks;
@@ -53,11 +64,14 @@ struct upload_rows {
 	struct profile_losses losses; /* of all parts and of the upload */
 	/* The losses in one line for people, with the upload's note; "" if nothing was lost. */
 	char left_out[UPLOAD_LEFT_OUT_BYTES];
+	uint64_t n_moved;     /* parts whose time was not credible */
+	struct upload_skew skews[UPLOAD_ROWS_MAX_SKEWS]; /* their hosts, each once */
+	size_t n_skews;
 };
 
 /*
  * Fills batch, which is empty. Everything else is in arena, to be cleared afterwards. Returns 0 and
- * *ret, -EBADMSG if it is not a profile or out of time, -EFBIG if it exceeds a limit (both with
+ * *ret, -EBADMSG if it is not a profile, -EFBIG if it exceeds a limit (both with
  * one line in err), or -ENOMEM.
  */
 int upload_rows_make(struct upload_rows *ret, struct row_batch *batch, const struct upload *u,

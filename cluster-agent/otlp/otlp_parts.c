@@ -18,7 +18,6 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 
-#define MAX_FUTURE_NS (INT64_C(3600) * (int64_t)NS_PER_S)
 #define MAX_COMMENTS 512u
 /* Comments "lost:<reason>=<count>", of which a profile may have a few: see profile_rows.h. */
 #define MAX_LOST 64u
@@ -279,10 +278,6 @@ static int set_times(struct decoder *d)
 					     ? (int64_t)p->duration_ns
 					     : 0);
 	}
-	if (d->end_ns > now + MAX_FUTURE_NS)
-		return reject(d, "its time is in the future");
-	if (d->end_ns < now - d->cfg->max_age_ns)
-		return reject(d, "it is older than profiles are kept");
 	return d->end_ns - d->start_ns > d->cfg->max_age_ns ? reject(d, "its duration is too long")
 							    : 0;
 }

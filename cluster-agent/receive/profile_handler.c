@@ -2,16 +2,20 @@
 
 #include <errno.h>
 
+#include "cluster-agent/ingest/clock_skews.h"
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/push/pprof_upload.h"
 #include "cluster-agent/receive/upload_params.h"
 #include "common/data/arena.h"
 #include "common/system/clock.h"
+#include "common/text/parse.h"
 #include "common/text/utf8.h"
+#include "common/upload/receiver_clock.h"
 #include "common/upload/receiver_wishes.h"
 
 /* more than a whole request line may have */
 #define MAX_REPAIRED_BYTES ((size_t)64 * 1024)
+#define MAX_SKEW_S (UINT64_C(200) * 366 * 86400)
 
 struct profile_handler {
 	struct profile_handler_config cfg;
@@ -43,10 +47,28 @@ static void answer(struct profile_handler *h, struct http_exchange *x, enum uplo
 	upload_result_respond(x, result, reason);
 }
 
+/* A sender that corrects the times of its profiles says by how much its clock is wrong. */
+static void note_skew(const struct request *r)
+{
+	const char *text = http_exchange_header(r->exchange, RECEIVER_CLOCK_HEADER);
+	bool is_behind = text && text[0] == '-';
+	uint64_t seconds;
+	int64_t skew_ns;
+
+	if (!r->handler->cfg.clocks || !text ||
+	    parse_u64(text + is_behind, strlen(text + is_behind), 1, MAX_SKEW_S, &seconds) < 0)
+		return;
+	skew_ns = (int64_t)(seconds * NS_PER_S);
+	clock_skews_note(r->handler->cfg.clocks, r->params.host, is_behind ? -skew_ns : skew_ns,
+			 CLOCK_SKEW_CORRECTED);
+}
+
 static void upload_done(void *ctx, enum ingest_outcome outcome, const char *reason)
 {
 	CLEANUP(request_freep) struct request *r = ctx;
 
+	if (outcome == INGEST_STORED)
+		note_skew(r);
 	answer(r->handler, r->exchange, upload_result_of(outcome), reason);
 }
 

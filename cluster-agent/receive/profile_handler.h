@@ -15,11 +15,13 @@
 #include "common/base.h"
 #include "common/http/http_server.h"
 
+struct clock_skews;
 struct profile_handler;
 
 struct profile_handler_config {
 	struct ingest *ingest;            /* borrowed; outlives the handler */
 	struct upload_counters *counters; /* likewise */
+	struct clock_skews *clocks;       /* likewise; NULL: hosts are not listed */
 };
 
 int profile_handler_new(struct profile_handler **ret,

@@ -1,5 +1,7 @@
 #include "common/http/http_text.h"
 
+#include <curl/curl.h>
+#include <errno.h>
 #include <strings.h>
 
 static int hex_digit(char c)
@@ -84,4 +86,14 @@ bool http_accepts(const char *value, const char *coding)
 		value = end;
 	}
 	return star;
+}
+
+int http_parse_date(const char *value, int64_t *ret_s)
+{
+	time_t t = curl_getdate(value, NULL);
+
+	if (t < 0)
+		return -EINVAL;
+	*ret_s = t;
+	return 0;
 }

@@ -20,4 +20,7 @@ int http_percent_encode(struct buf *out, const char *s) MUST_CHECK;
 /* Whether this value of Accept-Encoding (NULL without one) allows "gzip", say: RFC 9110, 12.5.3. */
 bool http_accepts(const char *value, const char *coding);
 
+/* Seconds since the Unix epoch of "Date" and the like. Returns 0 or -EINVAL. */
+int http_parse_date(const char *value, int64_t *ret_s) MUST_CHECK;
+
 #endif /* COMMON_HTTP_HTTP_TEXT_H */

@@ -11,6 +11,7 @@
 #define RETRY_MIN_NS (500 * NS_PER_MS)
 #define RETRY_MAX_NS (30 * NS_PER_S)
 #define REPEAT_NS (300 * NS_PER_S)
+#define CLOCK_HOLD_NS (2 * NS_PER_S)
 #define CONFIRM_NS (5 * NS_PER_S)
 #define UNCLEAR_MAX 5u /* a server that says nothing so many times is not one of ours */
 
@@ -22,7 +23,8 @@ struct receiver_probe {
 	struct backoff backoff;
 	char *endpoint;
 	struct sent_key *key; /* borrowed; NULL if there is none */
-	unsigned key_no;      /* of the last request */
+	unsigned key_no;      /* of the last request, as the next one */
+	uint64_t sent_ns;     /* since boot */
 	void (*on_answer)(void *ctx, const struct receiver_wishes *w);
 	void *ctx;
 	struct receiver_wishes wishes; /* the last answer */
@@ -84,6 +86,8 @@ static void on_done(void *ctx, const struct http_result *res)
 	struct receiver_wishes w;
 
 	p->transfer = NULL;
+	if (p->uploader)
+		uploader_note_answer(p->uploader, res, p->sent_ns);
 	if (!res->error && res->status == 401)
 		sent_key_refused(p->key, p->key_no);
 	if (!receiver_probe_read(res, &w) || (p->has_answered && is_key_refused(res))) {
@@ -132,6 +136,7 @@ static void on_timer(void *ctx)
 
 	if (p->transfer)
 		return;
+	p->sent_ns = clock_boottime_ns();
 	if (http_start(p->client, &req, on_done, p, &p->transfer) < 0)
 		loop_set_timer(p->timer, backoff_next_ns(&p->backoff));
 }
@@ -164,6 +169,8 @@ int receiver_probe_new(struct receiver_probe **ret, struct loop *l, struct http_
 	if (cfg->uploader) {
 		p->uploader = cfg->uploader;
 		uploader_on_note(p->uploader, on_note, p);
+		/* its answer says how the clocks differ, too */
+		uploader_hold(p->uploader, CLOCK_HOLD_NS);
 	}
 	*ret = TAKE_PTR(p);
 	return 0;

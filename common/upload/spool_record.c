@@ -7,6 +7,15 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are copied as they are");
 _Static_assert(UPLOAD_URL_MAX_BYTES <= UINT16_MAX, "a query's length has room");
 
+static int encode_clock(struct buf *out, const struct upload_clock *c)
+{
+	const uint64_t numbers[] = {(uint64_t)c->own_ns, c->boot, (uint64_t)c->correction_ns,
+				    c->is_measured};
+
+	_Static_assert(sizeof(numbers) == SPOOL_CLOCK_BYTES, "as the header says");
+	return buf_add(out, numbers, sizeof(numbers));
+}
+
 int spool_profile_encode(struct buf *out, const struct upload_item *i)
 {
 	size_t query_len = strlen(i->query);
@@ -15,7 +24,10 @@ int spool_profile_encode(struct buf *out, const struct upload_item *i)
 
 	if (query_len > UPLOAD_URL_MAX_BYTES)
 		return -EFBIG;
-	r = buf_reserve(out, SPOOL_PROFILE_HEAD_BYTES + query_len + i->body_len);
+	r = buf_reserve(out,
+			SPOOL_CLOCK_BYTES + SPOOL_PROFILE_HEAD_BYTES + query_len + i->body_len);
+	if (r == 0)
+		r = encode_clock(out, &i->clock);
 	if (r == 0)
 		r = buf_add(out, &i->created_ns, sizeof(i->created_ns));
 	if (r == 0)
@@ -28,6 +40,7 @@ int spool_profile_encode(struct buf *out, const struct upload_item *i)
 }
 
 struct raw_profile {
+	struct upload_clock clock;
 	uint64_t created_ns;
 	const char *key, *query, *body;
 	size_t query_len, body_len;
@@ -43,10 +56,32 @@ static bool is_query(const char *s, size_t len)
 	return true;
 }
 
-static int parse(struct raw_profile *ret, const void *payload, size_t len)
+static int parse_clock(struct upload_clock *ret, const char *at, size_t len)
+{
+	uint64_t numbers[4];
+
+	if (len < sizeof(numbers))
+		return -EBADMSG;
+	memcpy(numbers, at, sizeof(numbers));
+	if (numbers[3] > 1)
+		return -EBADMSG;
+	*ret = (struct upload_clock){(int64_t)numbers[0], numbers[1], (int64_t)numbers[2],
+				     numbers[3] == 1};
+	return 0;
+}
+
+static int parse(struct raw_profile *ret, uint32_t kind, const void *payload, size_t len)
 {
 	const char *at = payload;
 	uint16_t query_len;
+
+	ret->clock = (struct upload_clock){0};
+	if (kind == SPOOL_RECORD_CLOCKED) {
+		if (parse_clock(&ret->clock, at, len) < 0)
+			return -EBADMSG;
+		at += SPOOL_CLOCK_BYTES;
+		len -= SPOOL_CLOCK_BYTES;
+	}
 
 	if (len < SPOOL_PROFILE_HEAD_BYTES)
 		return -EBADMSG;
@@ -63,14 +98,14 @@ static int parse(struct raw_profile *ret, const void *payload, size_t len)
 	return 0;
 }
 
-int spool_profile_parse(struct upload_item **ret, const void *payload, size_t len)
+int spool_profile_parse(struct upload_item **ret, uint32_t kind, const void *payload, size_t len)
 {
 	AUTO_FREE char *query = NULL;
 	AUTO_FREE char *body = NULL;
 	struct upload_key key = {""};
 	struct upload_item *item;
 	struct raw_profile raw;
-	int r = parse(&raw, payload, len);
+	int r = parse(&raw, kind, payload, len);
 
 	if (r < 0)
 		return r;
@@ -86,16 +121,17 @@ int spool_profile_parse(struct upload_item **ret, const void *payload, size_t le
 	item = upload_item_new(&key, raw.created_ns, query, body, raw.body_len);
 	if (!item)
 		return -ENOMEM;
+	item->clock = raw.clock;
 	(void)TAKE_PTR(query);
 	(void)TAKE_PTR(body);
 	*ret = item;
 	return 0;
 }
 
-int spool_profile_parse_created(uint64_t *ret_ns, const void *payload, size_t len)
+int spool_profile_parse_created(uint64_t *ret_ns, uint32_t kind, const void *payload, size_t len)
 {
 	struct raw_profile raw;
-	int r = parse(&raw, payload, len);
+	int r = parse(&raw, kind, payload, len);
 
 	if (r == 0)
 		*ret_ns = raw.created_ns;

@@ -153,8 +153,9 @@ static int take_record(struct spool_segment *s, const struct record *record)
 	struct spool_entry *e;
 	uint64_t value;
 
-	if (record->kind == SPOOL_RECORD_PROFILE) {
-		if (spool_profile_parse_created(&value, record->payload, record->len) == 0)
+	if (spool_record_is_profile(record->kind)) {
+		if (spool_profile_parse_created(&value, record->kind, record->payload,
+						record->len) == 0)
 			return add_entry(s, record->offset, value, SPOOL_ENTRY_IDLE);
 		s->n_damaged++;
 	} else if (record->kind == SPOOL_RECORD_DONE &&
@@ -255,7 +256,7 @@ int spool_segment_append(struct spool_segment *s, int dir_fd, uint64_t created_n
 		r = add_entry(s, s->n_bytes, created_ns, SPOOL_ENTRY_OUT);
 	if (r < 0)
 		return r;
-	r = append(s, SPOOL_RECORD_PROFILE, payload->data, payload->len);
+	r = append(s, SPOOL_RECORD_CLOCKED, payload->data, payload->len);
 	if (r < 0) {
 		s->n_entries--;
 		s->n_out--;
@@ -273,10 +274,10 @@ int spool_segment_read(struct spool_segment *s, int dir_fd, const struct spool_e
 	buf_init(&payload, FILE_MAX_BYTES);
 	if (r == 0)
 		r = record_file_read(&s->file, e->offset, &record, &payload);
-	if (r == 0 && record.kind != SPOOL_RECORD_PROFILE)
+	if (r == 0 && !spool_record_is_profile(record.kind))
 		r = -EBADMSG;
 	if (r == 0)
-		r = spool_profile_parse(ret, payload.data, payload.len);
+		r = spool_profile_parse(ret, record.kind, payload.data, payload.len);
 	return r == -ENODATA || r == -EFBIG ? -EBADMSG : r;
 }
 

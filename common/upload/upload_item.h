@@ -11,12 +11,21 @@
 #include "common/data/buf.h"
 #include "common/upload/upload_key.h"
 
+/* How the host's wall clock stood when the profile was made: receiver_clock.h. */
+struct upload_clock {
+	int64_t own_ns;        /* what the wall clock showed at boot */
+	uint64_t boot;         /* which boot; 0 if unknown */
+	int64_t correction_ns; /* to be added to the profile's time, if is_measured */
+	bool is_measured;      /* the receiver's clock was known */
+};
+
 struct upload_item {
 	_Atomic unsigned n_refs;
 	struct upload_key key;
 	uint64_t created_ns; /* since the Unix epoch; 0 if unknown */
-	uint64_t receipt;    /* upload_receipt.h; 0 if it was read from the disk */
-	char *query;         /* labels, as upload_url_query() makes them */
+	struct upload_clock clock;
+	uint64_t receipt; /* upload_receipt.h; 0 if it was read from the disk */
+	char *query;      /* labels, as upload_url_query() makes them */
 	char *body;
 	size_t body_len;
 };

@@ -31,7 +31,8 @@ struct upload {
 	unsigned n_faults;
 	uint64_t fault_ns;
 	uint64_t n_accepted;
-	char *sent; /* what is being sent instead of the item's body; owned */
+	uint64_t sent_ns; /* since boot: the last attempt */
+	char *sent;       /* what is being sent instead of the item's body; owned */
 	void *context;
 };
 

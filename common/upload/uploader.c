@@ -187,6 +187,7 @@ static void on_done(void *ctx, const struct http_result *res)
 	up->sending = false;
 	free(up->sent);
 	up->sent = NULL;
+	uploader_note_answer(u, res, up->sent_ns);
 	u->n_sending--;
 	u->n_sending_backlog -= up->is_backlog;
 	if (!res->error && res->status == 401)
@@ -202,9 +203,10 @@ static void on_done(void *ctx, const struct http_result *res)
 	u->go_on(u);
 }
 
-/* Headers of a request: the key that identifies it, the receiver's key, those of the format. */
+/* Headers of a request: the key that identifies it, the clock, the format's, the receiver's key. */
 struct headers {
-	const char *all[UPLOAD_FORMAT_MAX_HEADERS + 3];
+	const char *all[UPLOAD_FORMAT_MAX_HEADERS + 4];
+	char clock[UPLOADER_CLOCK_HEADER_BYTES];
 	char key[sizeof("Idempotency-Key: ") + UPLOAD_KEY_DIGITS];
 };
 
@@ -213,34 +215,60 @@ static void make_headers(const struct uploader *u, struct upload *up, struct hea
 	const char *key = sent_key_header(u->key, &up->key_no);
 	size_t n = 0;
 
-	*h = (struct headers){{NULL}, ""};
+	*h = (struct headers){{NULL}, "", ""};
 	snprintf(h->key, sizeof(h->key), "Idempotency-Key: %s", up->item->key.text);
 	h->all[n++] = h->key;
 	for (size_t i = 0; u->format && i < u->format->n_headers; i++)
 		h->all[n++] = u->format->headers[i];
+	uploader_clock_header(u, h->clock);
+	if (h->clock[0] && !u->format)
+		h->all[n++] = h->clock;
 	h->all[n] = key;
 }
 
+/* Keeps body until the request has ended, and sends it. */
+static void send_instead(struct upload *up, struct buf *body, struct http_request *req)
+{
+	free(up->sent);
+	up->sent = buf_take(body, &req->body_len);
+	req->body = up->sent;
+}
+
 /* Sets the body of the request, and the query of its URL. */
-static int make_body(const struct uploader *u, struct upload *up, struct http_request *req,
+static int make_body(struct uploader *u, struct upload *up, struct http_request *req,
 		     const char **ret_query)
 {
-	CLEANUP(buf_fini) struct buf body;
+	struct upload_item item = {
+		.query = up->item->query,
+		.body = up->item->body,
+		.body_len = up->item->body_len,
+	};
+	CLEANUP(buf_fini) struct buf corrected;
+	CLEANUP(buf_fini) struct buf encoded;
 	int r;
 
-	buf_init(&body, LIMIT_UPLOAD_INFLATED_BYTES);
-	*ret_query = up->item->query;
-	req->body = up->item->body;
-	req->body_len = up->item->body_len;
-	if (!u->format)
-		return 0;
-	r = u->format->encode(u->format, up->item, &body);
+	buf_init(&corrected, LIMIT_UPLOAD_INFLATED_BYTES);
+	buf_init(&encoded, LIMIT_UPLOAD_INFLATED_BYTES);
+	*ret_query = item.query;
+	req->body = item.body;
+	req->body_len = item.body_len;
+	r = uploader_correct(u, up->item, &corrected);
 	if (r < 0)
 		return r;
-	*ret_query = "";
-	free(up->sent);
-	up->sent = buf_take(&body, &req->body_len);
-	req->body = up->sent;
+	metric_add(&u->metrics[CORRECTED], r == 1);
+	if (r == 1) {
+		item.body = corrected.data;
+		item.body_len = corrected.len;
+	}
+	if (u->format) {
+		r = u->format->encode(u->format, &item, &encoded);
+		if (r == 0)
+			send_instead(up, &encoded, req);
+		*ret_query = "";
+		return r;
+	}
+	if (r == 1)
+		send_instead(up, &corrected, req);
 	return 0;
 }
 
@@ -263,6 +291,7 @@ static int send_upload(struct uploader *u, struct upload *up)
 		return r;
 	req.url = url;
 	make_headers(u, up, &headers);
+	up->sent_ns = clock_boottime_ns();
 	return http_send(u->client, &req, on_done, up);
 }
 
@@ -304,7 +333,7 @@ static struct upload *next_upload(const struct uploader *u)
 	unsigned n_new = u->n_sending - u->n_sending_backlog;
 	struct upload *up = NULL;
 
-	if (u->down)
+	if (u->down || uploader_must_measure(u))
 		return next_probe(u);
 	if (u->n_sending >= u->max_sending)
 		return NULL;
@@ -338,8 +367,13 @@ static void wait_for_due(struct uploader *u)
 
 static void send_more(struct uploader *u)
 {
+	uint64_t now_ns = clock_monotonic_ns();
 	struct upload *up;
 
+	if (u->client && !u->waiting && now_ns < u->hold_until_ns) {
+		loop_set_timer(u->retry_timer, u->hold_until_ns - now_ns);
+		return;
+	}
 	while (u->client && !u->waiting && (up = next_upload(u))) {
 		int r = send_upload(u, up);
 
@@ -401,6 +435,7 @@ int uploader_new(struct uploader **ret, struct loop *l, struct http_client *clie
 		.max_ns = cfg->retry_max_ns,
 		.random = clock_monotonic_ns() ^ ((uint64_t)getpid() << 32),
 	};
+	u->boot = uploader_read_boot();
 	u->key = cfg->key;
 	u->format = cfg->format;
 	u->endpoint = strdup(cfg->endpoint);
@@ -438,7 +473,8 @@ void uploader_set_close_time(struct uploader *u, uint64_t ns)
 	u->close_ns = ns;
 }
 
-static int make_item(struct upload_item **ret, const struct upload_label *labels, struct buf *body)
+static int make_item(const struct uploader *u, struct upload_item **ret,
+		     const struct upload_label *labels, struct buf *body)
 {
 	AUTO_FREE char *query = NULL;
 	struct upload_item *item;
@@ -451,6 +487,7 @@ static int make_item(struct upload_item **ret, const struct upload_label *labels
 	item = upload_item_new(&key, clock_realtime_ns(), query, body->data, body->len);
 	if (!item)
 		return -ENOMEM;
+	uploader_stamp(u, &item->clock);
 	(void)TAKE_PTR(query);
 	(void)TAKE_PTR(body->data);
 	*ret = item;
@@ -474,7 +511,7 @@ int uploader_add_numbered(struct uploader *u, uint64_t number, const struct uplo
 	CLEANUP(upload_item_unrefp) struct upload_item *item = NULL;
 	uint64_t dropped_before = u->queue.n_dropped;
 	struct upload *up = NULL;
-	int r = make_item(&item, labels, body);
+	int r = make_item(u, &item, labels, body);
 
 	buf_fini(body);
 	if (r == 0)
@@ -517,8 +554,9 @@ void uploader_hurry(struct uploader *u)
 {
 	u->is_stopping = true;
 	backoff_reset(&u->backoff);
-	if (u->waiting)
+	if (u->waiting || u->hold_until_ns > 0)
 		loop_set_timer(u->retry_timer, 0);
+	u->hold_until_ns = 0;
 }
 
 void uploader_on_idle(struct uploader *u, loop_fn idle, void *ctx)

@@ -14,6 +14,9 @@
  * Every attempt of a profile has the same key (upload_key.h), by which a receiver that stored it
  * but could not answer recognises it.
  *
+ * Times of profiles are corrected by the receiver's clock if this host's is wrong
+ * (uploader_clock.c).
+ *
  * Loop thread only.
  */
 #ifndef COMMON_UPLOAD_UPLOADER_H
@@ -83,6 +86,14 @@ void uploader_on_receipt(struct uploader *u, upload_receipt_fn *fn, void *ctx);
 
 /* Profiles that only the memory has, or that are being sent. */
 size_t uploader_pending(const struct uploader *u);
+
+/*
+ * An answer of the receiver to a request of somebody else's, which was sent sent_ns after boot: its
+ * "Date" is one more measurement of the receiver's clock.
+ */
+void uploader_note_answer(struct uploader *u, const struct http_result *res, uint64_t sent_ns);
+/* Sends nothing before the next answer is noted, for ns at most: somebody is asking right now. */
+void uploader_hold(struct uploader *u, uint64_t ns);
 
 /* Whether the last request failed: the receiver cannot be reached, or asked to wait. */
 bool uploader_is_down(const struct uploader *u);

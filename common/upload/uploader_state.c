@@ -16,6 +16,22 @@ static uint64_t read_oldest_age(void *ctx)
 	return created_ns > 0 && now_ns > created_ns ? now_ns - created_ns : 0;
 }
 
+static uint64_t read_clock_ahead(void *ctx)
+{
+	struct uploader *u = ctx;
+	int64_t skew_ns = atomic_load(&u->skew_ns);
+
+	return skew_ns > 0 ? (uint64_t)skew_ns : 0;
+}
+
+static uint64_t read_clock_behind(void *ctx)
+{
+	struct uploader *u = ctx;
+	int64_t skew_ns = atomic_load(&u->skew_ns);
+
+	return skew_ns < 0 ? -(uint64_t)skew_ns : 0;
+}
+
 static const struct metric_def metric_defs[UPLOADER_METRIC_MAX] = {
 	[UPLOADED] = {"_profiles_uploaded_total", NULL, "Profiles that the receiver accepted"},
 	[UPLOADED_BYTES] = {"_profiles_uploaded_bytes_total", NULL,
@@ -44,6 +60,14 @@ static const struct metric_def metric_defs[UPLOADER_METRIC_MAX] = {
 			  read_oldest_age},
 	[SPOOL_ERRORS] = {"_upload_spool_errors_total", NULL,
 			  "Reads and writes of the spool's files that failed"},
+	[CLOCK_AHEAD] = {"_clock_ahead_seconds", NULL,
+			 "How far this host's clock is ahead of the receiver's; 0 below 2 s",
+			 METRIC_GAUGE, 1e-9, read_clock_ahead},
+	[CLOCK_BEHIND] = {"_clock_behind_seconds", NULL,
+			  "How far this host's clock is behind the receiver's; 0 below 2 s",
+			  METRIC_GAUGE, 1e-9, read_clock_behind},
+	[CORRECTED] = {"_profiles_clock_corrected_total", NULL,
+		       "Profiles sent with another time than that of this host's clock"},
 };
 METRIC_TABLE(metric_table, metric_defs);
 

@@ -6,6 +6,7 @@
 
 #include "common/base.h"
 #include "common/http/backoff.h"
+#include "common/upload/receiver_clock.h"
 #include "common/upload/upload_queue.h"
 #include "common/upload/upload_spool.h"
 #include "common/upload/upload_verdict.h"
@@ -29,6 +30,9 @@ enum uploader_metric {
 	SPOOL_PROFILES,
 	SPOOL_OLDEST,
 	SPOOL_ERRORS,
+	CLOCK_AHEAD,
+	CLOCK_BEHIND,
+	CORRECTED,
 	UPLOADER_METRIC_MAX,
 };
 
@@ -61,6 +65,14 @@ struct uploader {
 	enum upload_verdict down_verdict;
 	int down_status;
 
+	/* of uploader_clock.c */
+	uint64_t boot; /* which one this is; 0 if unknown */
+	struct receiver_clock clock;
+	bool has_no_clock;       /* the receiver's last answer had no usable "Date" */
+	uint64_t hold_until_ns;  /* monotonic: the clock is about to be measured; 0: go on */
+	uint64_t skew_logged_ns; /* monotonic */
+	_Atomic int64_t skew_ns; /* of our clock, for the metric */
+
 	/* of uploader_store.c */
 	struct upload_spool *spool; /* NULL: none */
 	struct spool_state spool_state;
@@ -92,6 +104,24 @@ struct uploader {
 /* Takes up out of memory. */
 void uploader_forget(struct uploader *u, struct upload *up);
 void uploader_show_queue(struct uploader *u);
+
+/* ---- uploader_clock.c ---- */
+
+uint64_t uploader_read_boot(void);
+/* How the clocks stand, for a profile that is made now. */
+void uploader_stamp(const struct uploader *u, struct upload_clock *ret);
+/* Whether the receiver's clock is unknown, and an answer may show it. */
+bool uploader_must_measure(const struct uploader *u);
+/*
+ * Returns 1 and the item's body with its time corrected, 0 if that is not needed, or -ENOMEM. out
+ * is empty before.
+ */
+int uploader_correct(const struct uploader *u, const struct upload_item *item,
+		     struct buf *out) MUST_CHECK;
+
+#define UPLOADER_CLOCK_HEADER_BYTES 48u
+/* "Clock-Skew: 7200"; "" while our clock is right. */
+void uploader_clock_header(const struct uploader *u, char ret[static UPLOADER_CLOCK_HEADER_BYTES]);
 
 /* ---- uploader_store.c ---- */
 

@@ -39,9 +39,12 @@ static void check_listen(const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO_FREE char *text = strndup((const char *)data, size);
+	int64_t date_s = 0;
 
 	if (!text)
 		return 0;
+	if (http_parse_date(text, &date_s) == 0 && date_s < 0)
+		abort();
 	check_decoding(text, size);
 	check_listen(text);
 	/* a client that names gzip by itself takes it, whatever else it takes */

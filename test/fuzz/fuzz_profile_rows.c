@@ -53,7 +53,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct profile_rows_limits limits = {
 		.now_ns = INT64_C(1800000000000000000),
-		.max_future_ns = INT64_C(1000000000000000000),
 		.max_age_ns = INT64_C(1800000000000000000),
 		.max_hash_bytes = 1 << 20,
 	};
@@ -65,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (pprof_decode(&p, &arena, data, size, NULL) < 0 ||
 	    profile_rows_make(&r, &p, &limits, NULL, NULL) < 0)
 		return 0;
-	assert(r.n_stacks > 0 && r.start_ns <= r.end_ns);
+	assert(r.n_stacks > 0 && r.window.start_ns <= r.window.end_ns);
 	for (uint32_t i = 0; i < r.n_stacks; i++)
 		check_stack(&r, i);
 	check_types(&r);

@@ -407,11 +407,6 @@ static void profiles_that_cannot_be_stored_are_left_out_and_counted(void **state
 	static const struct {
 		const char *profile, *reason;
 	} cases[] = {
-		{"{" CPU ",\"timeUnixNano\":\"1\",\"samples\":[{\"stackIndex\":3,\"values\":[1]}]}",
-		 "older than profiles are kept"},
-		{"{" CPU ",\"timeUnixNano\":\"1900000000000000000\","
-		 "\"samples\":[{\"stackIndex\":3,\"values\":[1]}]}",
-		 "in the future"},
 		{"{" CPU ",\"timeUnixNano\":\"18446744073709551615\","
 		 "\"samples\":[{\"stackIndex\":3,\"values\":[1]}]}",
 		 "out of range"},
