@@ -41,16 +41,16 @@ static int64_t to_seconds(int64_t ns)
 void clock_skew_text(int64_t skew_ns, char ret[static CLOCK_SKEW_TEXT_BYTES])
 {
 	static const struct {
-		int64_t seconds;
+		uint64_t seconds;
 		char letter;
 	} units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}};
 	uint64_t seconds = (uint64_t)llabs(to_seconds(skew_ns)), unit;
 	size_t i = 0;
 
-	/* at least two of a unit, unless it is the smallest */
-	while (i + 1 < ARRAY_SIZE(units) && seconds < 2 * (uint64_t)units[i].seconds)
+	/* about two of a unit at least, so that two hours are that a moment later, too */
+	while (i + 1 < ARRAY_SIZE(units) && seconds + units[i].seconds / 20 < 2 * units[i].seconds)
 		i++;
-	unit = (uint64_t)units[i].seconds;
+	unit = units[i].seconds;
 	snprintf(ret, CLOCK_SKEW_TEXT_BYTES, "%llu%c %s",
 		 (unsigned long long)((seconds + unit / 2) / unit), units[i].letter,
 		 skew_ns < 0 ? "behind" : "ahead");

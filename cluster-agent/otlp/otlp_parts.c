@@ -263,14 +263,17 @@ static int set_times(struct decoder *d)
 	int64_t now = d->cfg->now_ns;
 	int64_t end;
 
-	if (p->start_ns > INT64_MAX || p->duration_ns > INT64_MAX)
-		return reject(d, "its times are out of range");
+	if (p->duration_ns > INT64_MAX)
+		return reject(d, "its duration is too long");
 	if (p->start_ns > 0) {
-		d->start_ns = (int64_t)p->start_ns;
+		/* no clock of ours: the profile gets the time of its arrival */
+		d->start_ns = p->start_ns > INT64_MAX ? INT64_MAX : (int64_t)p->start_ns;
 		end = d->end_ns > d->start_ns ? d->end_ns : d->start_ns;
 		if (p->duration_ns > 0 &&
-		    __builtin_add_overflow(d->start_ns, (int64_t)p->duration_ns, &end))
-			return reject(d, "its times are out of range");
+		    __builtin_add_overflow(d->start_ns, (int64_t)p->duration_ns, &end)) {
+			end = INT64_MAX;
+			d->start_ns = end - (int64_t)p->duration_ns;
+		}
 		d->end_ns = end;
 	} else if (d->end_ns == 0) {
 		d->end_ns = now;

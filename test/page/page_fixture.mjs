@@ -486,6 +486,7 @@ export function createFixture(options = {}) {
     matches,
     stacks,
     movers,
+    clocks: () => ({ hosts: options.clocks ?? [] }),
     speedscope: (p) => speedscopeOf(select(p), `${p.service} ${p.type}`, unitOf(p.type)),
     folded: (p) => foldedOf(select(p), hasBase(p)), // text
   };

@@ -241,3 +241,25 @@ pageTest("top movers lead to the comparison of their function with yesterday", {
   await eventually(() => assert.ok(query().get("fn").length > 1));
   await eventually(() => assert.ok(query().get("service")));
 });
+
+const clocks = [
+  { host: "node-7", skewSeconds: 7200, corrected: true, lastSeen: Date.now() },
+  { host: "edge-1", skewSeconds: -2_592_000, corrected: false, lastSeen: Date.now() },
+];
+
+pageTest("hosts whose clock is wrong are named", { clocks }, async () => {
+  await open("");
+  await eventually(async () =>
+    assert.match(
+      await id("clocks").innerText(),
+      /node-7 is 2 h ahead, edge-1 is 30 d behind\. .*when they arrived/,
+    ),
+  );
+  assert.match(await id("clocks").getAttribute("title"), /node-7: 2 h ahead, corrected by its agent/);
+});
+
+pageTest("right clocks are not worth a word", {}, async () => {
+  await open("");
+  await id("application").first().waitFor();
+  assert.equal(await id("clocks").count(), 0);
+});

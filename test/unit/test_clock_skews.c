@@ -54,6 +54,7 @@ static void a_skew_is_told_in_few_words(void **state)
 	} cases[] = {
 		{7200 * S, "2h ahead"},
 		{7201 * S, "2h ahead"},
+		{7180 * S, "2h ahead"},
 		{3000 * S, "50m ahead"},
 		{-3000 * S, "50m behind"},
 		{-30 * DAY - 9 * S, "30d behind"},

@@ -15,6 +15,7 @@ import {
   type TypesAnswer,
 } from "../state/api";
 import { outage, useRetry } from "../state/connection";
+import { WrongClocks } from "./clocks";
 import { CompareBar, EmptyBase } from "./compare_bar";
 import { CompareMenu } from "./compare_menu";
 import { FilterBar, FilterRefused } from "./filters";
@@ -355,6 +356,7 @@ function Profiles({ state, navigate, theme, dark, setTheme }: PageProps) {
           now={now}
         />
       )}
+      {service === "" && apps.data && <WrongClocks now={now} />}
       {service === "" ? (
         startOrEmpty()
       ) : (
