@@ -64,7 +64,7 @@ struct upload_rows {
 	struct profile_losses losses; /* of all parts and of the upload */
 	/* The losses in one line for people, with the upload's note; "" if nothing was lost. */
 	char left_out[UPLOAD_LEFT_OUT_BYTES];
-	uint64_t n_moved;     /* parts whose time was not credible */
+	uint64_t n_moved;                                /* parts whose time was not credible */
 	struct upload_skew skews[UPLOAD_ROWS_MAX_SKEWS]; /* their hosts, each once */
 	size_t n_skews;
 };

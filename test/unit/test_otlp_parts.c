@@ -598,6 +598,7 @@ int main(void)
 		cmocka_unit_test(resources_become_services_and_labels),
 		cmocka_unit_test(pods_are_of_the_controller_that_is_named),
 		cmocka_unit_test(without_a_name_of_the_resource_samples_say_it),
+		cmocka_unit_test(any_time_is_passed_on),
 		cmocka_unit_test(profiles_that_cannot_be_stored_are_left_out_and_counted),
 		cmocka_unit_test(references_to_nothing_make_the_request_invalid),
 		cmocka_unit_test(cut_requests_are_refused_or_whole),
