@@ -36,8 +36,8 @@ DEFINE_CLEANUP(struct clock_skews *, clock_skews_free);
 int clock_skews_register(struct clock_skews *cs, struct metrics *ms) MUST_CHECK;
 
 /*
- * A host's clock is skew_ns ahead of ours, behind if negative. host may be "" if it is unknown. Logs
- * it once an hour for each host.
+ * A host's clock is skew_ns ahead of ours, behind if negative. host may be "" if it is unknown.
+ * Logs it once an hour for each host.
  */
 void clock_skews_note(struct clock_skews *cs, struct row_text host, int64_t skew_ns,
 		      enum clock_skew_kind kind);

@@ -24,8 +24,8 @@ struct profile_window {
 };
 
 /*
- * end_ns and duration_ns are what the profile claims; an end of 0 stands for the arrival. Returns 0,
- * or -EBADMSG with one line in err if the duration is negative or longer than max_age_ns.
+ * end_ns and duration_ns are what the profile claims; an end of 0 stands for the arrival. Returns
+ * 0, or -EBADMSG with one line in err if the duration is negative or longer than max_age_ns.
  */
 int profile_window_set(struct profile_window *ret, int64_t end_ns, int64_t duration_ns,
 		       int64_t now_ns, int64_t max_age_ns, struct err *err) MUST_CHECK;

@@ -410,18 +410,6 @@ static int decode(struct upload_parts *ret, struct arena *arena, const struct up
 }
 
 /* The note has words of the sender's, and the line goes into logs and headers. */
-/* Where profiles are that are not where their sender put them. */
-static void write_moved(struct upload_rows *ret)
-{
-	size_t len = strlen(ret->left_out);
-	char skew[CLOCK_SKEW_TEXT_BYTES];
-
-	clock_skew_text(ret->skews[0].skew_ns, skew);
-	snprintf(ret->left_out + len, UPLOAD_LEFT_OUT_BYTES - len,
-		 "%sstored %llu profile(s) at the time of arrival: the sender's is %s",
-		 len > 0 ? "; " : "", (unsigned long long)ret->n_moved, skew);
-}
-
 static void write_left_out(struct layout *l, const struct upload_parts *parts)
 {
 	char *text = l->ret.left_out;
@@ -434,8 +422,6 @@ static void write_left_out(struct layout *l, const struct upload_parts *parts)
 		snprintf(text + len, UPLOAD_LEFT_OUT_BYTES - len, "%s%s", len > 0 ? ": " : "",
 			 parts->note);
 	text[utf8_make_printable(text, strlen(text))] = '\0';
-	if (l->ret.n_moved > 0)
-		write_moved(&l->ret);
 }
 
 int upload_rows_make(struct upload_rows *ret, struct row_batch *batch, const struct upload *u,

@@ -71,8 +71,8 @@ struct upload_rows {
 
 /*
  * Fills batch, which is empty. Everything else is in arena, to be cleared afterwards. Returns 0 and
- * *ret, -EBADMSG if it is not a profile, -EFBIG if it exceeds a limit (both with
- * one line in err), or -ENOMEM.
+ * *ret, -EBADMSG if it is not a profile, -EFBIG if it exceeds a limit (both with one line in err),
+ * or -ENOMEM.
  */
 int upload_rows_make(struct upload_rows *ret, struct row_batch *batch, const struct upload *u,
 		     const struct upload_rows_config *cfg, struct arena *arena,

@@ -3,8 +3,8 @@
  * the files are in spool_files.h, the frame around each record in record_format.h.
  *
  *	profile  created_ns u64, key[32], query length u16, query, body: of version 1
- *	clocked  own_ns i64, boot u64, correction_ns i64, is_measured u64 (struct upload_clock), then
- *	         as profile
+ *	clocked  own_ns i64, boot u64, correction_ns i64, is_measured u64 (struct upload_clock),
+ *	         then as profile
  *	done     offset u64 of the profile's record in the same file
  */
 #ifndef COMMON_UPLOAD_SPOOL_RECORD_H

@@ -21,8 +21,8 @@ const policy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'";
 
 const endpoints = new Set(
-  ("types applications labels timeline flamegraph functions function matches stacks movers clocks " +
-    "pprof folded speedscope").split(" "),
+  ("types applications labels timeline flamegraph functions function matches stacks movers " +
+    "clocks pprof folded speedscope").split(" "),
 );
 const numbers = ["from", "to", "baseFrom", "baseTo", "points", "limit", "maxNodes"];
 

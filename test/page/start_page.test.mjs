@@ -255,7 +255,8 @@ pageTest("hosts whose clock is wrong are named", { clocks }, async () => {
       /node-7 is 2 h ahead, edge-1 is 30 d behind\. .*when they arrived/,
     ),
   );
-  assert.match(await id("clocks").getAttribute("title"), /node-7: 2 h ahead, corrected by its agent/);
+  const title = await id("clocks").getAttribute("title");
+  assert.match(title, /node-7: 2 h ahead, corrected by its agent/);
 });
 
 pageTest("right clocks are not worth a word", {}, async () => {

@@ -1,5 +1,5 @@
-// Wrong clocks, of the sender and of the receiver: nothing is lost, stored twice, refused or hidden,
-// whether the receiver is killed meanwhile or not.
+// Wrong clocks, of sender and receiver: nothing is lost, stored twice, refused or hidden, whether
+// the receiver is killed meanwhile or not.
 "use strict";
 
 const assert = require("node:assert");

@@ -19,7 +19,8 @@ export function WrongClocks({ now }: { now: number }) {
   const { data } = useApi<Clocks>("api/clocks", "", now, true);
   const hosts = data?.hosts ?? [];
   if (hosts.length === 0) return null;
-  const skew = (s: number): string => `${duration(Math.abs(s) * 1000)} ${s < 0 ? "behind" : "ahead"}`;
+  const skew = (s: number): string =>
+    `${duration(Math.abs(s) * 1000)} ${s < 0 ? "behind" : "ahead"}`;
   const named = hosts.slice(0, MAX_NAMED).map((h) => `${h.host} is ${skew(h.skewSeconds)}`);
   const more = hosts.length - named.length;
   const title = hosts.map(
