@@ -44,7 +44,6 @@ static void check_part(const struct upload_part *part)
 {
 	const struct profile_rows_limits limits = {
 		.now_ns = NOW_NS,
-		.max_future_ns = INT64_C(3600) * (int64_t)NS_PER_S,
 		.max_age_ns = WEEK_NS,
 		.max_hash_bytes = LIMIT_PROFILE_STACK_TEXT_BYTES,
 	};

@@ -1,11 +1,13 @@
 /*
  * Any bytes: what is accepted has every reference in range, and encoding it is
- * stable: decode and encode once more, and not a byte has changed.
+ * stable: decode and encode once more, and not a byte has changed. What is moved in time differs in
+ * nothing else.
  */
 #include "common/data/arena.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_decode.h"
 #include "common/pprof/pprof_encode.h"
+#include "common/pprof/pprof_time.h"
 
 #define ARENA_BYTES ((size_t)(64 * MIB))
 
@@ -40,6 +42,23 @@ static void check_references(const struct profile *p)
 	(void)sink;
 }
 
+static void check_shift(const struct profile *p, const uint8_t *data, size_t size)
+{
+	CLEANUP(arena_fini) struct arena arena;
+	CLEANUP(buf_fini) struct buf out;
+	struct profile q;
+
+	arena_init(&arena, ARENA_BYTES);
+	buf_init(&out, 64 * MIB);
+	if (pprof_time_shift(data, size, 1000, INT64_MAX, &out) < 0) {
+		require(p->time_ns <= 0 || p->time_ns > INT64_MAX - 1000);
+		return;
+	}
+	require(pprof_decode(&q, &arena, out.data, out.len, NULL) == 0);
+	require(q.time_ns == p->time_ns + 1000 && q.duration_ns == p->duration_ns);
+	require(q.n_samples == p->n_samples && q.n_locations == p->n_locations);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(arena_fini) struct arena first, second;
@@ -57,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	check_references(&p);
+	check_shift(&p, data, size);
 	require(pprof_encode(&p, &once) == 0);
 	require(pprof_decode(&q, &second, once.data, once.len, &err) == 0);
 	require(q.n_samples == p.n_samples && q.n_locations == p.n_locations);
