@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "common/data/array.h"
 #include "common/system/clock.h"
 
 void scrape_schedule_init(struct scrape_schedule *s, uint64_t interval_ns)
@@ -27,19 +28,7 @@ void scrape_schedule_fini(struct scrape_schedule *s)
 
 int scrape_schedule_reserve(struct scrape_schedule *s, size_t n)
 {
-	size_t cap = s->cap > 0 ? s->cap : 64;
-	struct schedule_item **heap;
-
-	if (n <= s->cap)
-		return 0;
-	while (cap < n)
-		cap *= 2;
-	heap = realloc(s->heap, cap * sizeof(struct schedule_item *));
-	if (!heap)
-		return -ENOMEM;
-	s->heap = heap;
-	s->cap = cap;
-	return 0;
+	return ARRAY_RESERVE(s->heap, s->cap, n);
 }
 
 bool scrape_schedule_may_burst(struct scrape_schedule *s, uint64_t now_ns)

@@ -6,6 +6,7 @@
 #include <zstd.h>
 
 #include "cluster-agent/store/rowbinary.h"
+#include "common/data/array.h"
 #include "common/system/clock.h"
 
 /* Frames are a fifth smaller than at level -1 for the same time; level 3 would gain 1 %. */
@@ -65,15 +66,8 @@ void row_batch_fini(struct row_batch *b)
 
 static struct store_frame *add_frame(struct row_batch_table *t)
 {
-	if (t->n_frames == t->n_places) {
-		size_t n = t->n_places ? 2 * t->n_places : 4;
-		struct store_frame *frames = realloc(t->frames, n * sizeof(*frames));
-
-		if (!frames)
-			return NULL;
-		t->frames = frames;
-		t->n_places = n;
-	}
+	if (ARRAY_RESERVE(t->frames, t->n_places, t->n_frames + 1) < 0)
+		return NULL;
 	return &t->frames[t->n_frames];
 }
 

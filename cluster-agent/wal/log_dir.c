@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
+#include "common/data/array.h"
 #include "common/system/fs.h"
 
 #define NUMBER_DIGITS 16
@@ -59,15 +60,8 @@ struct file_list {
 
 static int add_file(struct file_list *list, const struct log_file *f)
 {
-	if (list->n == list->room) {
-		size_t room = list->room ? 2 * list->room : 64;
-		struct log_file *bigger = realloc(list->files, room * sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		list->files = bigger;
-		list->room = room;
-	}
+	if (ARRAY_RESERVE(list->files, list->room, list->n + 1) < 0)
+		return -ENOMEM;
 	list->files[list->n++] = *f;
 	return 0;
 }

@@ -17,33 +17,16 @@
 
 #include <errno.h>
 
+#include "common/data/array.h"
 #include "common/flame/flame_nodes.h"
 
 #define DEFAULT_MAX_NODES 2000000u
 #define DEFAULT_MAX_TEXT_BYTES ((size_t)64 << 20)
 
-/* Makes room for one more element, by doubling the storage. */
-static int reserve(void **array, uint32_t n, uint32_t *max, size_t size)
-{
-	uint32_t bigger = *max ? *max * 2 : 256;
-	void *moved;
-
-	if (n < *max)
-		return 0;
-	moved = bigger > n ? realloc(*array, bigger * size) : NULL;
-	if (!moved)
-		return -ENOMEM;
-	*array = moved;
-	*max = bigger;
-	return 0;
-}
-
 static int add_node(struct flame_tree *t, uint32_t parent, uint32_t function)
 {
-	void *nodes = t->nodes;
-	int r = reserve(&nodes, t->n_nodes, &t->max_nodes, sizeof(*t->nodes));
+	int r = ARRAY_RESERVE(t->nodes, t->max_nodes, (size_t)t->n_nodes + 1);
 
-	t->nodes = nodes;
 	if (r < 0)
 		return r;
 	t->nodes[t->n_nodes++] = (struct flame_node){
@@ -124,10 +107,8 @@ static int count_function(struct flame_tree *t, uint32_t function, struct stack_
 	struct flame_tree_totals *f;
 
 	while (t->n_totals <= function) {
-		void *totals = t->totals;
-		int r = reserve(&totals, t->n_totals, &t->max_totals, sizeof(*t->totals));
+		int r = ARRAY_RESERVE(t->totals, t->max_totals, (size_t)t->n_totals + 1);
 
-		t->totals = totals;
 		if (r < 0)
 			return r;
 		t->totals[t->n_totals++] = (struct flame_tree_totals){0};

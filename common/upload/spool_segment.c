@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "common/data/array.h"
 #include "common/limits.h"
 #include "common/system/fs.h"
 #include "common/upload/spool_record.h"
@@ -87,15 +88,8 @@ static int open_file(struct spool_segment *s, int dir_fd)
 static int add_entry(struct spool_segment *s, uint64_t offset, uint64_t created_ns,
 		     enum spool_entry_state state)
 {
-	if (s->n_entries == s->max_entries) {
-		size_t max = s->max_entries ? 2 * s->max_entries : 16;
-		struct spool_entry *entries = reallocarray(s->entries, max, sizeof(*entries));
-
-		if (!entries)
-			return -ENOMEM;
-		s->entries = entries;
-		s->max_entries = max;
-	}
+	if (ARRAY_RESERVE(s->entries, s->max_entries, s->n_entries + 1) < 0)
+		return -ENOMEM;
 	s->entries[s->n_entries++] = (struct spool_entry){offset, created_ns, state};
 	if (state == SPOOL_ENTRY_IDLE)
 		s->n_idle++;

@@ -9,6 +9,7 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 
+#include "common/data/array.h"
 #include "node-agent/lines/zstd_sections.h"
 
 #define RANGES_MAX (1u << 19) /* 12 MiB; a browser has some 10,000 units */
@@ -41,19 +42,11 @@ void dwarf_lines_free(struct dwarf_lines *d)
 
 static int add_range(struct dwarf_lines *d, uint64_t start, uint64_t end, Dwarf_Off unit)
 {
-	struct range *ranges;
-	size_t cap = d->cap ? d->cap * 2 : 256;
-
 	/* linkers leave functions that they removed at 0 */
 	if (start == 0 || end <= start || d->n == RANGES_MAX)
 		return 0;
-	if (d->n == d->cap) {
-		ranges = realloc(d->ranges, cap * sizeof(*ranges));
-		if (!ranges)
-			return -ENOMEM;
-		d->ranges = ranges;
-		d->cap = cap;
-	}
+	if (ARRAY_RESERVE(d->ranges, d->cap, d->n + 1) < 0)
+		return -ENOMEM;
 	d->ranges[d->n++] = (struct range){start, end, unit};
 	return 0;
 }

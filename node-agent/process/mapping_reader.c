@@ -33,10 +33,10 @@
 #include <limits.h>
 #include <sys/sysmacros.h>
 
+#include "common/data/array.h"
 #include "node-agent/process/file_registry.h"
 #include "node-agent/process/proc_maps.h"
 
-#define FIRST_MAPPINGS 16
 #define MANY_MAPS 1000      /* fewer are read as quickly as the rest of a process */
 #define MAPS_PER_QUESTION 8 /* at least as many lines must be saved by one */
 #define MAX_QUESTIONS 16    /* about addresses outside known mappings */
@@ -84,21 +84,6 @@ static int get_file(const struct collector *c, const struct proc_map *m, struct 
 	return 0;
 }
 
-static int make_room(struct collector *c)
-{
-	size_t cap = c->cap ? c->cap * 2 : FIRST_MAPPINGS;
-	struct process_mapping *m;
-
-	if (c->n < c->cap)
-		return 0;
-	m = realloc(c->mappings, cap * sizeof(*m));
-	if (!m)
-		return -ENOMEM;
-	c->mappings = m;
-	c->cap = cap;
-	return 0;
-}
-
 /* Adds one that begins behind all others. */
 static int add_mapping(struct collector *c, const struct proc_map *m)
 {
@@ -107,7 +92,7 @@ static int add_mapping(struct collector *c, const struct proc_map *m)
 
 	if (c->n == PROCESS_MAX_MAPPINGS)
 		return -EFBIG;
-	r = make_room(c);
+	r = ARRAY_RESERVE(c->mappings, c->cap, c->n + 1);
 	if (r < 0)
 		return r;
 	p = (struct process_mapping){.start = m->start,
@@ -191,7 +176,7 @@ static bool is_same(const struct process_mapping *was, const struct proc_map *m)
 
 static int copy_mapping(struct collector *c, const struct process_mapping *m)
 {
-	int r = make_room(c);
+	int r = ARRAY_RESERVE(c->mappings, c->cap, c->n + 1);
 
 	if (r == 0)
 		c->mappings[c->n++] = *m;

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#define FIRST_CAP 64u
+#include "common/data/array.h"
 
 void due_heap_fini(struct due_heap *h)
 {
@@ -41,15 +41,8 @@ static void sink(struct due_heap *h, struct due *d)
 
 int due_heap_add(struct due_heap *h, struct due *d, uint64_t ns)
 {
-	if (h->n == h->cap) {
-		size_t cap = h->cap ? 2 * h->cap : FIRST_CAP;
-		struct due **at = realloc(h->at, cap * sizeof(struct due *));
-
-		if (!at)
-			return -ENOMEM;
-		h->at = at;
-		h->cap = cap;
-	}
+	if (ARRAY_RESERVE(h->at, h->cap, h->n + 1) < 0)
+		return -ENOMEM;
 	d->ns = ns;
 	put(h, ++h->n, d);
 	rise(h, d);

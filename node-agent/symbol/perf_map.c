@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "common/data/array.h"
 #include "common/data/heap_sort.h"
 
 #define MIN_BYTES ((size_t)64 * 1024)
@@ -258,15 +259,8 @@ static int make_room(struct perf_map *m)
 
 static int reserve(struct perf_map *m, size_t name_len)
 {
-	if (m->n_functions == m->max_functions) {
-		uint32_t max = m->max_functions > 0 ? 2 * m->max_functions : 256;
-		struct function *bigger = reallocarray(m->functions, max, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		m->functions = bigger;
-		m->max_functions = max;
-	}
+	if (ARRAY_RESERVE(m->functions, m->max_functions, m->n_functions + 1) < 0)
+		return -ENOMEM;
 	if (m->n_name_bytes + name_len > m->max_name_bytes) {
 		size_t max = 2 * m->max_name_bytes + name_len + 4096;
 		char *bigger = realloc(m->names, max);

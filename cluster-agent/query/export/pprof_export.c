@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "cluster-agent/query/read/profile_types.h"
+#include "common/data/array.h"
 #include "common/flame/frame_text.h"
 #include "common/limits.h"
 #include "common/pprof/go_pgo.h"
@@ -127,15 +128,8 @@ int pprof_export_add_start(struct pprof_export *e, const char *key, size_t len, 
 		r = intern_add(e->starts, key, len, &id);
 	if (r < 0)
 		return r;
-	if (id >= e->max_lines) { /* ids follow each other, from 1 on */
-		uint32_t n = e->max_lines ? 2 * e->max_lines : 1024;
-		uint64_t *lines = reallocarray(e->lines, n, sizeof(*lines));
-
-		if (!lines)
-			return -ENOMEM;
-		e->lines = lines;
-		e->max_lines = n;
-	}
+	if (ARRAY_RESERVE(e->lines, e->max_lines, (size_t)id + 1) < 0)
+		return -ENOMEM;
 	e->lines[id] = line;
 	e->n_lines = intern_count(e->starts);
 	return 0;

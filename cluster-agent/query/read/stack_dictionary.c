@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "common/data/arena.h"
+#include "common/data/array.h"
 #include "common/data/table.h"
 #include "common/flame/pair_table.h"
 
@@ -89,37 +90,11 @@ bool stack_dictionary_has(const struct stack_dictionary *d, uint64_t hash)
 	return find(d, hash) != PAIR_TABLE_ABSENT;
 }
 
-/* Makes room for n elements, by doubling the storage. */
-static int reserve(void **array, size_t n, size_t *max, size_t size)
-{
-	size_t bigger = *max ? *max : 1024;
-	void *moved;
-
-	if (n <= *max)
-		return 0;
-	while (bigger < n)
-		bigger *= 2;
-	moved = reallocarray(*array, bigger, size);
-	if (!moved)
-		return -ENOMEM;
-	*array = moved;
-	*max = bigger;
-	return 0;
-}
-
 static int reserve_stack(struct stack_dictionary *d, size_t n_frames)
 {
-	size_t max_stacks = d->max_stacks;
-	void *stacks = d->stacks, *frames = d->frames;
-	int r = reserve(&stacks, (size_t)d->n_stacks + 1, &max_stacks, sizeof(*d->stacks));
+	int r = ARRAY_RESERVE(d->stacks, d->max_stacks, (size_t)d->n_stacks + 1);
 
-	d->stacks = stacks;
-	d->max_stacks = (uint32_t)max_stacks;
-	if (r < 0)
-		return r;
-	r = reserve(&frames, d->n_frames + n_frames, &d->max_frames, sizeof(*d->frames));
-	d->frames = frames;
-	return r;
+	return r == 0 ? ARRAY_RESERVE(d->frames, d->max_frames, d->n_frames + n_frames) : r;
 }
 
 /* Sets *ret to the index of the text. Returns 0, -EFBIG, or -ENOMEM. */
@@ -127,15 +102,13 @@ static int add_text(struct stack_dictionary *d, const char *s, size_t len, uint3
 {
 	uint64_t hash = XXH3_64bits_withSeed(s, len, table_seed);
 	uint32_t high = (uint32_t)(hash >> 32), low = (uint32_t)hash;
-	void *texts = d->texts;
 	const char *copy;
 	int r;
 
 	*ret = pair_table_find(&d->by_text, high, low);
 	if (*ret != PAIR_TABLE_ABSENT)
 		return 0;
-	r = reserve(&texts, d->n_texts + 1, &d->max_texts, sizeof(*d->texts));
-	d->texts = texts;
+	r = ARRAY_RESERVE(d->texts, d->max_texts, d->n_texts + 1);
 	if (r < 0)
 		return r;
 	copy = arena_strndup(&d->arena, s, len);
@@ -175,13 +148,11 @@ int stack_dictionary_get(struct stack_dictionary *d, uint64_t hash, const struct
 			 size_t *ret_n)
 {
 	uint32_t id = find(d, hash);
-	void *out = d->out;
 	int r;
 
 	if (id == PAIR_TABLE_ABSENT)
 		return -ENOENT;
-	r = reserve(&out, d->stacks[id].n, &d->max_out, sizeof(*d->out));
-	d->out = out;
+	r = ARRAY_RESERVE(d->out, d->max_out, d->stacks[id].n);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < d->stacks[id].n; i++) {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "common/data/array.h"
 #include "common/flame/flame_nodes.h"
 #include "common/flame/frame_functions.h"
 
@@ -126,14 +127,8 @@ static int count_lines(struct function_view *v, const struct flame_frame *frames
 static int add_callers(struct function_view *v, const struct flame_frame *frames, size_t n,
 		       struct stack_value value)
 {
-	if (n > v->max_reversed) {
-		void *moved = reallocarray(v->reversed, n, sizeof(*v->reversed));
-
-		if (!moved)
-			return -ENOMEM;
-		v->reversed = moved;
-		v->max_reversed = n;
-	}
+	if (ARRAY_RESERVE(v->reversed, v->max_reversed, n) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		v->reversed[i] = frames[n - 1 - i];
 	return flame_tree_add(v->callers, v->reversed, n, value);

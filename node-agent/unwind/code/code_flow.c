@@ -20,6 +20,8 @@
 
 #include <errno.h>
 
+#include "common/data/array.h"
+
 /* Instructions that are looked at, per byte of code, in all rounds. */
 #define STEPS_PER_BYTE 24u
 #define STEPS_MIN 100000u
@@ -81,19 +83,10 @@ void code_flow_add_start(struct code_flow *f, uint32_t at, enum code_flag flag)
 
 void code_flow_add_arrival(struct code_flow *f, uint32_t at, const struct code_state *s)
 {
-	size_t max = f->max_arrivals ? 2 * f->max_arrivals : 64;
-	struct code_arrival *arrivals = f->arrivals;
-
-	if (at >= f->len)
+	/* without memory there is one way less */
+	if (at >= f->len || ARRAY_RESERVE(f->arrivals, f->max_arrivals, f->n_arrivals + 1) < 0)
 		return;
-	if (f->n_arrivals == f->max_arrivals) {
-		arrivals = realloc(arrivals, max * sizeof(*arrivals));
-		if (!arrivals)
-			return; /* one way less */
-		f->arrivals = arrivals;
-		f->max_arrivals = max;
-	}
-	arrivals[f->n_arrivals++] = (struct code_arrival){.at = at, .state = *s};
+	f->arrivals[f->n_arrivals++] = (struct code_arrival){.at = at, .state = *s};
 }
 
 bool code_flow_is_start(const struct code_flow *f, uint32_t at)
@@ -126,23 +119,12 @@ void code_flow_count_steps(struct code_flow *f, uint32_t n)
 
 static bool reserve(struct code_flow *f, struct code_edges *e)
 {
-	size_t max = e->max ? 2 * e->max : 1024;
-	struct code_edge *items;
-
-	if (e->n < e->max)
-		return true;
-	if (max > EDGES_MAX) {
+	if (e->n == EDGES_MAX) {
 		f->left_steps = 0; /* no program has so many; the rest is not known */
 		return false;
 	}
-	items = realloc(e->items, max * sizeof(*items));
-	if (!items) {
-		f->failed = true;
-		return false;
-	}
-	e->items = items;
-	e->max = max;
-	return true;
+	f->failed |= ARRAY_RESERVE(e->items, e->max, e->n + 1) < 0;
+	return !f->failed;
 }
 
 static void add_edge(struct code_flow *f, uint32_t to, uint16_t state)
@@ -237,16 +219,9 @@ static void write_number(struct code_flow *f, uint32_t at, uint16_t number, enum
 		f->flags[at] |= CODE_BEHIND;
 	if (!t->is_on)
 		return;
-	if (t->n == t->max) {
-		size_t max = t->max ? 2 * t->max : 1024;
-		uint32_t *written = realloc(t->written, max * sizeof(*written));
-
-		if (!written) {
-			f->failed = true;
-			return;
-		}
-		t->written = written;
-		t->max = max;
+	if (ARRAY_RESERVE(t->written, t->max, t->n + 1) < 0) {
+		f->failed = true;
+		return;
 	}
 	t->written[t->n++] = at;
 	f->flags[at] |= CODE_TRIED;

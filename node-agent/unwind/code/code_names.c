@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#include "common/data/array.h"
+
 #define NAME(text)                     \
 	{                              \
 		text, sizeof(text) - 1 \
@@ -64,15 +66,8 @@ static int add(struct code_names *n, uint64_t first, uint64_t last, enum code_na
 {
 	if (n->n == CODE_NAMES_MAX || last > UINT32_MAX)
 		return 0;
-	if (n->n == n->max) {
-		uint32_t max = n->max ? 2 * n->max : 64;
-		struct code_name_place *items = realloc(n->items, max * sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		n->items = items;
-		n->max = max;
-	}
+	if (ARRAY_RESERVE(n->items, n->max, n->n + 1) < 0)
+		return -ENOMEM;
 	n->items[n->n++] = (struct code_name_place){
 		.first = (uint32_t)first,
 		.last = (uint32_t)last,

@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "common/data/array.h"
 #include "node-agent/elf/signal_return.h"
 #include "node-agent/unwind/code/code_flow.h"
 #include "node-agent/unwind/code/code_symbols.h"
@@ -302,15 +303,8 @@ static int add_leaving(struct code_rules *c, uint64_t to, const struct code_stat
 {
 	if (c->n_leaving == LEAVING_MAX)
 		return 0;
-	if (c->n_leaving == c->max_leaving) {
-		size_t max = c->max_leaving ? 2 * c->max_leaving : 256;
-		struct code_leaving *leaving = realloc(c->leaving, max * sizeof(*leaving));
-
-		if (!leaving)
-			return -ENOMEM;
-		c->leaving = leaving;
-		c->max_leaving = max;
-	}
+	if (ARRAY_RESERVE(c->leaving, c->max_leaving, c->n_leaving + 1) < 0)
+		return -ENOMEM;
 	c->leaving[c->n_leaving++] = (struct code_leaving){.to = to, .state = *s};
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "common/data/array.h"
 #include "node-agent/unwind/code/code_names.h"
 
 /* Elements of a table that are read at once. */
@@ -22,15 +23,8 @@ static int add_start(struct code_symbols *to, uint64_t offset)
 {
 	if (to->n_starts == CODE_SYMBOLS_MAX || offset > UINT32_MAX)
 		return 0;
-	if (to->n_starts == to->max_starts) {
-		uint32_t max = to->max_starts ? 2 * to->max_starts : 1024;
-		uint32_t *starts = realloc(to->starts, max * sizeof(*starts));
-
-		if (!starts)
-			return -ENOMEM;
-		to->starts = starts;
-		to->max_starts = max;
-	}
+	if (ARRAY_RESERVE(to->starts, to->max_starts, to->n_starts + 1) < 0)
+		return -ENOMEM;
 	to->starts[to->n_starts++] = (uint32_t)offset;
 	return 0;
 }
