@@ -2,9 +2,9 @@
 
 #include <errno.h>
 
-#include "cluster-agent/scrape/merged_stacks.h"
 #include "common/data/hash_index.h"
 #include "common/limits.h"
+#include "common/pprof/merged_stacks.h"
 
 struct difference {
 	struct profile *p;

@@ -14,9 +14,9 @@
 #ifndef CLUSTER_AGENT_SCRAPE_PROFILE_BASELINE_H
 #define CLUSTER_AGENT_SCRAPE_PROFILE_BASELINE_H
 
-#include "cluster-agent/scrape/merged_stacks.h"
 #include "common/base.h"
 #include "common/data/arena.h"
+#include "common/pprof/merged_stacks.h"
 
 /* Empty if zeroed. */
 struct profile_baseline {

@@ -12,10 +12,10 @@
  */
 #include <malloc.h>
 
-#include "cluster-agent/scrape/merged_stacks.h"
 #include "cluster-agent/scrape/profile_baseline.h"
 #include "common/data/table.h"
 #include "common/limits.h"
+#include "common/pprof/merged_stacks.h"
 #include "common/pprof/pprof_ids.h"
 #include "common/system/clock.h"
 

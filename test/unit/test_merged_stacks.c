@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "cluster-agent/scrape/merged_stacks.h"
+#include "common/pprof/merged_stacks.h"
 #include "test/lib/made_profile.h"
 #include "test/lib/unit.h"
 

@@ -5,8 +5,8 @@
  * a location without lines its address. They are compared by a 64-bit hash with a seed that is
  * random per process, and found by common/data/hash_index.h.
  */
-#ifndef CLUSTER_AGENT_SCRAPE_MERGED_STACKS_H
-#define CLUSTER_AGENT_SCRAPE_MERGED_STACKS_H
+#ifndef COMMON_PPROF_MERGED_STACKS_H
+#define COMMON_PPROF_MERGED_STACKS_H
 
 #include "common/base.h"
 #include "common/err.h"
@@ -33,4 +33,4 @@ struct merged_stacks {
 int merged_stacks_make(struct merged_stacks *ret, const struct profile *p, const uint32_t *columns,
 		       uint32_t n_columns, struct err *err) MUST_CHECK;
 
-#endif /* CLUSTER_AGENT_SCRAPE_MERGED_STACKS_H */
+#endif /* COMMON_PPROF_MERGED_STACKS_H */

@@ -12,7 +12,7 @@
  * The hashes of frames are XXH3 with a secret seed, so nobody can construct stacks that
  * collide, and different stacks collide as rarely as random numbers do.
  */
-#include "cluster-agent/scrape/merged_stacks.h"
+#include "common/pprof/merged_stacks.h"
 
 #include <errno.h>
 
