@@ -96,6 +96,7 @@ static XXH128_hash_t digest_of(const struct scrape_target *t)
 		add_number(&h, t->endpoints[i].port);
 		add_text(&h, t->endpoints[i].path);
 		add_number(&h, t->endpoints[i].container);
+		add_number(&h, t->endpoints[i].asked_for);
 	}
 	return XXH3_128bits_digest(&h);
 }

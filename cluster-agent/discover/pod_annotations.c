@@ -16,15 +16,14 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "cluster-agent/discover/annotation_keys.h"
 #include "common/text/parse.h"
 #include "common/text/utf8.h"
 
-#define COROOT "coroot.com/profile-"
-#define GRAFANA "profiles.grafana.com/"
-#define PYROSCOPE "pyroscope.io/"
-#define PPROF_PATH "/debug/pprof"
+#define COROOT ANNOTATION_COROOT
+#define GRAFANA ANNOTATION_GRAFANA
+#define PYROSCOPE ANNOTATION_PYROSCOPE
 
-#define MAX_KEY_BYTES 128
 /* of a value quoted in a sentence */
 #define MAX_QUOTED_BYTES 64
 
@@ -32,7 +31,7 @@ struct reader {
 	struct pod_annotations *out;
 	struct arena *arena;
 	const json_t *pod;
-	const json_t *annotations;
+	json_t *annotations; /* borrowed; jansson iterates over nothing that is const */
 	const bool *default_kinds;
 	int error; /* sticky */
 };
@@ -42,6 +41,7 @@ struct group {
 	struct port_list ports;
 	bool https;
 	bool kinds[PROFILE_KIND_MAX];
+	bool asked_for[PROFILE_KIND_MAX]; /* by name, not by default */
 };
 
 /* The value of an annotation; text is NULL if it is missing, or empty as templates leave it. */
@@ -132,6 +132,26 @@ static bool is_full(struct reader *r, int result)
 	return result < 0;
 }
 
+enum switch_state {
+	SWITCH_MISSING,
+	SWITCH_OFF,
+	SWITCH_ON,
+	SWITCH_UNCLEAR,
+};
+
+/* Complains if the annotation is neither "true" nor "false". */
+static enum switch_state read_switch(struct reader *r, const char *key)
+{
+	struct value v = get(r, key);
+
+	if (!v.text)
+		return SWITCH_MISSING;
+	if (value_is(v, "true") || value_is(v, "false"))
+		return value_is(v, "true") ? SWITCH_ON : SWITCH_OFF;
+	complain(r, "annotation %s is \"%s\", not true or false", key, SHOWN(v));
+	return SWITCH_UNCLEAR;
+}
+
 /* Adds the ports of "8080" or "8080,9090". Returns whether the annotation exists. */
 static bool read_ports(struct reader *r, const char *key, struct port_list *l)
 {
@@ -220,12 +240,12 @@ static bool read_path(struct reader *r, const char *key, struct value *path)
 }
 
 /* Reads "cpu,heap"; without the annotation the defaults apply. */
-static void read_kinds(struct reader *r, const char *key, bool kinds[static PROFILE_KIND_MAX])
+static void read_kinds(struct reader *r, const char *key, struct group *g)
 {
 	struct value list = get(r, key);
 
 	if (!list.text) {
-		memcpy(kinds, r->default_kinds, PROFILE_KIND_MAX * sizeof(kinds[0]));
+		memcpy(g->kinds, r->default_kinds, sizeof(g->kinds));
 		return;
 	}
 	for (size_t pos = 0; pos <= list.len;) {
@@ -233,7 +253,7 @@ static void read_kinds(struct reader *r, const char *key, bool kinds[static PROF
 		enum profile_kind k = profile_kind_find(part.text, part.len);
 
 		if (k < PROFILE_KIND_MAX)
-			kinds[k] = true;
+			g->kinds[k] = g->asked_for[k] = true;
 		else
 			complain(r, "annotation %s: \"%s\" is not a type of profile", key,
 				 SHOWN(part));
@@ -256,6 +276,7 @@ static void add_endpoints(struct reader *r, const struct group *g, enum profile_
 			.https = g->https,
 			.port = g->ports.ports[i],
 			.path = path,
+			.asked_for = g->asked_for[kind],
 		};
 	}
 }
@@ -272,7 +293,7 @@ static const char *make_path(struct reader *r, struct value prefix, enum profile
 
 	while (prefix.len > 0 && prefix.text[prefix.len - 1] == '/')
 		prefix.len--;
-	len = snprintf(path, sizeof(path), "%.*s" PPROF_PATH "/%s", (int)prefix.len, prefix.text,
+	len = snprintf(path, sizeof(path), "%.*s%s", (int)prefix.len, prefix.text,
 		       profile_kind_path(kind));
 	copy = arena_strndup(r->arena, path, (size_t)len);
 	if (!copy)
@@ -306,32 +327,27 @@ static void read_coroot(struct reader *r)
 		complain(r, "annotation " COROOT "port is missing");
 	is_clear = read_scheme(r, COROOT "scheme", &g.https);
 	is_clear = read_path(r, COROOT "path-prefix", &prefix) && is_clear;
-	read_kinds(r, COROOT "types", g.kinds);
+	read_kinds(r, COROOT "types", &g);
 	if (is_clear)
 		add_kinds(r, &g, prefix);
 }
 
-static void grafana_key(char key[static MAX_KEY_BYTES], const char *type, const char *what)
+static void grafana_key(char key[static ANNOTATION_KEY_BYTES], const char *type, const char *what)
 {
-	snprintf(key, MAX_KEY_BYTES, GRAFANA "%s.%s", type, what);
+	snprintf(key, ANNOTATION_KEY_BYTES, GRAFANA "%s.%s", type, what);
 }
 
-static const char *grafana_type(enum profile_kind k)
+static bool grafana_wants(struct reader *r, enum profile_kind k)
 {
-	return k == PROFILE_KIND_HEAP ? "memory" : profile_kind_name(k);
-}
+	char key[ANNOTATION_KEY_BYTES];
 
-static bool grafana_wants(const struct reader *r, enum profile_kind k)
-{
-	char key[MAX_KEY_BYTES];
-
-	grafana_key(key, grafana_type(k), "scrape");
-	return value_is(get(r, key), "true");
+	grafana_key(key, profile_kind_grafana(k), "scrape");
+	return read_switch(r, key) == SWITCH_ON;
 }
 
 static void read_grafana_ports(struct reader *r, const char *type, struct port_list *l)
 {
-	char key[MAX_KEY_BYTES], name_key[MAX_KEY_BYTES];
+	char key[ANNOTATION_KEY_BYTES], name_key[ANNOTATION_KEY_BYTES];
 	int n;
 
 	grafana_key(key, type, "port");
@@ -345,12 +361,13 @@ static void read_grafana_ports(struct reader *r, const char *type, struct port_l
 
 static void read_grafana_type(struct reader *r, enum profile_kind k)
 {
-	const char *type = grafana_type(k), *path;
-	char key[MAX_KEY_BYTES];
+	const char *type = profile_kind_grafana(k), *path;
+	char key[ANNOTATION_KEY_BYTES];
 	struct value own_path = {NULL, 0};
 	struct group g = {0};
 	bool is_clear;
 
+	g.asked_for[k] = true;
 	read_grafana_ports(r, type, &g.ports);
 	grafana_key(key, type, "scheme");
 	is_clear = read_scheme(r, key, &g.https);
@@ -400,32 +417,94 @@ static void read_pyroscope(struct reader *r)
 		complain(r, "annotation " PYROSCOPE "port is missing");
 	memcpy(g.kinds, r->default_kinds, sizeof(g.kinds));
 	for (size_t i = 0; i < ARRAY_SIZE(switches); i++) {
-		struct value v = get(r, switches[i].key);
+		enum switch_state on = read_switch(r, switches[i].key);
 
-		if (value_is(v, "true") || value_is(v, "false"))
-			g.kinds[switches[i].kind] = value_is(v, "true");
+		if (on == SWITCH_ON || on == SWITCH_OFF)
+			g.kinds[switches[i].kind] = on == SWITCH_ON;
+		g.asked_for[switches[i].kind] = on == SWITCH_ON;
 	}
 	if (read_scheme(r, PYROSCOPE "scheme", &g.https))
 		add_kinds(r, &g, (struct value){"", 0});
 }
 
-/* Returns whether any family asks for the pod to be scraped. */
-static bool read_families(struct reader *r)
+/* Returns whether a family asks for the pod to be scraped, and complains of those unclear. */
+static bool read_families(struct reader *r, enum switch_state own)
 {
-	struct value own = get(r, COROOT "scrape");
-
-	if (value_is(own, "false"))
-		return false;
-	if (value_is(own, "true")) {
+	if (own == SWITCH_ON) {
 		read_coroot(r);
-	} else if (own.text) {
-		complain(r, "annotation " COROOT "scrape is \"%s\", not true or false", SHOWN(own));
-	} else if (!read_grafana(r)) {
-		if (!value_is(get(r, PYROSCOPE "scrape"), "true"))
-			return false;
-		read_pyroscope(r);
+		return true;
 	}
+	if (own == SWITCH_UNCLEAR)
+		return false;
+	if (read_grafana(r))
+		return true;
+	if (read_switch(r, PYROSCOPE "scrape") != SWITCH_ON)
+		return false;
+	read_pyroscope(r);
 	return true;
+}
+
+/*
+ * Both would count the same allocations and waits twice. godeltaprof's are left out, because they
+ * are wrong as soon as somebody else asks for them too.
+ */
+static bool is_double(const struct pod_annotations *out, const struct scrape_endpoint *e)
+{
+	enum profile_kind whole = profile_kind_whole(e->kind);
+
+	for (size_t i = 0; i < out->n_endpoints && whole < PROFILE_KIND_MAX; i++)
+		if (out->endpoints[i].kind == whole && out->endpoints[i].port == e->port)
+			return true;
+	return false;
+}
+
+static void drop_doubles(struct reader *r)
+{
+	struct pod_annotations *out = r->out;
+
+	for (size_t i = out->n_endpoints; i-- > 0;) {
+		const struct scrape_endpoint *e = &out->endpoints[i];
+
+		if (!is_double(out, e))
+			continue;
+		complain(r, "%s of port %u is left out: %s has the same values",
+			 profile_kind_name(e->kind), e->port,
+			 profile_kind_grafana(profile_kind_whole(e->kind)));
+		out->n_endpoints--;
+		memmove(&out->endpoints[i], &out->endpoints[i + 1],
+			(out->n_endpoints - i) * sizeof(out->endpoints[0]));
+	}
+}
+
+/* ---- keys that have no effect ---- */
+
+static void check_key(struct reader *r, const char *key, bool asked)
+{
+	char other[ANNOTATION_KEY_BYTES];
+
+	switch (annotation_key_classify(key, other)) {
+	case ANNOTATION_DETAIL:
+		if (!asked && get(r, key).text && !get(r, other).text)
+			complain(r, "annotation %s has no effect without %s", key, other);
+		break;
+	case ANNOTATION_UNKNOWN:
+		complain(r,
+			 other[0] ? "annotation %s is unknown; did you mean %s?"
+				  : "annotation %s is unknown",
+			 SHOWN(((struct value){key, strlen(key)})), other);
+		break;
+	default:
+		break;
+	}
+}
+
+static void check_keys(struct reader *r, bool asked)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach (r->annotations, key, v)
+		check_key(r, key, asked);
 }
 
 int pod_annotations_read(struct pod_annotations *ret, struct arena *arena, const json_t *pod,
@@ -439,11 +518,20 @@ int pod_annotations_read(struct pod_annotations *ret, struct arena *arena, const
 		.default_kinds = default_kinds,
 	};
 
+	enum switch_state own;
+	bool asked;
+
 	*ret = (struct pod_annotations){0};
-	if (!read_families(&r))
+	own = read_switch(&r, COROOT "scrape");
+	if (own == SWITCH_OFF)
 		return 0;
+	asked = read_families(&r, own);
 	if (r.error < 0)
 		return r.error;
+	drop_doubles(&r);
+	check_keys(&r, asked);
+	if (!asked && !ret->problem[0])
+		return 0;
 	if (ret->n_endpoints == 0 && !ret->problem[0])
 		complain(&r, "no type of profile is switched on");
 	utf8_repair(ret->problem, strlen(ret->problem));

@@ -26,7 +26,8 @@ struct pod_annotations {
 };
 
 /*
- * Returns 1 and *ret (with paths in arena) if the pod asks to be scraped, 0 if not, or -ENOMEM.
+ * Returns 1 and *ret (with paths in arena) if the pod asks to be scraped, or has an annotation that
+ * cannot have the effect that its author wants; 0 if not, or -ENOMEM.
  */
 int pod_annotations_read(struct pod_annotations *ret, struct arena *arena, const json_t *pod,
 			 const bool default_kinds[static PROFILE_KIND_MAX]) MUST_CHECK;

@@ -7,12 +7,15 @@
  *     (both may be given), -scheme: http|https, -path-prefix: "/x" (before /debug/pprof),
  *     -types: "cpu,heap,…"
  *   profiles.grafana.com/<type>.scrape: "true", .port, .port_name, .scheme, .path, with a type of
- *     cpu, memory, goroutine, block, mutex; without port and port_name, the ports named http2,
+ *     cpu, memory, goroutine, block, mutex, godeltaprof_memory, godeltaprof_mutex,
+ *     godeltaprof_block, fgprof, wall; without port and port_name, the ports named http2,
  *     …-metrics and …-profiles
  *   pyroscope.io/scrape: "true", /port, /scheme; /profile-cpu-enabled and /profile-mem-enabled
  *     add to the default types, or remove from them
  * As in Coroot, coroot.com/profile-port and pyroscope.io/port are fallbacks for each other.
  * "false" in coroot.com/profile-scrape disables the pod, whatever else it says.
+ *
+ * A key with one of these prefixes that is unknown, or has no effect, makes a sentence.
  *
  * Services are named by common/text/kube_names.h.
  */
@@ -28,10 +31,10 @@
 #define POD_TARGET_ARENA_BYTES ((size_t)256 * 1024) /* enough for any pod */
 
 /*
- * Returns 1 and *ret (in arena) if the pod asks to be scraped, perhaps with a problem. Returns
- * 0 if it does not ask, has no address yet, or does not run; a pod that is being deleted runs
- * until all of its containers have ended. Returns -EBADMSG if the object is not a Pod, or
- * -ENOMEM. now_s is as in kube_names.h.
+ * Returns 1 and *ret (in arena) if the pod asks to be scraped, perhaps with a problem, or if one of
+ * its annotations is a mistake. Returns 0 if it does not ask, has no address yet, or does not run;
+ * a pod that is being deleted runs until all of its containers have ended. Returns -EBADMSG if the
+ * object is not a Pod, or -ENOMEM. now_s is as in kube_names.h.
  */
 int pod_target_make(struct scrape_target *ret, struct arena *arena, const json_t *pod,
 		    const bool default_kinds[static PROFILE_KIND_MAX], int64_t now_s) MUST_CHECK;

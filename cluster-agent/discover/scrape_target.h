@@ -4,19 +4,35 @@
 
 #include "common/base.h"
 
-/* Named as in annotations and labels; "cpu" is served as …/profile. */
+/*
+ * What an endpoint is asked for. Its answer says which types of profile it has, so a heap may also
+ * come from Node.js or Python.
+ */
 enum profile_kind {
 	PROFILE_KIND_CPU,
 	PROFILE_KIND_HEAP,
 	PROFILE_KIND_GOROUTINE,
 	PROFILE_KIND_MUTEX,
 	PROFILE_KIND_BLOCK,
+	PROFILE_KIND_WALL,
+	/* godeltaprof: as heap, mutex and block, but each answer has only what is new */
+	PROFILE_KIND_DELTA_HEAP,
+	PROFILE_KIND_DELTA_MUTEX,
+	PROFILE_KIND_DELTA_BLOCK,
+	PROFILE_KIND_FGPROF, /* fgprof: all goroutines, running or waiting */
 	PROFILE_KIND_MAX,
 };
 
-const char *profile_kind_name(enum profile_kind k); /* "cpu", "heap", … */
-const char *
-profile_kind_path(enum profile_kind k); /* "profile", "heap", …: the path under /debug/pprof/ */
+/* As in annotations and labels: "cpu", "heap", "godeltaprof_memory", … */
+const char *profile_kind_name(enum profile_kind k);
+/* As in Grafana's annotations: "memory" for the heap. */
+const char *profile_kind_grafana(enum profile_kind k);
+/* The usual path: "/debug/pprof/profile", "/debug/fgprof", … */
+const char *profile_kind_path(enum profile_kind k);
+/* Whether the endpoint records for a given number of seconds, and then answers. */
+bool profile_kind_is_timed(enum profile_kind k);
+/* The kind that has the same values since the start of the process, or PROFILE_KIND_MAX. */
+enum profile_kind profile_kind_whole(enum profile_kind k);
 /* Finds "heap", Grafana's "memory", …; returns PROFILE_KIND_MAX if there is no such kind. */
 enum profile_kind profile_kind_find(const char *name, size_t len);
 
@@ -30,6 +46,7 @@ struct scrape_endpoint {
 	uint16_t port;
 	const char *path; /* "/debug/pprof/heap": no query, no "..", no characters to escape */
 	size_t container; /* the one behind it: an index in the target's */
+	bool asked_for;   /* by its kind, not by default: the answer 404 is then an error */
 };
 
 /* What is known of a container; "" stands for what is not. Strings are never NULL. */

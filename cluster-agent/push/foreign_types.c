@@ -32,9 +32,11 @@
 
 #define ANY FOREIGN_ANY
 #define GO FOREIGN_GO
+#define PYTHON FOREIGN_PYTHON
 
 static const struct foreign_type table[] = {
 	{GO, "", "cpu", "profile_cpu:" NANOSECONDS},
+	{GO, "", "time", "wall:" NANOSECONDS},
 	{GO, "", "goroutine", "goroutine_goroutine:" COUNT},
 	{GO, "", "goroutines", "goroutine_goroutine:" COUNT},
 	{GO, "mutex", "contentions", "mutex_contentions:" COUNT},
@@ -60,12 +62,14 @@ static const struct foreign_type table[] = {
 	{ANY, "", "live", "heap_inuse_objects:" COUNT},
 	{ANY, "", "objects", "heap_inuse_objects:" COUNT},
 	{ANY, "", "space", "heap_inuse_space:" BYTES},
+	{ANY, "", "heap", "heap_inuse_space:" BYTES},
 	{ANY, "", "contentions", "lock_contentions:" COUNT},
 	{ANY, "", "delay", "lock_delay:" NANOSECONDS},
 	{ANY, "", "lock_count", "lock_contentions:" COUNT},
 	{ANY, "", "lock_duration", "lock_delay:" NANOSECONDS},
 	{ANY, "", "lock-count", "lock_contentions:" COUNT},
 	{ANY, "", "lock-time", "lock_delay:" NANOSECONDS},
+	{PYTHON, "", "threads", "threads:" COUNT},
 };
 
 const struct foreign_type *foreign_types(size_t *ret_n)
@@ -103,7 +107,7 @@ const char *foreign_source_name(enum foreign_source s)
 
 static bool same(const char *text, size_t len, const char *word)
 {
-	return word && len == strlen(word) && memcmp(text, word, len) == 0;
+	return word && len == strlen(word) && (len == 0 || memcmp(text, word, len) == 0);
 }
 
 /* "go.opentelemetry.io/ebpf-profiler", "./ebpf-profiler", "alloy.ebpf", "eBPF" */
@@ -132,7 +136,7 @@ enum foreign_source foreign_source_find(const char *name, size_t len)
 static enum foreign_source source_of_file(const struct profile_string *file)
 {
 	size_t n = file->len < MAX_EXTENSION_BYTES ? file->len : MAX_EXTENSION_BYTES;
-	const char *end = file->data + file->len, *dot = memrchr(end - n, '.', n);
+	const char *end = file->data + file->len, *dot = n > 0 ? memrchr(end - n, '.', n) : NULL;
 	size_t len = dot ? (size_t)(end - dot) : 0;
 
 	if (file->len > 5 && memcmp(file->data, "node:", 5) == 0)
@@ -233,10 +237,17 @@ struct conversion {
 	const char *metric;
 	int64_t period_ns;
 	bool has_time;
-	bool counted; /* samples became time */
+	bool counted;                           /* samples became time */
+	const struct profile_value_type *other; /* the first type that does not count samples */
 	struct column columns[LIMIT_PPROF_TYPES];
 	struct err *err;
 };
+
+/* Tools disagree about capitals: "cpu" and "CPU". */
+static bool is_called(const struct profile_string *s, const char *word)
+{
+	return s->len == strlen(word) && strncasecmp(s->data, word, s->len) == 0;
+}
 
 static const struct foreign_type *find_row(enum foreign_source source, const char *metric,
 					   const struct profile_string *name)
@@ -244,7 +255,7 @@ static const struct foreign_type *find_row(enum foreign_source source, const cha
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		const struct foreign_type *t = &table[i];
 
-		if (t->source == source && is(name, t->name) &&
+		if (t->source == source && is_called(name, t->name) &&
 		    (t->metric[0] == '\0' || strcmp(t->metric, metric) == 0))
 			return t;
 	}
@@ -315,6 +326,38 @@ static bool counts_samples(const struct profile_value_type *t, const char *unit)
 		is(&t->type, "cpu") || is(&t->type, "wall"));
 }
 
+/*
+ * What samples stand for beside a type that is no time: objects if it has bytes, as in heaps of
+ * pypprof, else what they are.
+ */
+static const struct profile_string *counted_objects(const struct profile_value_type *other,
+						    const struct profile_string *name)
+{
+	static const struct profile_string in_use = {"inuse_objects", 13};
+	static const struct profile_string allocated = {"alloc_objects", 13};
+	int64_t factor;
+	const char *unit = find_unit(&other->unit, &factor);
+
+	if (!unit || strcmp(unit, BYTES) != 0)
+		return name;
+	return other->type.len >= 5 && strncasecmp(other->type.data, "alloc", 5) == 0 ? &allocated
+										      : &in_use;
+}
+
+/* Chooses the name under which counted samples are looked up. */
+static const struct profile_string *name_samples(struct conversion *c, struct column *col,
+						 const struct profile_string *name)
+{
+	if (c->other)
+		return counted_objects(c->other, name);
+	col->unit = NANOSECONDS;
+	col->factor = c->period_ns;
+	c->counted = true;
+	return is(name, "samples") || is(name, "sample") || is(name, "cpu-samples")
+		       ? sampled_type(c->p)
+		       : name;
+}
+
 static void convert_type(struct conversion *c, uint32_t i)
 {
 	const struct profile_value_type *t = &c->p->types[i];
@@ -326,11 +369,7 @@ static void convert_type(struct conversion *c, uint32_t i)
 	if (counts_samples(t, col->unit)) {
 		if (c->has_time)
 			return;
-		if (is(name, "samples") || is(name, "sample") || is(name, "cpu-samples"))
-			name = sampled_type(c->p);
-		col->unit = NANOSECONDS;
-		col->factor = c->period_ns;
-		c->counted = true;
+		name = name_samples(c, col, name);
 	}
 	row = find_type(c, name);
 	if (row && col->unit && strcmp(strchr(row->type, ':') + 1, col->unit) == 0)
@@ -410,6 +449,8 @@ static void read_hints(struct conversion *c, const struct foreign_hints *hints)
 		const char *unit = find_unit(&p->types[i].unit, &factor);
 
 		c->has_time |= unit && strcmp(unit, NANOSECONDS) == 0;
+		if (!c->other && p->types[i].type.len > 0 && !counts_samples(&p->types[i], unit))
+			c->other = &p->types[i];
 	}
 }
 

@@ -30,7 +30,7 @@ void scrape_address(char ret[static SCRAPE_ADDRESS_BYTES], const struct scrape_p
 
 /*
  * Makes the URL; the caller frees *ret. host is used in place of the address unless NULL.
- * seconds is the duration of a CPU profile; 0 omits the parameter. Returns 0 or -ENOMEM.
+ * seconds is the duration to record for; 0 omits the parameter. Returns 0 or -ENOMEM.
  */
 int scrape_url_make(char **ret, const struct scrape_place *place, const char *host,
 		    uint64_t seconds) MUST_CHECK;

@@ -32,7 +32,7 @@
 #define DEFER_NS NS_PER_S
 /* Limit for an answer other than 200, of which only the first line is used. */
 #define MAX_ERROR_BODY_BYTES ((size_t)256 * 1024)
-/* After this many answers 404 in a row, only every tenth slot is used. */
+/* After this many answers in a row that there is no such profile, every tenth slot is used. */
 #define NOT_FOUND_LIMIT 3u
 #define NOT_FOUND_SLOTS 10u
 
@@ -219,10 +219,12 @@ static void end_scrape(struct scrape_run *run, struct target_endpoint *e,
 			job->took_ns ? job->took_ns : clock_monotonic_ns() - job->began_ns;
 		e->last_bytes = job->n_bytes;
 	}
-	e->state = error ? TARGET_DOWN : TARGET_UP;
+	e->state = outcome == SCRAPE_NOT_OFFERED ? TARGET_NOT_OFFERED
+		   : error                       ? TARGET_DOWN
+						 : TARGET_UP;
 	set_error(e, error);
 	count_outcome(run, outcome);
-	if (error && was != TARGET_DOWN)
+	if (e->state == TARGET_DOWN && was != TARGET_DOWN)
 		log_warn_limited("cannot scrape a profile", "pod=%s/%s type=%s error=%s",
 				 e->target->namespace, e->target->pod, profile_kind_name(e->kind),
 				 LOG_QUOTED(error));
@@ -315,8 +317,8 @@ static void convert(struct scrape_run *run, struct scrape_job *job)
 		.kind = e->kind,
 		.scraped_at_ns = (int64_t)job->ended_at_ns,
 		.previous_at_ns = e->previous_at_ns,
-		.interval_ns = (int64_t)(e->kind == PROFILE_KIND_CPU ? cfg->cpu_duration_ns
-								     : cfg->interval_ns),
+		.interval_ns = (int64_t)(profile_kind_is_timed(e->kind) ? cfg->cpu_duration_ns
+									: cfg->interval_ns),
 		.restarted = e->restarted,
 	};
 	c->baseline = e->baseline;
@@ -363,6 +365,15 @@ static void fail_request(struct scrape_run *run, struct target_endpoint *e,
 	end_scrape(run, e, scrape_outcome_of_request(res->error), err.msg);
 }
 
+/*
+ * The answer of Go to an unknown path, and of pypprof to a heap that it does not record. A server
+ * in front of the pod may give it for a moment, so the scrape is repeated, but less often.
+ */
+static bool is_missing(int status)
+{
+	return status == 404 || status == 412;
+}
+
 static void on_done(void *ctx, const struct http_result *res)
 {
 	struct scrape_job *job = ctx;
@@ -375,14 +386,17 @@ static void on_done(void *ctx, const struct http_result *res)
 	job->took_ns = clock_monotonic_ns() - job->began_ns;
 	job->ended_at_ns = clock_realtime_ns();
 	if (res->error == 0)
-		e->n_not_found = res->status != 404           ? 0
+		e->n_not_found = !is_missing(res->status)     ? 0
 				 : e->n_not_found < UINT8_MAX ? e->n_not_found + 1
 							      : UINT8_MAX;
 	if (res->error != 0) {
 		fail_request(run, e, res);
 	} else if (res->status != 200) {
 		scrape_answer_status(res->status, res->body, res->body_len, &err);
-		end_scrape(run, e, SCRAPE_HTTP_STATUS, err.msg);
+		end_scrape(run, e,
+			   is_missing(res->status) && !e->asked_for ? SCRAPE_NOT_OFFERED
+								    : SCRAPE_HTTP_STATUS,
+			   err.msg);
 	} else {
 		convert(run, job);
 	}
@@ -397,18 +411,18 @@ static int send_request(struct scrape_run *run, struct target_endpoint *e, const
 	const struct scrape_place place = {e->target->ip, e->port, e->https, e->path};
 	const char *host = e->https ? cfg->auth.tls_server_name : NULL;
 	const char *const headers[] = {credentials, NULL};
-	bool is_cpu = e->kind == PROFILE_KIND_CPU;
+	uint64_t duration_ns = profile_kind_is_timed(e->kind) ? cfg->cpu_duration_ns : 0;
 	char address[SCRAPE_ADDRESS_BYTES];
 	AUTO_FREE char *url = NULL;
 	struct http_request req = {
 		.method = "GET",
 		.headers = headers,
-		.timeout_ns = cfg->timeout_ns + (is_cpu ? cfg->cpu_duration_ns : 0),
+		.timeout_ns = cfg->timeout_ns + duration_ns,
 		.max_response_bytes = MAX_ERROR_BODY_BYTES,
 		.on_data = on_data,
 		.connect_to = host ? address : NULL,
 	};
-	int r = scrape_url_make(&url, &place, host, is_cpu ? cfg->cpu_duration_ns / NS_PER_S : 0);
+	int r = scrape_url_make(&url, &place, host, duration_ns / NS_PER_S);
 
 	if (r < 0)
 		return r;

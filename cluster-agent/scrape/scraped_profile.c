@@ -1,7 +1,7 @@
 /*
- * The steps of a conversion, each on the result of the one before: choose the types (columns)
- * to keep; merge equal stacks; subtract the baseline; build types and samples; drop functions
- * and locations that no sample uses any more. The last step matters most for the size: a heap
+ * The steps of a conversion, each on the result of the one before: give the types (columns) our
+ * names; merge equal stacks; subtract the baseline; build samples; drop functions and locations
+ * that no sample uses any more. The last step matters most for the size: a heap
  * profile has all stacks since the start of the process, and few of them have allocated within
  * the last minute.
  *
@@ -11,21 +11,21 @@
 
 #include <errno.h>
 
-#include "cluster-agent/scrape/merged_stacks.h"
+#include "cluster-agent/push/foreign_types.h"
 #include "common/data/table.h"
 #include "common/limits.h"
+#include "common/pprof/merged_stacks.h"
 #include "common/pprof/unused_parts.h"
 #include "common/system/clock.h"
 
-#define MAX_NAME_BYTES 64u
 /* No CPU profile takes longer; a server that claims so has a wrong clock. */
 #define MAX_CPU_DURATION_NS (INT64_C(86400) * (int64_t)NS_PER_S)
 
-/* The parts of the profile that are kept. A column is the index of a kept type. */
+/* A column is the index of a type, once the types have our names. */
 struct conversion {
 	const struct scraped_profile_info *info;
 	struct profile *profile;
-	uint32_t types[LIMIT_PPROF_TYPES]; /* index in the profile, by column */
+	uint32_t all[LIMIT_PPROF_TYPES]; /* 0, 1, 2 … */
 	bool left_out[LIMIT_PPROF_TYPES];
 	uint32_t n_columns;
 	uint32_t cumulative[LIMIT_PPROF_TYPES]; /* columns */
@@ -34,113 +34,87 @@ struct conversion {
 	struct err *err;
 };
 
-static bool is(const struct profile_string *s, const char *text)
+/*
+ * Whether the values of a type are events: allocations or waiting for locks. (Objects in use,
+ * goroutines and the like are levels.)
+ */
+static bool is_of_events(const struct profile_string *type)
 {
-	return s->len == strlen(text) && memcmp(s->data, text, s->len) == 0;
+	static const char *const parts[] = {":heap_alloc_", ":mutex_", ":block_", ":lock_"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (memmem(type->data, type->len, parts[i], strlen(parts[i])))
+			return true;
+	return false;
 }
 
-static bool equal(const struct profile_string *a, const struct profile_string *b)
+/*
+ * Of the types as they were served: the name of the source depends on the stacks, and a profile
+ * without any has none.
+ */
+static uint64_t hash_types(const struct profile *p)
 {
-	return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
-}
+	uint64_t h = 0;
 
-/* Whether the name may stand between two colons. */
-static bool is_name(const struct profile_string *s)
-{
-	for (size_t i = 0; i < s->len; i++) {
-		char c = s->data[i];
-
-		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-		    c != '_')
-			return false;
+	for (uint32_t i = 0; i < p->n_types; i++) {
+		h = XXH3_64bits_withSeed(p->types[i].type.data, p->types[i].type.len, h);
+		h = XXH3_64bits_withSeed(p->types[i].unit.data, p->types[i].unit.len, h);
 	}
-	return s->len > 0 && s->len <= MAX_NAME_BYTES;
+	return h;
 }
 
-static bool is_cumulative(enum profile_kind kind, const struct profile_string *type)
+/* Gives the types our names, by the table that pushed profiles are named by. */
+static int name_types(struct conversion *c)
 {
-	switch (kind) {
-	case PROFILE_KIND_HEAP:
-		return is(type, "alloc_objects") || is(type, "alloc_space");
-	case PROFILE_KIND_MUTEX:
-	case PROFILE_KIND_BLOCK:
-		return is(type, "contentions") || is(type, "delay");
-	default:
-		return false;
-	}
+	static const char *const metrics[PROFILE_KIND_MAX] = {
+		[PROFILE_KIND_MUTEX] = "mutex",
+		[PROFILE_KIND_BLOCK] = "block",
+		[PROFILE_KIND_DELTA_MUTEX] = "mutex",
+		[PROFILE_KIND_DELTA_BLOCK] = "block",
+	};
+	const struct foreign_hints hints = {.metric = metrics[c->info->kind]};
+	struct profile *p = c->profile;
+	int r;
+
+	c->columns.types_hash = hash_types(p);
+	r = foreign_types_apply(p, &hints, c->err);
+	if (r == 0 && p->n_types == 0)
+		return err_set(c->err, -EBADMSG, "the types of the profile have no names");
+	return r;
 }
 
-static int add_column(struct conversion *c, uint32_t index)
-{
-	const struct profile_value_type *t = &c->profile->types[index];
-
-	if (c->info->kind == PROFILE_KIND_CPU && is(&t->type, "samples"))
-		return 0;
-	if (!is_name(&t->type) || !is_name(&t->unit))
-		return err_set(c->err, -EBADMSG,
-			       "type or unit of sample type %u has characters besides letters, "
-			       "digits and '_'",
-			       index + 1);
-	for (uint32_t i = 0; i < c->n_columns; i++)
-		if (equal(&c->profile->types[c->types[i]].type, &t->type) &&
-		    equal(&c->profile->types[c->types[i]].unit, &t->unit))
-			return err_set(c->err, -EBADMSG, "sample type %s occurs twice",
-				       t->type.data);
-	if (is_cumulative(c->info->kind, &t->type)) {
-		uint64_t h = c->columns.types_hash;
-
-		h = XXH3_64bits_withSeed(t->type.data, t->type.len, h);
-		c->columns.types_hash = XXH3_64bits_withSeed(t->unit.data, t->unit.len, h);
-		c->cumulative[c->columns.n++] = c->n_columns;
-	}
-	c->types[c->n_columns++] = index;
-	return 0;
-}
-
-static int choose_columns(struct conversion *c)
+/*
+ * An answer of godeltaprof has what is new since the one before, and the first one may have
+ * everything since the process began: as with the others, that is no part of our interval.
+ */
+static void choose_columns(struct conversion *c)
 {
 	const struct profile *p = c->profile;
-	bool has_cpu = false;
+	enum profile_kind kind = c->info->kind;
+	bool is_delta = profile_kind_whole(kind) != PROFILE_KIND_MAX;
 
 	c->columns.columns = c->cumulative;
+	c->n_columns = p->n_types;
 	for (uint32_t i = 0; i < p->n_types; i++) {
-		int r = add_column(c, i);
-
-		if (r < 0)
-			return r;
-		has_cpu |= is(&p->types[i].type, "cpu") && is(&p->types[i].unit, "nanoseconds");
+		c->all[i] = i;
+		if (profile_kind_is_timed(kind) || !is_of_events(&p->types[i].type))
+			continue;
+		if (is_delta)
+			c->left_out[i] = c->info->previous_at_ns == 0;
+		else
+			c->cumulative[c->columns.n++] = i;
 	}
-	if (c->info->kind == PROFILE_KIND_CPU && !has_cpu)
-		return err_set(c->err, -EBADMSG,
-			       "not a CPU profile: none of its types is cpu in nanoseconds");
-	return 0;
 }
 
-static int make_types(struct conversion *c)
+static void drop_types(struct conversion *c)
 {
 	struct profile *p = c->profile;
-	const char *path = profile_kind_path(c->info->kind);
-	struct profile_value_type *types = arena_calloc(p->arena, c->n_columns, sizeof(*types));
 	uint32_t n = 0;
 
-	if (!types)
-		return arena_error(p->arena, c->n_columns * sizeof(*types));
-	for (uint32_t i = 0; i < c->n_columns; i++) {
-		const struct profile_value_type *t = &p->types[c->types[i]];
-		char text[2 * MAX_NAME_BYTES + 32], *copy;
-		int len;
-
-		if (c->left_out[i])
-			continue;
-		len = snprintf(text, sizeof(text), "go:%s_%s:%s", path, t->type.data, t->unit.data);
-		copy = arena_strndup(p->arena, text, (size_t)len);
-		if (!copy)
-			return arena_error(p->arena, (size_t)len);
-		types[n++] = (struct profile_value_type){{copy, (size_t)len}, t->unit};
-	}
-	p->types = types;
+	for (uint32_t i = 0; i < c->n_columns; i++)
+		if (!c->left_out[i])
+			p->types[n++] = p->types[i];
 	p->n_types = n;
-	return 0;
 }
 
 /* Copies the row's values of the columns that are kept. Returns whether any is not 0. */
@@ -190,7 +164,7 @@ static void set_window(struct profile *p, const struct scraped_profile_info *inf
 	int64_t duration = info->scraped_at_ns - info->previous_at_ns;
 	bool known = info->previous_at_ns > 0 && duration > 0;
 
-	if (info->kind == PROFILE_KIND_CPU) {
+	if (profile_kind_is_timed(info->kind)) {
 		duration = p->duration_ns;
 		known = duration > 0 && duration <= MAX_CPU_DURATION_NS;
 	}
@@ -225,16 +199,18 @@ static int convert(struct conversion *c, struct profile_baseline *b, bool *ret_r
 {
 	struct profile_baseline next;
 	bool restarted = false;
-	int r = choose_columns(c);
+	int r = name_types(c);
 
-	if (r == 0)
-		r = merged_stacks_make(&c->stacks, c->profile, c->types, c->n_columns, c->err);
+	if (r < 0)
+		return r;
+	choose_columns(c);
+	r = merged_stacks_make(&c->stacks, c->profile, c->all, c->n_columns, c->err);
 	if (r == 0)
 		r = subtract(c, b, &next, &restarted);
-	if (r == 0)
-		r = make_types(c);
-	if (r == 0)
-		r = make_samples(c);
+	if (r < 0)
+		return r;
+	drop_types(c);
+	r = make_samples(c);
 	if (r == 0)
 		r = unused_parts_remove(c->profile);
 	if (r == 0 && c->columns.n > 0)

@@ -1,12 +1,13 @@
 /*
  * Converts a profile as a target serves it into a profile to upload. Pure but for the baseline.
  *
- * Sample types become "go:<path>_<type>:<unit>" (path: profile, heap, goroutine, mutex, block).
- * Of a CPU profile, "samples" is dropped. Some types grow from the start of the process:
- * alloc_objects and alloc_space of a heap, contentions and delay of mutex and block profiles.
- * They are replaced by the difference to the previous profile, per stack, and omitted from the
- * first profile. Samples with equal stacks are merged, in all dimensions. Labels of samples and
- * comments are dropped, as are functions and locations without samples.
+ * Sample types get our names by push/foreign_types.h, whatever the program is written in. Some
+ * types grow from the start of the process: allocations of a heap, contentions and delay of mutex
+ * and block profiles. They are replaced by the difference to the previous profile, per stack, and
+ * omitted from the first profile. Profiles that are recorded on demand (CPU, wall, fgprof) and
+ * those of godeltaprof have nothing from before, except for the first of godeltaprof. Samples with
+ * equal stacks are merged, in all dimensions. Labels of samples and comments are dropped, as are
+ * functions and locations without samples.
  *
  * Whether the process has restarted is decided by the values alone: then a stack has a smaller
  * value, or is missing. All of the new values are reported in that case, since the process did
@@ -34,8 +35,8 @@ struct scraped_profile_info {
 	int64_t scraped_at_ns;  /* when the answer was complete, since the epoch, by our clock */
 	int64_t previous_at_ns; /* of the previous profile; 0 if none */
 	/*
-	 * Used as the duration if there is no previous profile, and for a CPU profile that does
-	 * not state its duration.
+	 * Used as the duration if there is no previous profile, and for a profile recorded on
+	 * demand that does not state its duration.
 	 */
 	int64_t interval_ns;
 	/*
@@ -47,11 +48,11 @@ struct scraped_profile_info {
 
 /*
  * Rewrites p within p->arena: types, samples (without those that are all 0), end and duration.
- * A CPU profile covers its own duration up to now, the others the time since the previous one.
- * b is updated to this profile's values. If p->n_types or p->n_samples is 0 afterwards, there
- * is nothing to upload.
+ * A profile recorded on demand covers its own duration up to now, the others the time since the
+ * previous one. b is updated to this profile's values. If p->n_types or p->n_samples is 0
+ * afterwards, there is nothing to upload.
  *
- * Returns 0, -EBADMSG if the profile is not of the kind, -EFBIG if the arena's limit is
+ * Returns 0, -EBADMSG if its values cannot be used, -EFBIG if the arena's limit is
  * exceeded (both with a sentence in err), or -ENOMEM. On failure b is unchanged.
  */
 int scraped_profile_convert(struct profile *p, struct profile_baseline *b,

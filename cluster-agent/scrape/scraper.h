@@ -50,8 +50,8 @@ void scraper_ownership_changed(struct scraper *s);
  * An http_handler_fn for GET /targets as JSON, from any thread; ctx is the scraper:
  * {"now":ms,"intervalMs":…,"discovery":{"synced":bool,"problem":""},"forwarding":"<url>",
  *  "targets":[{"namespace","pod","node","service","ip",
- *    "state":"up|refused|down|pending|invalid|elsewhere","problem",
- *    "endpoints":[{"type","url","state":"up|refused|down|pending","lastScrape":ms|null,
+ *    "state":"up|refused|down|not_offered|pending|invalid|elsewhere","problem",
+ *    "endpoints":[{"type","url","state":"up|refused|down|not_offered|pending","lastScrape":ms|null,
  *      "lastDurationMs","lastBytes","lastError","nextScrape":ms|null}]}]}
  */
 void scraper_serve_targets(void *ctx, struct http_exchange *x);

@@ -23,9 +23,13 @@ struct target_table {
 const char *target_state_name(enum target_state s)
 {
 	static const char *const names[TARGET_STATE_MAX] = {
-		[TARGET_PENDING] = "pending", [TARGET_UP] = "up",
-		[TARGET_DOWN] = "down",       [TARGET_REFUSED] = "refused",
-		[TARGET_INVALID] = "invalid", [TARGET_ELSEWHERE] = "elsewhere",
+		[TARGET_PENDING] = "pending",
+		[TARGET_UP] = "up",
+		[TARGET_DOWN] = "down",
+		[TARGET_REFUSED] = "refused",
+		[TARGET_INVALID] = "invalid",
+		[TARGET_ELSEWHERE] = "elsewhere",
+		[TARGET_NOT_OFFERED] = "not_offered",
 	};
 
 	assert(s < TARGET_STATE_MAX);
@@ -221,6 +225,7 @@ static int add_endpoint(struct target *target, const struct scrape_endpoint *fro
 	e->kind = from->kind;
 	e->https = from->https;
 	e->port = from->port;
+	e->asked_for = from->asked_for;
 	memcpy(e->path, from->path, len);
 	target->several_ports |= target->n_endpoints > 0 && target->endpoints[0]->port != e->port;
 	target->endpoints[target->n_endpoints++] = e;
@@ -300,8 +305,9 @@ static bool has_restarted(const struct target_endpoint *fresh, const struct targ
 
 static void inherit(struct target_endpoint **fresh, struct target *old)
 {
-	const struct scrape_endpoint wanted = {(*fresh)->kind, (*fresh)->https, (*fresh)->port,
-					       (*fresh)->path, 0};
+	const struct scrape_endpoint wanted = {
+		(*fresh)->kind,     (*fresh)->https, (*fresh)->port, (*fresh)->path, 0,
+		(*fresh)->asked_for};
 
 	for (size_t i = 0; i < old->n_endpoints; i++) {
 		bool restarted = has_restarted(*fresh, old->endpoints[i]);
@@ -309,6 +315,7 @@ static void inherit(struct target_endpoint **fresh, struct target *old)
 		if (!is_same(old->endpoints[i], &wanted))
 			continue;
 		exchange(fresh, &old->endpoints[i]);
+		(*fresh)->asked_for = wanted.asked_for;
 		if (restarted) {
 			(*fresh)->restarted = true;
 			(*fresh)->n_not_found = 0;
@@ -334,6 +341,7 @@ const char *target_endpoint_error(const struct target_endpoint *e)
 {
 	switch (target_endpoint_state(e)) {
 	case TARGET_DOWN:
+	case TARGET_NOT_OFFERED:
 		return e->error ?: "failed";
 	case TARGET_REFUSED:
 		return e->refusal;
@@ -345,6 +353,7 @@ const char *target_endpoint_error(const struct target_endpoint *e)
 enum target_state target_state_of(const struct target *target)
 {
 	enum target_state state = TARGET_PENDING;
+	size_t n_not_offered = 0;
 
 	if (target->n_endpoints == 0)
 		return TARGET_INVALID;
@@ -355,8 +364,10 @@ enum target_state target_state_of(const struct target *target)
 
 		if (of_one == TARGET_UP)
 			return TARGET_UP;
-		if (state == TARGET_PENDING || of_one == TARGET_REFUSED)
+		if (of_one == TARGET_NOT_OFFERED)
+			n_not_offered++;
+		else if (state == TARGET_PENDING || of_one == TARGET_REFUSED)
 			state = of_one;
 	}
-	return state;
+	return n_not_offered == target->n_endpoints ? TARGET_NOT_OFFERED : state;
 }

@@ -14,12 +14,14 @@
 
 struct scrape_job; /* a running scrape, see scrape_run.c */
 
-/* The state shown for a pod or an endpoint. Endpoints only have the first four. */
+/* The state shown for a pod or an endpoint. Endpoints only have the first five. */
 enum target_state {
 	TARGET_PENDING, /* not scraped yet */
 	TARGET_UP,      /* the last scrape succeeded; of a pod: that of at least one endpoint */
 	TARGET_DOWN,
-	TARGET_REFUSED,   /* it succeeded, but the store or the receiver refused the profile */
+	TARGET_REFUSED, /* it succeeded, but the store or the receiver refused the profile */
+	/* not asked for by its kind, and it does not exist; of a pod: all of its endpoints */
+	TARGET_NOT_OFFERED,
 	TARGET_INVALID,   /* no endpoints: has a problem, or nothing to scrape */
 	TARGET_ELSEWHERE, /* scraped by another replica */
 	TARGET_STATE_MAX,
@@ -41,8 +43,9 @@ struct target_endpoint {
 	enum target_state state; /* of the scrape; see target_endpoint_state() */
 	uint16_t port;
 	bool https;
+	bool asked_for;
 	bool restarted;      /* its container has restarted since the last profile */
-	uint8_t n_not_found; /* number of answers 404 in a row, up to its maximum */
+	uint8_t n_not_found; /* answers in a row that it does not exist, up to the maximum */
 	uint64_t
 		last_at_ns; /* when the last answer was complete, since the Unix epoch; 0 if none */
 	uint64_t last_took_ns;

@@ -334,8 +334,8 @@ static inline void teardown(struct fixture *f)
 static inline struct scrape_endpoint endpoint(const struct fixture *f, enum profile_kind kind,
 					      const char *path)
 {
-	return (struct scrape_endpoint){kind, false, (uint16_t)http_server_port(f->server), path,
-					0};
+	return (struct scrape_endpoint){kind, false, (uint16_t)http_server_port(f->server),
+					path, 0,     false};
 }
 
 /* A pod with the one endpoint. */

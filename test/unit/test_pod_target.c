@@ -98,10 +98,14 @@ static void pods_without_annotations_are_not_targets(void **state)
 {
 	(void)state;
 	check("", NULL);
-	check("'coroot.com/profile-port':'80'", NULL);
-	check("'pyroscope.io/scrape':'yes','pyroscope.io/port':'80'", NULL);
-	check("'profiles.grafana.com/cpu.scrape':'True'", NULL);
-	check("'profiles.grafana.com/heap.scrape':'true'", NULL);
+	check("'pyroscope.io/scrape':'false','pyroscope.io/port':'80'", NULL);
+	check("'profiles.grafana.com/cpu.scrape':'false','profiles.grafana.com/cpu.port':'80'",
+	      NULL);
+	/* of others, or not about scraping */
+	check("'coroot.com/ebpf-profiling':'disabled','example.com/profile-scrape':'true',"
+	      "'pyroscope.io/service_name':'cart','pyroscope.io/application-name':'cart',"
+	      "'profiles.grafana.com/service_repository':'https://example.com/cart'",
+	      NULL);
 	check("'coroot.com/profile-scrape':'false','pyroscope.io/scrape':'true',"
 	      "'profiles.grafana.com/cpu.scrape':'true','pyroscope.io/port':'80'",
 	      NULL);
@@ -233,6 +237,112 @@ static void mistakes_are_reported_and_do_not_affect_the_rest(void **state)
 }
 
 /* Templates leave annotations without a value behind. */
+#define ON_AT_80 "'coroot.com/profile-scrape':'true','coroot.com/profile-port':'80',"
+#define ON_ENDPOINTS "cpu http:80/debug/pprof/profile\nheap http:80/debug/pprof/heap\n"
+
+static void annotations_without_effect_are_reported(void **state)
+{
+	(void)state;
+	check(ON_AT_80 "'coroot.com/profile-prot':'81'",
+	      ON_ENDPOINTS "! annotation coroot.com/profile-prot is unknown; did you mean "
+			   "coroot.com/profile-port?\n");
+	check("'coroot.com/profiles-scrape':'true'",
+	      "! annotation coroot.com/profiles-scrape is unknown; did you mean "
+	      "coroot.com/profile-scrape?\n");
+	check("'coroot.com/porfile-scrape':'true'",
+	      "! annotation coroot.com/porfile-scrape is unknown; did you mean "
+	      "coroot.com/profile-scrape?\n");
+	check("'coroot.com/profile-everything':'true'",
+	      "! annotation coroot.com/profile-everything is unknown\n");
+	check("'profiles.grafana.com/heap.scrape':'true'",
+	      "! annotation profiles.grafana.com/heap.scrape is unknown; did you mean "
+	      "profiles.grafana.com/memory.scrape?\n");
+	check("'profiles.grafana.com/cpu.port-name':'http'",
+	      "! annotation profiles.grafana.com/cpu.port-name is unknown; did you mean "
+	      "profiles.grafana.com/cpu.port_name?\n");
+	check("'profiles.grafana.com/':''", "! annotation profiles.grafana.com/ is unknown\n");
+	check("'pyroscope.io/srcape':'true'",
+	      "! annotation pyroscope.io/srcape is unknown; did you "
+	      "mean pyroscope.io/scrape?\n");
+	check("'coroot.com/profile-port':'80'",
+	      "! annotation coroot.com/profile-port has no effect without "
+	      "coroot.com/profile-scrape\n");
+	check("'profiles.grafana.com/fgprof.port':'80'",
+	      "! annotation profiles.grafana.com/fgprof.port has no effect without "
+	      "profiles.grafana.com/fgprof.scrape\n");
+	check("'pyroscope.io/scrape':'yes','pyroscope.io/port':'80'",
+	      "! annotation pyroscope.io/scrape is \"yes\", not true or false\n");
+	check("'profiles.grafana.com/cpu.scrape':'True'",
+	      "! annotation profiles.grafana.com/cpu.scrape is \"True\", not true or false\n");
+	check("'pyroscope.io/scrape':'true','pyroscope.io/port':'80',"
+	      "'pyroscope.io/profile-cpu-enabled':'off'",
+	      ON_ENDPOINTS "! annotation pyroscope.io/profile-cpu-enabled is \"off\", not true or "
+			   "false\n");
+	/* switched off, mistakes and all */
+	check("'coroot.com/profile-scrape':'false','coroot.com/profile-prot':'81'", NULL);
+}
+
+static void godeltaprof_and_fgprof_are_fetched(void **state)
+{
+	(void)state;
+	check("'profiles.grafana.com/godeltaprof_memory.scrape':'true',"
+	      "'profiles.grafana.com/godeltaprof_memory.port':'80',"
+	      "'profiles.grafana.com/godeltaprof_mutex.scrape':'true',"
+	      "'profiles.grafana.com/godeltaprof_mutex.port_name':'http',"
+	      "'profiles.grafana.com/godeltaprof_block.scrape':'true',"
+	      "'profiles.grafana.com/godeltaprof_block.port':'80',"
+	      "'profiles.grafana.com/godeltaprof_block.path':'/b',"
+	      "'profiles.grafana.com/fgprof.scrape':'true',"
+	      "'profiles.grafana.com/fgprof.scheme':'https',"
+	      "'profiles.grafana.com/fgprof.port':'81'",
+	      "godeltaprof_memory http:80/debug/pprof/delta_heap\n"
+	      "godeltaprof_mutex http:8080/debug/pprof/delta_mutex\n"
+	      "godeltaprof_block http:80/b\n"
+	      "fgprof https:81/debug/fgprof\n");
+	check("'coroot.com/profile-scrape':'true','coroot.com/profile-port':'80',"
+	      "'coroot.com/profile-path-prefix':'/x','coroot.com/profile-types':'fgprof,wall'",
+	      "wall http:80/x/debug/pprof/wall\nfgprof http:80/x/debug/fgprof\n");
+	/* the same values are not stored twice */
+	check("'profiles.grafana.com/godeltaprof_memory.scrape':'true',"
+	      "'profiles.grafana.com/godeltaprof_memory.port':'80',"
+	      "'profiles.grafana.com/memory.scrape':'true',"
+	      "'profiles.grafana.com/memory.port':'80'",
+	      "heap http:80/debug/pprof/heap\n"
+	      "! godeltaprof_memory of port 80 is left out: memory has the same values\n");
+}
+
+/* So that a type that only the defaults name may be missing. */
+static void types_are_asked_for_by_name_or_by_default(void **state)
+{
+	static const struct {
+		const char *annotations;
+		bool asked_for[2];
+	} cases[] = {
+		{"'coroot.com/profile-scrape':'true','coroot.com/profile-port':'80'", {0, 0}},
+		{ON_AT_80 "'coroot.com/profile-types':'cpu,heap'", {1, 1}},
+		{"'pyroscope.io/scrape':'true','pyroscope.io/port':'80',"
+		 "'pyroscope.io/profile-mem-enabled':'true'",
+		 {0, 1}},
+		{"'profiles.grafana.com/cpu.scrape':'true','profiles.grafana.com/cpu.port':'80',"
+		 "'profiles.grafana.com/memory.scrape':'true',"
+		 "'profiles.grafana.com/memory.port':'80'",
+		 {1, 1}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct case_pod c = {.annotations = cases[i].annotations};
+		struct scrape_target t;
+		struct arena arena;
+
+		assert_int_equal(make(&t, &arena, &c), 1);
+		assert_int_equal(t.n_endpoints, 2);
+		for (size_t e = 0; e < 2; e++)
+			assert_int_equal(t.endpoints[e].asked_for, cases[i].asked_for[e]);
+		arena_fini(&arena);
+	}
+}
+
 static void empty_annotations_are_none(void **state)
 {
 	(void)state;
@@ -594,7 +704,7 @@ static void kinds_have_names_and_paths(void **state)
 	assert_int_equal(profile_kind_find("memory", 6), PROFILE_KIND_HEAP);
 	assert_int_equal(profile_kind_find("memory", 5), PROFILE_KIND_MAX);
 	assert_int_equal(profile_kind_find("", 0), PROFILE_KIND_MAX);
-	assert_string_equal(profile_kind_path(PROFILE_KIND_CPU), "profile");
+	assert_string_equal(profile_kind_path(PROFILE_KIND_CPU), "/debug/pprof/profile");
 }
 
 static int make_from(void *arg)
@@ -640,6 +750,9 @@ int main(void)
 		cmocka_unit_test(pyroscope_annotations_are_understood),
 		cmocka_unit_test(the_first_family_that_asks_wins),
 		cmocka_unit_test(mistakes_are_reported_and_do_not_affect_the_rest),
+		cmocka_unit_test(annotations_without_effect_are_reported),
+		cmocka_unit_test(godeltaprof_and_fgprof_are_fetched),
+		cmocka_unit_test(types_are_asked_for_by_name_or_by_default),
 		cmocka_unit_test(empty_annotations_are_none),
 		cmocka_unit_test(paths_can_mean_nothing_but_themselves),
 		cmocka_unit_test(sentences_stay_short_and_printable),

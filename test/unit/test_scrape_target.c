@@ -21,11 +21,11 @@ static void kinds_are_found_by_our_names_and_grafanas(void **state)
 static void paths_are_those_of_go(void **state)
 {
 	(void)state;
-	assert_string_equal(profile_kind_path(PROFILE_KIND_CPU), "profile");
-	assert_string_equal(profile_kind_path(PROFILE_KIND_HEAP), "heap");
-	assert_string_equal(profile_kind_path(PROFILE_KIND_GOROUTINE), "goroutine");
-	assert_string_equal(profile_kind_path(PROFILE_KIND_MUTEX), "mutex");
-	assert_string_equal(profile_kind_path(PROFILE_KIND_BLOCK), "block");
+	assert_string_equal(profile_kind_path(PROFILE_KIND_CPU), "/debug/pprof/profile");
+	assert_string_equal(profile_kind_path(PROFILE_KIND_HEAP), "/debug/pprof/heap");
+	assert_string_equal(profile_kind_path(PROFILE_KIND_GOROUTINE), "/debug/pprof/goroutine");
+	assert_string_equal(profile_kind_path(PROFILE_KIND_MUTEX), "/debug/pprof/mutex");
+	assert_string_equal(profile_kind_path(PROFILE_KIND_BLOCK), "/debug/pprof/block");
 }
 
 int main(void)

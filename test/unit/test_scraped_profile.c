@@ -416,51 +416,141 @@ static void differences_add_up_over_restarts(void **state)
 		run_sequence(seed * 7919, true);
 }
 
-/* ---- what is refused ---- */
+/* ---- what others than Go serve ---- */
 
-static void a_cpu_profile_must_have_cpu_time(void **state)
+/* As made_profile(), but with files of another language. */
+static int scrape_of(struct fixture *f, const char *types, const struct made_sample *samples,
+		     uint32_t n, const char *file)
+{
+	arena_clear(&f->arena);
+	f->p = made_profile(&f->arena, types, samples, n);
+	for (uint32_t i = 0; i < f->p.n_functions; i++)
+		f->p.functions[i].file = (struct profile_string){file, strlen(file)};
+	return convert(f);
+}
+
+static void a_profile_says_itself_what_it_is(void **state)
+{
+	static const struct {
+		enum profile_kind kind;
+		const char *served, *file, *types;
+	} cases[] = {
+		/* Node.js: @datadog/pprof, pprof */
+		{PROFILE_KIND_CPU, "sample/count wall/nanoseconds", "server.js",
+		 "nodejs:wall:nanoseconds"},
+		{PROFILE_KIND_CPU, "sample/count wall/nanoseconds cpu/nanoseconds", "app.mjs",
+		 "nodejs:wall:nanoseconds nodejs:cpu:nanoseconds"},
+		{PROFILE_KIND_HEAP, "objects/count space/bytes", "node:internal/fs",
+		 "nodejs:heap_inuse_objects:count nodejs:heap_inuse_space:bytes"},
+		/* Python: pypprof */
+		{PROFILE_KIND_CPU, "sample/count CPU/nanoseconds", "app.py",
+		 "python:cpu:nanoseconds"},
+		{PROFILE_KIND_WALL, "sample/count WALL/nanoseconds", "app.py",
+		 "python:wall:nanoseconds"},
+		{PROFILE_KIND_HEAP, "sample/count HEAP/bytes", "app.py",
+		 "python:heap_inuse_objects:count python:heap_inuse_space:bytes"},
+		{PROFILE_KIND_GOROUTINE, "sample/count THREADS/count", "app.py",
+		 "python:sample:count python:threads:count"},
+		/* Rust: pprof-rs, jemalloc_pprof with and without names */
+		{PROFILE_KIND_CPU, "samples/count cpu/nanoseconds", "src/main.rs",
+		 "rust:cpu:nanoseconds"},
+		{PROFILE_KIND_HEAP, "inuse_space/bytes", "src/main.rs",
+		 "rust:heap_inuse_space:bytes"},
+		{PROFILE_KIND_HEAP, "inuse_space/bytes", "[server]",
+		 "pprof:heap_inuse_space:bytes"},
+		/* Go: fgprof */
+		{PROFILE_KIND_FGPROF, "samples/count time/nanoseconds", "main.go",
+		 "go:wall:nanoseconds"},
+	};
+	static const struct made_sample samples[] = {{{1}, 1, {5, 500, 50, 5000}}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(teardown) struct fixture f;
+
+		setup(&f, cases[i].kind);
+		assert_int_equal(scrape_of(&f, cases[i].served, samples, 1, cases[i].file), 0);
+		assert_types(&f.p, cases[i].types);
+		assert_int_equal(f.p.n_samples, 1);
+	}
+}
+
+static void levels_of_others_stay_levels_and_allocations_become_differences(void **state)
+{
+	static const struct made_sample node[] = {{{1}, 1, {5, 500}}};
+	static const struct made_sample first[] = {{{1}, 1, {5, 500, 2, 200}}};
+	static const struct made_sample second[] = {{{1}, 1, {7, 900, 1, 100}}};
+	CLEANUP(teardown) struct fixture f;
+	CLEANUP(teardown) struct fixture g;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_HEAP);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(scrape_of(&f, "objects/count space/bytes", node, 1, "a.js"), 0);
+		assert_int_equal(made_profile_sum(&f.p, 1), 500);
+	}
+	setup(&g, PROFILE_KIND_HEAP);
+	assert_int_equal(scrape_of(&g, HEAP, first, 1, "a.cc"), 0);
+	assert_types(&g.p, "pprof:heap_inuse_objects:count pprof:heap_inuse_space:bytes");
+	assert_int_equal(scrape_of(&g, HEAP, second, 1, "a.cc"), 0);
+	assert_int_equal(made_profile_sum(&g.p, 1), 400);
+	assert_int_equal(made_profile_sum(&g.p, 3), 100);
+}
+
+/* A mutex profile is empty for hours, and then nothing in it says that it is Go's. */
+static void the_first_stack_after_none_is_a_difference(void **state)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {5, 500}}};
 	CLEANUP(teardown) struct fixture f;
 
 	(void)state;
-	setup(&f, PROFILE_KIND_CPU);
-	assert_int_equal(scrape(&f, "samples/count", samples, 1), -EBADMSG);
-	assert_string_equal(f.err.msg,
-			    "not a CPU profile: none of its types is cpu in nanoseconds");
-	assert_int_equal(scrape(&f, "samples/count cpu/seconds", samples, 1), -EBADMSG);
-	assert_int_equal(scrape(&f, "samples/count cpu/nanoseconds", samples, 1), 0);
-	assert_types(&f.p, "go:profile_cpu:nanoseconds");
-	assert_int_equal(f.p.samples[0].values[0], 500);
+	setup(&f, PROFILE_KIND_MUTEX);
+	assert_int_equal(scrape_of(&f, LOCK, NULL, 0, ""), 0);
+	assert_int_equal(scrape(&f, LOCK, samples, 1), 0);
+	assert_types(&f.p, "go:mutex_contentions:count go:mutex_delay:nanoseconds");
+	assert_int_equal(made_profile_sum(&f.p, 1), 500);
 }
+
+static void values_of_godeltaprof_are_not_subtracted(void **state)
+{
+	static const struct made_sample samples[] = {{{1}, 1, {5, 500, 2, 200}}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_DELTA_HEAP);
+	/* the first has everything since the process began */
+	assert_int_equal(scrape(&f, HEAP, samples, 1), 0);
+	assert_types(&f.p, "go:heap_inuse_objects:count go:heap_inuse_space:bytes");
+	f.info.previous_at_ns = NOW - 30 * S;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(scrape(&f, HEAP, samples, 1), 0);
+		assert_types(&f.p, "go:heap_alloc_objects:count go:heap_alloc_space:bytes "
+				   "go:heap_inuse_objects:count go:heap_inuse_space:bytes");
+		assert_int_equal(made_profile_sum(&f.p, 1), 500);
+		assert_int_equal(made_profile_sum(&f.p, 3), 200);
+		assert_true(f.p.duration_ns == 30 * S);
+	}
+	assert_false(f.baseline.valid);
+}
+
+/* ---- what is refused ---- */
 
 static void unknown_types_are_passed_on_and_unusable_ones_refused(void **state)
 {
-	static const struct made_sample samples[] = {{{1}, 1, {5, 500}}};
-	static const char *const refused[] = {"a:b/count", "/count", "a/",
-					      "a b/count", "a/c-d",  "\xc3\xa4/count"};
+	static const struct made_sample samples[] = {{{1}, 1, {5, 500, 1}}};
 	CLEANUP(teardown) struct fixture f;
-	char name[80];
 
 	(void)state;
 	setup(&f, PROFILE_KIND_HEAP);
 	assert_int_equal(scrape(&f, "Rss_4/pages", samples, 1), 0);
-	assert_types(&f.p, "go:heap_Rss_4:pages");
-	/* types of another kind are passed on unchanged */
-	assert_int_equal(scrape(&f, "contentions/count delay/nanoseconds", samples, 1), 0);
-	assert_types(&f.p, "go:heap_contentions:count go:heap_delay:nanoseconds");
-	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-		assert_int_equal(scrape(&f, refused[i], samples, 1), -EBADMSG);
-		assert_true(strlen(f.err.msg) > 0);
-	}
-	memset(name, 'a', 65);
-	memcpy(name + 64, "/b", 3);
-	assert_int_equal(scrape(&f, name, samples, 1), 0);
-	memcpy(name + 64, "a/b", 4);
-	assert_int_equal(scrape(&f, name, samples, 1), -EBADMSG);
-	assert_int_equal(scrape(&f, "a/count b/count a/count", samples, 1), -EBADMSG);
-	assert_string_equal(f.err.msg, "sample type a occurs twice");
-	assert_int_equal(scrape(&f, "a/count a/bytes", samples, 1), 0);
+	assert_types(&f.p, "go:Rss_4:pages");
+	assert_int_equal(scrape(&f, "a b/count \xc3\xa4/c-d", samples, 1), 0);
+	assert_types(&f.p, "go:a_b:count go:__:c-d");
+	assert_int_equal(scrape(&f, "a/count b/count a/count", samples, 1), 0);
+	assert_types(&f.p, "go:a:count go:b:count");
+	assert_int_equal(made_profile_sum(&f.p, 0), 6);
+	assert_int_equal(scrape(&f, "/count", samples, 1), -EBADMSG);
+	assert_string_equal(f.err.msg, "the types of the profile have no names");
 }
 
 static void a_refused_profile_leaves_the_baseline_as_it_was(void **state)
@@ -492,7 +582,7 @@ static void a_profile_that_takes_too_much_memory_is_refused(void **state)
 	setup(&f, PROFILE_KIND_MUTEX);
 	f.p = made_profile(&f.arena, LOCK, samples, 1);
 	f.arena.limit_bytes = f.arena.used_bytes;
-	f.p.n_functions = 1 << 20; /* never read */
+	f.p.n_locations = 1 << 20; /* never read */
 	assert_int_equal(convert(&f), -EFBIG);
 	assert_true(strncmp(f.err.msg, "the profile takes more than ", 28) == 0);
 	assert_false(f.baseline.valid);
@@ -632,7 +722,10 @@ int main(void)
 		cmocka_unit_test(other_types_are_a_new_beginning),
 		cmocka_unit_test(differences_add_up_to_what_the_process_did),
 		cmocka_unit_test(differences_add_up_over_restarts),
-		cmocka_unit_test(a_cpu_profile_must_have_cpu_time),
+		cmocka_unit_test(a_profile_says_itself_what_it_is),
+		cmocka_unit_test(levels_of_others_stay_levels_and_allocations_become_differences),
+		cmocka_unit_test(the_first_stack_after_none_is_a_difference),
+		cmocka_unit_test(values_of_godeltaprof_are_not_subtracted),
 		cmocka_unit_test(unknown_types_are_passed_on_and_unusable_ones_refused),
 		cmocka_unit_test(a_refused_profile_leaves_the_baseline_as_it_was),
 		cmocka_unit_test(a_profile_that_takes_too_much_memory_is_refused),

@@ -22,11 +22,14 @@ static void assert_failure(const char *path, const char *answer, unsigned status
 		.timeout_ns = strcmp(outcome, "timeout") == 0 ? 200 * NS_PER_MS : 0,
 	};
 	CLEANUP(teardown) struct fixture f;
+	struct scrape_endpoint e;
 
 	setup_with(&f, &cfg);
 	f.answer = answer;
 	f.answer_status = status;
-	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, path));
+	e = endpoint(&f, PROFILE_KIND_MUTEX, path);
+	e.asked_for = true;
+	upsert(&f, "pod-1", e);
 	run_until(&f, failed);
 	assert_int_equal(outcomes(&f, outcome), 1);
 	assert_true(strncmp(last_error(&f), error, strlen(error)) == 0);
@@ -54,6 +57,32 @@ static void every_failure_has_its_outcome_and_sentence(void **state)
 	assert_failure("/never", "", 0, "timeout", "");
 }
 
+static bool not_offered(struct fixture *f)
+{
+	return outcomes(f, "not_offered") > 0;
+}
+
+static void assert_not_offered(const char *path, unsigned status)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	setup(&f);
+	f.answer = "no such thing";
+	f.answer_status = status;
+	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_HEAP, path));
+	run_until(&f, not_offered);
+	assert_int_equal(outcomes(&f, "http_status"), 0);
+	assert_int_equal(metric(&f, "scrape_targets{state=\"down\"}"), 0);
+	assert_int_equal(metric(&f, "scrape_targets{state=\"not_offered\"}"), 1);
+}
+
+static void a_type_that_nobody_asked_for_may_be_missing(void **state)
+{
+	(void)state;
+	assert_not_offered("/nowhere", 0);
+	assert_not_offered("/text", 412);
+}
+
 static void answers_under_way_have_a_limit_together(void **state)
 {
 	static const struct scraper_config little = {
@@ -71,7 +100,7 @@ static void answers_under_way_have_a_limit_together(void **state)
 
 static bool asked_four_times(struct fixture *f)
 {
-	return outcomes(f, "http_status") >= 3;
+	return outcomes(f, "not_offered") >= 3;
 }
 
 static void what_is_not_found_is_asked_for_less_often(void **state)
@@ -140,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_failure_has_its_outcome_and_sentence),
+		cmocka_unit_test(a_type_that_nobody_asked_for_may_be_missing),
 		cmocka_unit_test(answers_under_way_have_a_limit_together),
 		cmocka_unit_test(what_is_not_found_is_asked_for_less_often),
 		cmocka_unit_test(a_token_is_sent_over_http_only_if_configured),

@@ -33,6 +33,7 @@ static const struct profile_id ids[] = {
 	HEAP("inuse_objects", "count"),
 	HEAP("inuse_space", "bytes"),
 	{"go:goroutine_goroutine:count", "goroutine:goroutine:count:goroutine:count"},
+	{"python:threads:count", "goroutine:goroutine:count:goroutine:count"},
 	{"go:block_contentions:count", CONTENTIONS("block")},
 	{"go:block_delay:nanoseconds", DELAY("block")},
 	{"go:mutex_contentions:count", CONTENTIONS("mutex")},

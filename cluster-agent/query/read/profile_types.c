@@ -60,6 +60,7 @@ static const struct profile_type types[] = {
 	PUSHED("dotnet", ".NET"),
 	PUSHED("php", "PHP"),
 	PUSHED("pprof", "pprof"),
+	{"python:threads:count", "Python (threads)", "", AVG, false, false},
 	{"go:wall:nanoseconds", "Go Wall", "", SUM, false, false},
 };
 

@@ -1,7 +1,7 @@
 // The scraped pods, as GET /targets reports them, in order. Pure.
 
-export type EndpointState = "up" | "refused" | "down" | "pending";
-export type PodState = "up" | "refused" | "down" | "pending" | "invalid" | "elsewhere";
+export type EndpointState = "up" | "refused" | "down" | "not_offered" | "pending";
+export type PodState = EndpointState | "invalid" | "elsewhere";
 
 export interface Endpoint {
   type: string;
@@ -50,6 +50,7 @@ export interface Pod {
 export const stateNames: Record<PodState, string> = {
   down: "Down",
   refused: "Refused",
+  not_offered: "Not offered",
   invalid: "Invalid",
   pending: "Pending",
   up: "Up",
@@ -59,6 +60,7 @@ export const stateNames: Record<PodState, string> = {
 export const stateMeanings: Record<PodState, string> = {
   down: "The last scrape of a profile failed",
   refused: "The last scrape succeeded, but the store or the receiver refused the profile",
+  not_offered: "The port serves none of the types that are scraped by default",
   invalid: "The annotations say nothing that can be scraped",
   pending: "Not scraped yet",
   up: "All profiles were scraped",
@@ -66,9 +68,17 @@ export const stateMeanings: Record<PodState, string> = {
 };
 
 /** Pods that need attention come first. */
-export const stateOrder: PodState[] = ["down", "refused", "invalid", "pending", "up", "elsewhere"];
+export const stateOrder: PodState[] = [
+  "down",
+  "refused",
+  "not_offered",
+  "invalid",
+  "pending",
+  "up",
+  "elsewhere",
+];
 
-const worst: EndpointState[] = ["down", "refused", "pending", "up"];
+const worst: EndpointState[] = ["down", "refused", "pending", "up", "not_offered"];
 
 const some = (list: (number | null)[]): number[] => list.filter((v): v is number => v !== null);
 const reduce = (list: (number | null)[], by: (...v: number[]) => number): number | null => {
@@ -91,6 +101,7 @@ export function podOf(target: Target): Pod {
   const down = endpoints.filter((e) => e.state === "down");
   const refused = endpoints.filter((e) => e.state === "refused");
   const failing = [...down, ...refused];
+  const missing = target.state === "not_offered" ? endpoints[0]?.lastError : "";
   const scraped = endpoints.filter((e) => e.lastScrape !== null);
   return {
     target,
@@ -100,7 +111,7 @@ export function podOf(target: Target): Pod {
         ? failing[0].state
         : target.state,
     failing: failing.length,
-    error: target.problem || failing.find((e) => e.lastError)?.lastError || "",
+    error: target.problem || failing.find((e) => e.lastError)?.lastError || missing || "",
     lastScrape: reduce(
       endpoints.map((e) => e.lastScrape),
       Math.max,
@@ -131,7 +142,11 @@ export function podsOf(targets: Target[]): Pod[] {
 export type StateFilter = PodState | "all";
 
 export function countStates(pods: Pod[]): Record<StateFilter, number> {
-  const n = { all: pods.length, up: 0, refused: 0, down: 0, pending: 0, invalid: 0, elsewhere: 0 };
+  const n = Object.fromEntries(["all", ...stateOrder].map((s) => [s, 0])) as Record<
+    StateFilter,
+    number
+  >;
+  n.all = pods.length;
   for (const p of pods) n[p.state]++;
   return n;
 }

@@ -52,6 +52,7 @@ const dots: Record<string, string> = {
   up: "dot good",
   down: "dot bad",
   refused: "dot bad",
+  not_offered: "dot bad",
   invalid: "dot fair",
   pending: "dot",
   elsewhere: "dot",
