@@ -2,9 +2,8 @@
  * Stacks as lines of text, "root;caller;leaf 42", as py-spy, rbspy, perf and flame graph tools
  * write them → struct profile. Pure; foreign data.
  *
- * Frames may say where they are: "leaf (file.py:12)" (py-spy), "leaf - file.rb:12" (rbspy),
- * "file.py:leaf:12" (Austin), "leaf (libfoo.so)", and "leaf_[k]" (perf) for the kernel. Empty lines
- * and comments, which begin with "# ", are skipped, and so is what py-spy says between stacks.
+ * Stacks are as in folded_frames.h. Empty lines and comments, which begin with "# ", are skipped,
+ * and so is what py-spy says between stacks.
  *
  * A value is the last word of its line: a decimal number, which may have a fraction or an
  * exponent. Fractions are carried from line to line, so that the sum of all values is right. If
@@ -16,6 +15,7 @@
 #ifndef CLUSTER_AGENT_PUSH_FOLDED_STACKS_H
 #define CLUSTER_AGENT_PUSH_FOLDED_STACKS_H
 
+#include "cluster-agent/push/folded_frames.h"
 #include "common/base.h"
 #include "common/data/arena.h"
 #include "common/err.h"
@@ -24,14 +24,6 @@
 enum folded_form {
 	FOLDED_VALUES, /* the last word of a line is its value */
 	FOLDED_LINES,  /* a line is one sample */
-};
-
-/* What values are. */
-struct folded_unit {
-	const char *type; /* "cpu", … and its unit, as other tools name them (foreign_types.h) */
-	const char *unit;
-	int64_t factor; /* by which values are multiplied to be in that unit */
-	bool is_period; /* values count samples, each of which stands for the factor */
 };
 
 struct folded_config {

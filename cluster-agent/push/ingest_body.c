@@ -11,8 +11,10 @@
 #include "cluster-agent/push/foreign_part.h"
 #include "cluster-agent/push/jfr_recording.h"
 #include "cluster-agent/push/multipart_body.h"
+#include "cluster-agent/push/node_stacks.h"
 #include "cluster-agent/push/previous_profile.h"
 #include "cluster-agent/push/sample_type_config.h"
+#include "cluster-agent/push/speedscope_profiles.h"
 #include "common/limits.h"
 
 struct decoding {
@@ -116,6 +118,39 @@ static int read_pprof(struct decoding *d, const struct text *body, const struct 
 	return add_part(d, &profile);
 }
 
+static int read_speedscope(struct decoding *d, const struct text *body)
+{
+	struct speedscope_profiles profiles;
+	int r = ingest_params_split_name(d->params);
+
+	if (r == 0)
+		r = speedscope_profiles_read(&profiles, d->arena, body->data, body->len,
+					     &d->params->unit, d->err);
+	if (r < 0)
+		return r;
+	d->context.metric = d->params->metric;
+	for (size_t i = 0; r == 0 && i < profiles.n; i++) {
+		d->context.period_ns = profiles.items[i].period;
+		r = add_part(d, &profiles.items[i]);
+	}
+	return r;
+}
+
+static int read_nodes(struct decoding *d, const struct text *body, enum node_form form)
+{
+	struct profile profile;
+	int r = ingest_params_split_name(d->params);
+
+	if (r == 0)
+		r = node_stacks_read(&profile, d->arena, body->data, body->len,
+				     &(struct node_config){form, d->params->unit}, d->err);
+	if (r < 0)
+		return r;
+	d->context.metric = d->params->metric;
+	d->context.period_ns = profile.period;
+	return add_part(d, &profile);
+}
+
 /* ---- the body ---- */
 
 static bool begins_with(const struct text *t, const char *magic, size_t len)
@@ -140,7 +175,19 @@ static enum ingest_format format_of(const struct text *body)
 {
 	if (begins_with(body, "FLR\0", 4))
 		return INGEST_FORMAT_JFR;
-	return is_binary(body) ? INGEST_FORMAT_PPROF : INGEST_FORMAT_FOLDED;
+	if (is_binary(body))
+		return INGEST_FORMAT_PPROF;
+	return speedscope_detect(body->data, body->len) ? INGEST_FORMAT_SPEEDSCOPE
+							: INGEST_FORMAT_FOLDED;
+}
+
+/* The types of Pyroscope's old clients. */
+static enum ingest_format format_of_type(const char *content_type)
+{
+	if (strcmp(content_type, "binary/octet-stream+trie") == 0)
+		return INGEST_FORMAT_TRIE;
+	return strcmp(content_type, "binary/octet-stream+tree") == 0 ? INGEST_FORMAT_TREE
+								     : INGEST_FORMAT_NONE;
 }
 
 static int read_plain(struct decoding *d, const struct text *body)
@@ -154,6 +201,12 @@ static int read_plain(struct decoding *d, const struct text *body)
 		return read_jfr(d, body);
 	case INGEST_FORMAT_PPROF:
 		return read_pprof(d, body, NULL, NULL);
+	case INGEST_FORMAT_SPEEDSCOPE:
+		return read_speedscope(d, body);
+	case INGEST_FORMAT_TRIE:
+		return read_nodes(d, body, NODE_TRIE);
+	case INGEST_FORMAT_TREE:
+		return read_nodes(d, body, NODE_TREE);
 	default:
 		return read_folded(d, body);
 	}
@@ -185,8 +238,8 @@ static int read_form(struct decoding *d, const struct text *body, const char *bo
 	if (!find_part(&m, "profile", &profile))
 		return err_set(d->err, -EBADMSG,
 			       "multipart/form-data has neither \"profile\" nor \"jfr\"");
-	if (d->params->format == INGEST_FORMAT_JFR)
-		return read_jfr(d, &profile);
+	if (d->params->format != INGEST_FORMAT_NONE && d->params->format != INGEST_FORMAT_PPROF)
+		return read_plain(d, &profile);
 	return read_pprof(d, &profile, find_part(&m, "prev_profile", &previous),
 			  find_part(&m, "sample_type_config", &config));
 }
@@ -230,6 +283,8 @@ int ingest_body_decode(struct upload_parts *ret, struct arena *arena, const void
 	r = ingest_params_parse(d.params, arena, &req->query, req->now_ns, err);
 	if (r < 0)
 		return r;
+	if (d.params->format == INGEST_FORMAT_NONE && req->content_type)
+		d.params->format = format_of_type(req->content_type);
 	d.context = (struct foreign_context){
 		.labels = &d.params->labels,
 		.start_ns = d.params->start_ns,

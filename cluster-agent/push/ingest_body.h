@@ -2,7 +2,8 @@
  * Body of Pyroscope's POST /ingest → parts of an upload. Pure; foreign data.
  *
  * It is multipart/form-data with "profile" (a pprof), "prev_profile" and "sample_type_config", or
- * with "jfr"; or a pprof, a recording or folded stacks alone. Each may be gzipped.
+ * with "jfr"; or a pprof, a recording, folded stacks, a file of speedscope, a trie or a tree alone.
+ * Each may be gzipped.
  */
 #ifndef CLUSTER_AGENT_PUSH_INGEST_BODY_H
 #define CLUSTER_AGENT_PUSH_INGEST_BODY_H

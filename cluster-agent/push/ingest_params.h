@@ -10,7 +10,7 @@
 #ifndef CLUSTER_AGENT_PUSH_INGEST_PARAMS_H
 #define CLUSTER_AGENT_PUSH_INGEST_PARAMS_H
 
-#include "cluster-agent/push/folded_stacks.h"
+#include "cluster-agent/push/folded_frames.h"
 #include "cluster-agent/push/series_labels.h"
 #include "common/base.h"
 #include "common/err.h"
