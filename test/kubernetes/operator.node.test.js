@@ -225,7 +225,7 @@ test("what is changed by hand is changed back", async () => {
   const setEnv = ["-n", namespace, "set", "env"];
   await cluster.kubectl(...setEnv, "daemonset/coroot-node-agent", "SCRAPE_INTERVAL=7h");
   await cluster.patch(`${core}/services/coroot-coroot`, { spec: { selector: { nobody: "here" } } });
-  const granted = `${rbac}/clusterrolebindings/${namespace}-coroot-node-agent`;
+  const granted = `${rbac}/clusterrolebindings/${namespace}.coroot.node-agent`;
   await cluster.delete(granted);
   await eventually("all is as it was", async () => {
     const daemons = await cluster.get(`${apps}/daemonsets/coroot-node-agent`);

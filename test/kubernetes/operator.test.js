@@ -79,8 +79,8 @@ test("a resource becomes objects, a finalizer, a key and a status", async () => 
     apps("statefulsets", "one-coroot"),
     core("services", "one-coroot"),
     core("persistentvolumeclaims", "data-one-coroot-0"),
-    rbac("clusterroles", "default-one-node-agent"),
-    rbac("clusterrolebindings", "default-one-cluster-agent"),
+    rbac("clusterroles", "default.one.node-agent"),
+    rbac("clusterrolebindings", "default.one.cluster-agent"),
   ]) {
     const object = await cluster.get(path);
     assert.strictEqual(object.metadata.labels["coroot.com/owner-uid"], r.metadata.uid, path);
@@ -96,7 +96,7 @@ test("a change that means nothing for an object leaves it as it is", async () =>
   const paths = [
     core("services", "one-coroot"),
     core("secrets", "agent-key"),
-    rbac("clusterroles", "default-one-node-agent"),
+    rbac("clusterroles", "default.one.node-agent"),
   ];
   const earlier = await Promise.all(paths.map(version));
   await cluster.patch(`${coroots()}/one`, { spec: { cacheTTL: "31d" } });
@@ -105,7 +105,7 @@ test("a change that means nothing for an object leaves it as it is", async () =>
 });
 
 test("what somebody deletes or changes is repaired", async () => {
-  const role = rbac("clusterroles", "default-one-node-agent");
+  const role = rbac("clusterroles", "default.one.node-agent");
   const { rules } = await cluster.get(role);
   await cluster.delete(apps("daemonsets", "one-node-agent"));
   await cluster.patch(role, { rules: [] });
@@ -250,20 +250,52 @@ test("an object of somebody else is left alone until it is gone", async () => {
   await settles(cluster, "two");
 });
 
-// default/a-b and default-a/b want the same cluster roles.
-test("an object of another resource is left to it", async () => {
-  await create(cluster, "a-b", { agentsOnly: { corootURL: "http://elsewhere" } });
-  const { metadata } = await settles(cluster, "a-b");
+const ownerLabel = "coroot.com/owner-uid";
+const agentsOnly = { corootURL: "http://elsewhere" };
+
+// Their names and namespaces, joined by "-", are the same.
+test("default/a-b and default-a/b have cluster roles of their own", async () => {
+  await create(cluster, "a-b", { agentsOnly });
   await cluster.post("/api/v1/namespaces", { metadata: { name: "default-a" } });
-  const spec = { agentsOnly: { corootURL: "http://elsewhere" } };
-  const other = { apiVersion: "coroot.com/v1", kind: "Coroot", metadata: { name: "b" }, spec };
-  await cluster.post(coroots("default-a"), other);
+  const other = { apiVersion: "coroot.com/v1", kind: "Coroot", metadata: { name: "b" } };
+  const path = `${coroots("default-a")}/b`;
+  await cluster.post(coroots("default-a"), { ...other, spec: { agentsOnly } });
+  const first = await settles(cluster, "a-b");
+  await eventually("both have theirs", async () => {
+    const second = await cluster.get(path);
+    for (const [name, r] of [
+      ["default.a-b.node-agent", first],
+      ["default-a.b.node-agent", second],
+    ])
+      for (const kind of ["clusterroles", "clusterrolebindings"]) {
+        const { metadata } = await cluster.get(rbac(kind, name));
+        assert.strictEqual(metadata.labels[ownerLabel], r.metadata.uid);
+      }
+    assert.strictEqual(condition(second, "Degraded").status, "False");
+    return true;
+  });
+
+  // what an earlier operator made under the name that both wanted goes
+  const labels = { "app.kubernetes.io/managed-by": "coroot-operator" };
+  labels[ownerLabel] = first.metadata.uid;
+  const old = { metadata: { name: "default-a-b-node-agent", labels }, rules: [] };
+  await cluster.post(rbac("clusterroles", ""), old);
+  await cluster.patch(`${coroots()}/a-b`, { spec: { apiKey: "another" } });
+  await vanishes(cluster, rbac("clusterroles", "default-a-b-node-agent"));
+});
+
+test("an object of another resource is left to it", async () => {
+  const labels = { "app.kubernetes.io/managed-by": "coroot-operator" };
+  labels[ownerLabel] = "11111111-2222-3333-4444-555555555555";
+  const name = "default.c.node-agent";
+  await cluster.post(rbac("clusterroles", ""), { metadata: { name, labels }, rules: [] });
+  await create(cluster, "c", { agentsOnly });
   await eventually("it is said", async () => {
-    const r = await cluster.get(`${coroots("default-a")}/b`);
+    const r = await cluster.get(`${coroots()}/c`);
     return /belongs to another Coroot resource/.test(condition(r, "Degraded")?.message);
   });
-  const role = await cluster.get(rbac("clusterroles", "default-a-b-node-agent"));
-  assert.strictEqual(role.metadata.labels["coroot.com/owner-uid"], metadata.uid);
+  const role = await cluster.get(rbac("clusterroles", name));
+  assert.strictEqual(role.metadata.labels[ownerLabel], labels[ownerLabel]);
 });
 
 test("a Secret of somebody else gets no key", async () => {
@@ -428,7 +460,7 @@ test("a resource that is deleted takes all but the key along", async () => {
   ])
     await vanishes(cluster, path);
   assert.ok(await exists(cluster, core("secrets", "agent-key")));
-  assert.ok(await exists(cluster, rbac("clusterroles", "default-two-node-agent")));
+  assert.ok(await exists(cluster, rbac("clusterroles", "default.two.node-agent")));
 });
 
 test("one that is made again under its name becomes objects again", async () => {
@@ -460,7 +492,7 @@ test("a namespace that is deleted with its operator goes", async (t) => {
       metadata: { name },
     });
   for (const name of ["a", "b"])
-    await appears(cluster, rbac("clusterrolebindings", `both-${name}-cluster-agent`));
+    await appears(cluster, rbac("clusterrolebindings", `both.${name}.cluster-agent`));
 
   // It is told to end before it has seen that the resources are being deleted.
   inside.child.kill("SIGSTOP");
@@ -474,5 +506,5 @@ test("a namespace that is deleted with its operator goes", async (t) => {
   assert.strictEqual((await inside.exited).code, 0);
   await vanishes(cluster, "/api/v1/namespaces/both");
   for (const name of ["a", "b"])
-    await vanishes(cluster, rbac("clusterroles", `both-${name}-node-agent`));
+    await vanishes(cluster, rbac("clusterroles", `both.${name}.node-agent`));
 });

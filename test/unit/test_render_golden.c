@@ -56,13 +56,13 @@ static void made_fini(struct made *m)
 }
 
 /* spec is taken over. */
-static void make(struct made *m, json_t *spec)
+static void make_named(struct made *m, const char *namespace, const char *name, json_t *spec)
 {
 	const struct render_input in = {.spec = &m->spec, .images = &images};
 
 	*m = (struct made){0};
 	m->resource = json_pack("{s:s s:s s:{s:s s:s s:s} s:o}", "apiVersion", "coroot.com/v1",
-				"kind", "Coroot", "metadata", "name", "main", "namespace", "coroot",
+				"kind", "Coroot", "metadata", "name", name, "namespace", namespace,
 				"uid", "11111111-2222-3333-4444-555555555555", "spec", spec);
 	assert_non_null(m->resource);
 	assert_int_equal(coroot_spec_parse(&m->spec, m->resource, &m->problems), 0);
@@ -70,6 +70,11 @@ static void make(struct made *m, json_t *spec)
 		print_error("%s: %s\n", m->problems.wrong.at[i].path, m->problems.wrong.at[i].text);
 	assert_int_equal(m->problems.wrong.n, 0);
 	assert_int_equal(render_coroot(&m->out, &in), 0);
+}
+
+static void make(struct made *m, json_t *spec)
+{
+	make_named(m, "coroot", "main", spec);
 }
 
 /* Sets the member at "spec.a.b[].c"; what is on the way is made, and "[]" is the first element. */
@@ -440,6 +445,59 @@ static void agents_only_have_no_server(void **state)
 	made_fini(&m);
 }
 
+/* The path of the node on which profiles wait; owned by the caller. */
+static char *spool_of(const struct made *m, const char *daemon_set)
+{
+	const json_t *volumes = NULL, *v;
+	const char *path = NULL;
+	size_t i;
+
+	assert_int_equal(json_unpack(find(&m->out, OBJECT_DAEMON_SET, daemon_set)->body,
+				     "{s:{s:{s:{s:o}}}}", "spec", "template", "spec", "volumes",
+				     &volumes),
+			 0);
+	json_array_foreach (volumes, i, v)
+		if (strcmp(json_string_value(json_object_get(v, "name")), "spool") == 0)
+			path = json_string_value(
+				json_object_get(json_object_get(v, "hostPath"), "path"));
+	assert_non_null(path);
+	return strdup(path);
+}
+
+static void resources_share_neither_cluster_roles_nor_spools(void **state)
+{
+	static const char *const names[][2] = {{"coroot", "main-x"},
+					       {"coroot-main", "x"},
+					       {"coroot", "main.x"},
+					       {"coroot", "main"}};
+	char *spools[ARRAY_SIZE(names)], *roles[ARRAY_SIZE(names)];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct made m;
+		char name[64];
+
+		make_named(&m, names[i][0], names[i][1],
+			   json_pack("{s:{s:s}}", "agentsOnly", "corootURL", "http://x"));
+		snprintf(name, sizeof(name), "%s-node-agent", names[i][1]);
+		spools[i] = spool_of(&m, name);
+		roles[i] = NULL;
+		for (size_t o = 0; o < m.out.n_objects && !roles[i]; o++)
+			if (m.out.objects[o].kind == OBJECT_CLUSTER_ROLE)
+				roles[i] = strdup(m.out.objects[o].name);
+		assert_non_null(roles[i]);
+		for (size_t j = 0; j < i; j++) {
+			assert_string_not_equal(spools[i], spools[j]);
+			assert_string_not_equal(roles[i], roles[j]);
+		}
+		made_fini(&m);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		free(spools[i]);
+		free(roles[i]);
+	}
+}
+
 /* The agent refuses to have a key and a file of keys. */
 static void a_variable_of_the_user_keeps_our_file_away(void **state)
 {
@@ -583,6 +641,7 @@ int main(void)
 		cmocka_unit_test(a_resource_with_every_field_is_rendered),
 		cmocka_unit_test(the_embedded_engine_has_one_pod),
 		cmocka_unit_test(agents_only_have_no_server),
+		cmocka_unit_test(resources_share_neither_cluster_roles_nor_spools),
 		cmocka_unit_test(a_variable_of_the_user_keeps_our_file_away),
 		cmocka_unit_test(the_agent_may_override_modes_only_where_it_writes_memory),
 		cmocka_unit_test(the_agent_may_act_as_others_only_where_it_loads_into_jvms),

@@ -2,7 +2,10 @@
 
 #include <errno.h>
 
+#include "common/data/hash.h"
+
 #define PROBE_TIMEOUT_S 5 /* a busy node answers late */
+#define CLUSTER_NAME_MAX 253
 
 /* Another reference. */
 static json_t *share(const json_t *v)
@@ -86,10 +89,27 @@ json_t *object_metadata(const struct coroot_spec *s, const char *component, cons
 	return m;
 }
 
+/*
+ * A namespace has no dots, nor has a suffix, so no two resources have the same name. One that is too
+ * long is replaced by its hash.
+ */
+static json_t *cluster_name(const struct coroot_spec *s, const char *suffix)
+{
+	json_t *name = json_sprintf("%s.%s.%s", s->namespace, s->name, suffix);
+	const char *text = json_string_value(name);
+	uint64_t hash;
+
+	if (!text || strlen(text) <= CLUSTER_NAME_MAX)
+		return name;
+	hash = fnv1a64(FNV1A64_INIT, text, strlen(text));
+	json_decref(name);
+	return json_sprintf("%016llx.%s", (unsigned long long)hash, suffix);
+}
+
 json_t *object_cluster_metadata(const struct coroot_spec *s, const char *component,
 				const char *suffix)
 {
-	json_t *name = json_sprintf("%s-%s-%s", s->namespace, s->name, suffix);
+	json_t *name = cluster_name(s, suffix);
 
 	return json_pack("{s:o s:o}", "name", name, "labels", object_labels(s, component));
 }

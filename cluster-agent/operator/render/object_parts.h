@@ -26,7 +26,7 @@ json_t *object_selector_labels(const struct coroot_spec *s, const char *componen
  */
 json_t *object_metadata(const struct coroot_spec *s, const char *component, const char *suffix,
 			const json_t *annotations, bool owned);
-/* The same of a cluster-scoped object, "<namespace>-<resource>-<suffix>"; nobody owns it. */
+/* The same of a cluster-scoped object, "<namespace>.<resource>.<suffix>"; nobody owns it. */
 json_t *object_cluster_metadata(const struct coroot_spec *s, const char *component,
 				const char *suffix);
 

@@ -9,6 +9,7 @@
 #define SUFFIX "node-agent"
 #define LISTEN_PORT 10300
 #define SPOOL_DIR "/var/lib/coroot-node-agent"
+#define HOST_DIR "/var/lib/coroot-operator/node-agent" /* with namespace and name of the resource */
 
 /*
  * Profiles are all that this agent sends, and without a place to send them it does not start:
@@ -115,6 +116,19 @@ static json_t *container(const struct render_input *in, json_t *mounts)
 	return c;
 }
 
+/*
+ * What was not sent outlives the pod: an upgrade, a drain, a node that restarts. Each resource has a
+ * directory of its own, as one agent locks it.
+ */
+static int add_spool(json_t *volumes, const struct coroot_spec *s)
+{
+	json_t *path = json_sprintf(HOST_DIR "/%s/%s", s->namespace, s->name);
+	int r = path ? render_host_dir(volumes, "spool", json_string_value(path)) : -ENOMEM;
+
+	json_decref(path);
+	return r;
+}
+
 static json_t *pod_template(const struct render_input *in)
 {
 	json_t *volumes = json_array(), *mounts = json_array(), *template = NULL;
@@ -124,7 +138,7 @@ static json_t *pod_template(const struct render_input *in)
 	int r = volumes && mounts && everywhere && annotations ? 0 : -ENOMEM;
 
 	if (r == 0)
-		r = render_empty_dir(volumes, "spool");
+		r = add_spool(volumes, in->spec);
 	if (r == 0)
 		r = render_mount(mounts, "spool", SPOOL_DIR, false);
 	if (r == 0)

@@ -143,6 +143,12 @@ int render_empty_dir(json_t *volumes, const char *name)
 	return append(volumes, json_pack("{s:s s:{}}", "name", name, "emptyDir"));
 }
 
+int render_host_dir(json_t *volumes, const char *name, const char *path)
+{
+	return append(volumes, json_pack("{s:s s:{s:s s:s}}", "name", name, "hostPath", "path",
+					 path, "type", "DirectoryOrCreate"));
+}
+
 int render_mount(json_t *mounts, const char *volume, const char *path, bool read_only)
 {
 	json_t *m = json_pack("{s:s s:s}", "name", volume, "mountPath", path);

@@ -53,6 +53,8 @@ int render_probes(json_t *container, bool tls) MUST_CHECK;
 
 /* Append a volume or a mount. */
 int render_empty_dir(json_t *volumes, const char *name) MUST_CHECK;
+/* A directory of the node, which is made if it is not there, and stays. */
+int render_host_dir(json_t *volumes, const char *name, const char *path) MUST_CHECK;
 int render_mount(json_t *mounts, const char *volume, const char *path, bool read_only) MUST_CHECK;
 /* sources: array of render_secret_file(), taken over. */
 int render_projected(json_t *volumes, const char *name, json_t *sources) MUST_CHECK;
