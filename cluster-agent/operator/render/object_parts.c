@@ -90,8 +90,8 @@ json_t *object_metadata(const struct coroot_spec *s, const char *component, cons
 }
 
 /*
- * A namespace has no dots, nor has a suffix, so no two resources have the same name. One that is too
- * long is replaced by its hash.
+ * A namespace has no dots, nor has a suffix, so no two resources have the same name. One that is
+ * too long is replaced by its hash.
  */
 static json_t *cluster_name(const struct coroot_spec *s, const char *suffix)
 {

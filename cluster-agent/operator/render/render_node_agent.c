@@ -117,8 +117,8 @@ static json_t *container(const struct render_input *in, json_t *mounts)
 }
 
 /*
- * What was not sent outlives the pod: an upgrade, a drain, a node that restarts. Each resource has a
- * directory of its own, as one agent locks it.
+ * What was not sent outlives the pod: an upgrade, a drain, a node that restarts. Each resource has
+ * a directory of its own, as one agent locks it.
  */
 static int add_spool(json_t *volumes, const struct coroot_spec *s)
 {
