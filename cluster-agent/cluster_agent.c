@@ -116,6 +116,17 @@ static bool is_done(void *ctx)
 	return a->has_left;
 }
 
+/* What is scraped and not in the log yet is with ingest, and few. */
+static size_t count_waiting(void *ctx)
+{
+	const struct cluster_agent *a = ctx;
+	struct upload_log_state log = {0};
+
+	if (a->log)
+		upload_log_state(a->log, &log);
+	return log.n_records;
+}
+
 static void on_beat(void *ctx)
 {
 	struct cluster_agent *a = ctx;
@@ -153,6 +164,7 @@ static int start_base(struct cluster_agent *a)
 		.beat = on_beat,
 		.stop = stop,
 		.is_done = is_done,
+		.count_waiting = count_waiting,
 	};
 
 	return agent_init(&a->base, &cfg);

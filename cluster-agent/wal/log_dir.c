@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/data/array.h"
+#include "common/system/clock.h"
 #include "common/system/fs.h"
 
 #define NUMBER_DIGITS 16
@@ -143,4 +144,25 @@ int log_dir_load(int dir_fd, uint64_t number, enum log_file_kind kind, size_t ma
 	*ret = TAKE_PTR(data);
 	*ret_len = n;
 	return 0;
+}
+
+static uint64_t ns_of(const struct statx_timestamp *t)
+{
+	return t->tv_sec < 0 ? 0 : (uint64_t)t->tv_sec * NS_PER_S + t->tv_nsec;
+}
+
+uint64_t log_dir_age_ns(int dir_fd, uint64_t number, enum log_file_kind kind)
+{
+	uint64_t now_ns = clock_realtime_ns(), then_ns;
+	char name[LOG_FILE_NAME_BYTES];
+	struct statx st;
+
+	log_file_name(name, number, kind);
+	if (statx(dir_fd, name, AT_SYMLINK_NOFOLLOW, STATX_MTIME | STATX_BTIME, &st) < 0)
+		return 0;
+	then_ns = ns_of(&st.stx_mtime);
+	/* not every file system knows when a file was made, and a copy was made later */
+	if ((st.stx_mask & STATX_BTIME) && ns_of(&st.stx_btime) < then_ns)
+		then_ns = ns_of(&st.stx_btime);
+	return then_ns > 0 && then_ns < now_ns ? now_ns - then_ns : 0;
 }

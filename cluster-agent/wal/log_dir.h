@@ -33,6 +33,8 @@ int log_dir_list(int dir_fd, struct log_file **ret, size_t *ret_n) MUST_CHECK;
 int log_dir_remove(int dir_fd, uint64_t number, enum log_file_kind kind) MUST_CHECK;
 /* Renames a file so that it is kept for a person; 0 also if there is none. */
 int log_dir_keep_damaged(int dir_fd, uint64_t number, enum log_file_kind kind) MUST_CHECK;
+/* How long ago the file was made, or last written if that is longer; 0 if it is not known. */
+uint64_t log_dir_age_ns(int dir_fd, uint64_t number, enum log_file_kind kind);
 /* Reads the content, up to max bytes; the caller frees it. Returns 0 or -errno. */
 int log_dir_load(int dir_fd, uint64_t number, enum log_file_kind kind, size_t max, char **ret,
 		 size_t *ret_len) MUST_CHECK;

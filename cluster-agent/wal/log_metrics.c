@@ -111,8 +111,7 @@ static const struct metric_def metric_defs[LOG_METRIC_MAX] = {
 			  .kind = METRIC_GAUGE,
 			  .read = read_segments},
 	[LOG_OLDEST_NS] = {.name = WAL "oldest_seconds",
-			   .help = "Age of the oldest upload that is not stored yet, since it came "
-				   "or the agent started",
+			   .help = "Age of the oldest upload that is not stored yet",
 			   .kind = METRIC_GAUGE,
 			   .scale = 1e-9,
 			   .read = read_oldest_ns},

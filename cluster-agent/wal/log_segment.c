@@ -117,7 +117,7 @@ int log_segment_recover(struct log_segment **ret, int dir_fd, uint64_t number, s
 	s->number = number;
 	memcpy(s->id, c.file.id, sizeof(s->id));
 	s->recovered = true;
-	s->first_ns = clock_monotonic_ns();
+	s->first_ns = clock_monotonic_ns() - log_dir_age_ns(dir_fd, number, LOG_FILE_SEGMENT);
 	r = recover_records(s, &c, ids);
 	if (r < 0)
 		return r;

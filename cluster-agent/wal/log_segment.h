@@ -20,7 +20,7 @@ struct log_segment {
 	uint64_t n_bytes; /* up to the last durable record */
 	uint64_t n_rows;
 	uint32_t n_records;
-	uint64_t first_ns; /* when the first record came, or recovery; monotonic */
+	uint64_t first_ns; /* when the first record came; monotonic, and may be before boot */
 	bool recovered;
 	bool ids_kept; /* committed, but for the removal of the file */
 

@@ -398,6 +398,15 @@ static uint64_t oldest_age_ns(const struct upload_log *l)
 	return s && s->n_records > 0 ? clock_monotonic_ns() - s->first_ns : 0;
 }
 
+static uint64_t count_records(const struct upload_log *l)
+{
+	uint64_t n = HASH_COUNT(l->under_way) + (l->current ? l->current->n_records : 0);
+
+	for (const struct log_segment *s = l->closed; s; s = s->next)
+		n += s->n_records;
+	return n;
+}
+
 void upload_log_state(struct upload_log *l, struct upload_log_state *ret)
 {
 	uint64_t max_bytes = l->cfg.max_bytes;
@@ -405,6 +414,7 @@ void upload_log_state(struct upload_log *l, struct upload_log_state *ret)
 	pthread_mutex_lock(&l->lock);
 	*ret = (struct upload_log_state){
 		.n_bytes = l->n_bytes,
+		.n_records = count_records(l),
 		.oldest_age_ns = oldest_age_ns(l),
 		.max_bytes = l->cfg.max_bytes,
 		.full = l->n_bytes + l->n_queued_bytes >= max_bytes - max_bytes / 16,

@@ -135,6 +135,7 @@ int upload_log_commit(struct upload_log *l, struct log_segment *s, const bool *r
 
 struct upload_log_state {
 	uint64_t n_bytes;       /* of segments that are not committed */
+	uint64_t n_records;     /* in them, and under way to them */
 	uint64_t oldest_age_ns; /* of the oldest record among them; 0: none */
 	uint64_t max_bytes;
 	bool full;      /* less than 1/16 of max_bytes is left */

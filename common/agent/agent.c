@@ -58,6 +58,13 @@ static void on_uploads_idle(void *ctx)
 	agent_stop_if_done(ctx);
 }
 
+static size_t count_waiting(const struct agent *a)
+{
+	size_t n = a->uploader ? uploader_waiting(a->uploader) : 0;
+
+	return a->cfg.count_waiting ? n + a->cfg.count_waiting(a->cfg.ctx) : n;
+}
+
 static void on_signal(void *ctx)
 {
 	struct agent *a = ctx;
@@ -69,8 +76,7 @@ static void on_signal(void *ctx)
 	a->stopping = true;
 	a->exit_by_ns = clock_monotonic_ns() + AGENT_EXIT_NS;
 	loop_set_timer(a->stop_timer, AGENT_STOP_NS);
-	log_info("stopping", "uploads_waiting=%zu",
-		 a->uploader ? uploader_pending(a->uploader) : 0);
+	log_info("stopping", "uploads_waiting=%zu", count_waiting(a));
 	a->cfg.stop(a->cfg.ctx);
 	if (a->uploader)
 		uploader_hurry(a->uploader);

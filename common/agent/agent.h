@@ -37,6 +37,8 @@ struct agent_config {
 	 * agent_stop_if_done().
 	 */
 	bool (*is_done)(void *ctx);
+	/* How many uploads wait elsewhere than with the uploader, for the log; NULL: none. */
+	size_t (*count_waiting)(void *ctx);
 };
 
 struct agent_upload_config {

@@ -38,11 +38,6 @@
 /* Longest Retry-After that is followed: a longer one would look as if the agent had died. */
 #define MAX_RETRY_AFTER_NS (300 * NS_PER_S)
 
-static size_t n_waiting(const struct uploader *u)
-{
-	return u->queue.n_items + u->spool_state.n_profiles;
-}
-
 /* Logs the reason when the receiver goes down, and when another one replaces it. */
 static void log_trouble(struct uploader *u, const struct http_result *res, uint64_t delay_ns)
 {
@@ -57,7 +52,7 @@ static void log_trouble(struct uploader *u, const struct http_result *res, uint6
 	upload_verdict_reason(res->error, res->status, reason);
 	log_warn("cannot upload profiles; retrying",
 		 "reason=\"%s\" status=%d error=\"%s\" waiting=%zu in_ms=%llu", reason, res->status,
-		 res->error ? res->msg : "", n_waiting(u),
+		 res->error ? res->msg : "", uploader_waiting(u),
 		 (unsigned long long)(delay_ns / NS_PER_MS));
 }
 
@@ -134,7 +129,7 @@ static void finish(struct uploader *u, struct upload *up, const struct http_resu
 {
 	backoff_reset(&u->backoff);
 	if (u->down)
-		log_info("uploads recovered", "waiting=%zu", n_waiting(u));
+		log_info("uploads recovered", "waiting=%zu", uploader_waiting(u));
 	u->down = false;
 	widen(u, up);
 	if (upload_verdict(res->error, res->status) == UPLOAD_ACCEPTED &&
@@ -531,6 +526,11 @@ int uploader_add_numbered(struct uploader *u, uint64_t number, const struct uplo
 	uploader_show_queue(u);
 	send_more(u);
 	return r;
+}
+
+size_t uploader_waiting(const struct uploader *u)
+{
+	return u->queue.n_items + u->spool_state.n_profiles;
 }
 
 size_t uploader_pending(const struct uploader *u)

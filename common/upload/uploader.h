@@ -84,6 +84,8 @@ int uploader_add_numbered(struct uploader *u, uint64_t number, const struct uplo
 			  struct buf *body);
 void uploader_on_receipt(struct uploader *u, upload_receipt_fn *fn, void *ctx);
 
+/* Profiles in memory and on disk. */
+size_t uploader_waiting(const struct uploader *u);
 /* Profiles that only the memory has, or that are being sent. */
 size_t uploader_pending(const struct uploader *u);
 

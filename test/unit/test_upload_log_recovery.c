@@ -1,5 +1,6 @@
 /* What the write-ahead log makes of files that a crash or a disk has damaged. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "cluster-agent/wal/upload_record.h"
@@ -65,6 +66,39 @@ static void test_a_segment_cut_anywhere_keeps_its_whole_records(void **state)
 		assert_int_equal(log_fixture_files(f, ".segment", NULL), 0);
 		assert_int_equal(log_fixture_files(f, ".damaged", NULL), 0);
 	}
+}
+
+static void test_the_oldest_upload_is_as_old_after_a_restart(void **state)
+{
+	const struct timespec hour_ago[2] = {{.tv_nsec = UTIME_OMIT},
+					     {.tv_sec = time(NULL) - 3600}};
+	struct log_fixture *f = *state;
+	struct upload_log_state s;
+	struct file file;
+	char path[160];
+
+	make_segment(f, &file);
+	snprintf(path, sizeof(path), "%s/%s", f->dir, file.name);
+	assert_int_equal(utimensat(AT_FDCWD, path, hour_ago, 0), 0);
+	log_fixture_open(f, NULL);
+	upload_log_state(f->log, &s);
+	assert_int_equal(s.n_records, N_UPLOADS);
+	assert_true(s.oldest_age_ns >= 3600 * NS_PER_S && s.oldest_age_ns < 7200 * NS_PER_S);
+	assert_true(log_fixture_metric(f, "oldest_seconds") >= 3600);
+	/* a file of the future, whose age is not known, is not of the past either */
+	log_fixture_close(f);
+	assert_int_equal(utimensat(AT_FDCWD, path,
+				   (struct timespec[2]){{.tv_nsec = UTIME_OMIT},
+							{.tv_sec = time(NULL) + 3600}},
+				   0),
+			 0);
+	log_fixture_open(f, NULL);
+	upload_log_state(f->log, &s);
+	assert_true(s.oldest_age_ns > 0 && s.oldest_age_ns < 3600 * NS_PER_S);
+	assert_int_equal(log_fixture_drain(f, NULL, 0), N_UPLOADS);
+	upload_log_state(f->log, &s);
+	assert_int_equal(s.n_records, 0);
+	assert_int_equal(s.oldest_age_ns, 0);
 }
 
 static void test_a_torn_end_is_cut_off(void **state)
@@ -385,6 +419,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_segment_cut_anywhere_keeps_its_whole_records),
+		TEST(test_the_oldest_upload_is_as_old_after_a_restart),
 		TEST(test_a_torn_end_is_cut_off),
 		TEST(test_a_flipped_byte_loses_one_upload_and_keeps_the_file),
 		TEST(test_damage_that_comes_while_the_log_is_open_is_seen),
