@@ -6,6 +6,7 @@
 #include "cluster-agent/discover/annotation_keys.h"
 
 #include "cluster-agent/discover/scrape_target.h"
+#include "common/text/kube_names.h"
 
 /* Beyond this nobody has merely mistyped it. */
 #define MAX_DISTANCE 3u
@@ -30,6 +31,7 @@ static const struct {
 	 ANNOTATION_PYROSCOPE "scrape"},
 	{ANNOTATION_PYROSCOPE "profile-mem-enabled", ANNOTATION_DETAIL,
 	 ANNOTATION_PYROSCOPE "scrape"},
+	{KUBE_APPLICATION_ANNOTATION, ANNOTATION_IDLE, ""},
 	/* names, where Pyroscope gives them: ours come from the workload (docs/naming.md) */
 	{ANNOTATION_PYROSCOPE "application-name", ANNOTATION_IDLE, ""},
 	{ANNOTATION_PYROSCOPE "service_name", ANNOTATION_IDLE, ""},

@@ -17,6 +17,7 @@
 #include <stdarg.h>
 
 #include "cluster-agent/discover/annotation_keys.h"
+#include "common/text/kube_names.h"
 #include "common/text/parse.h"
 #include "common/text/utf8.h"
 
@@ -507,6 +508,16 @@ static void check_keys(struct reader *r, bool asked)
 		check_key(r, key, asked);
 }
 
+/* Whoever names the service reads it: here it is only said why that has another name. */
+static void check_application(struct reader *r)
+{
+	struct value v = get(r, KUBE_APPLICATION_ANNOTATION);
+
+	if (v.text && (strlen(v.text) != v.len || !kube_part_is_valid(v.text)))
+		complain(r, "annotation " KUBE_APPLICATION_ANNOTATION ": \"%s\" cannot be a name",
+			 SHOWN(v));
+}
+
 int pod_annotations_read(struct pod_annotations *ret, struct arena *arena, const json_t *pod,
 			 const bool default_kinds[static PROFILE_KIND_MAX])
 {
@@ -530,6 +541,7 @@ int pod_annotations_read(struct pod_annotations *ret, struct arena *arena, const
 		return r.error;
 	drop_doubles(&r);
 	check_keys(&r, asked);
+	check_application(&r);
 	if (!asked && !ret->problem[0])
 		return 0;
 	if (ret->n_endpoints == 0 && !ret->problem[0])

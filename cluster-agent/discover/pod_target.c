@@ -130,13 +130,11 @@ static const json_t *find_status(const json_t *statuses, const char *name)
 static void read_process(char ret[static MAX_CONTAINER_BYTES], const json_t *pod, const char *name)
 {
 	const json_t *statuses = json_object_get(pod, "status");
-	const json_t *status = NULL;
+	const json_t *status = find_status(json_object_get(statuses, "containerStatuses"), name);
 	const char *id;
 
 	ret[0] = '\0';
-	if (name)
-		status = find_status(json_object_get(statuses, "containerStatuses"), name);
-	if (name && !status)
+	if (!status)
 		status = find_status(json_object_get(statuses, "initContainerStatuses"), name);
 	id = json_string_value(json_object_get(status, "containerID"));
 	if (id)
@@ -179,7 +177,7 @@ static int set_containers(struct scrape_target *t, struct arena *arena, const js
 		const char *name = pod_ports_container(pod, e->port);
 		int r = 0;
 
-		if (!kube_part_is_valid(name))
+		if (!name || !kube_part_is_valid(name))
 			name = "";
 		e->container = 0;
 		while (e->container < t->n_containers &&

@@ -191,16 +191,19 @@ static size_t untagged_len(const char *reference)
 /* Cuts the first tag off if there are others. */
 static const char *image_name(const Runtime__V1__Image *m)
 {
-	char *name = m->n_repo_tags ? m->repo_tags[0] : NULL;
-	size_t len = name ? untagged_len(name) : 0;
+	char *name;
+	size_t len;
 
+	if (m->n_repo_tags == 0)
+		return "";
+	name = m->repo_tags[0];
+	len = untagged_len(name);
 	for (size_t i = 1; i < m->n_repo_tags; i++) {
 		if (untagged_len(m->repo_tags[i]) != len || memcmp(m->repo_tags[i], name, len) != 0)
 			return "";
-	}
-	if (m->n_repo_tags > 1)
 		name[len] = '\0';
-	return name ? name : "";
+	}
+	return name;
 }
 
 static bool visit_image(struct decoder *d, const struct wire_field *f)

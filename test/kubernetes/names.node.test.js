@@ -4,6 +4,7 @@
 "use strict";
 
 const assert = require("node:assert");
+const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, test } = require("node:test");
@@ -69,6 +70,19 @@ function cronJob(name) {
 }
 
 const manifest = path.join(process.env.KN_DIR, "node/manifests/agentd.json");
+const runtimeSocket = path.join(process.env.KN_DIR, "node/run/containerd.sock");
+
+// A second tag of the image that all others ask for, as a release candidate gets one that is good.
+const IMAGE = `localhost/workload:${newest}`;
+const PROMOTED = "localhost/workload:promoted";
+// containerd before 2.0 does not keep what was asked for, and cannot say which tag it was.
+const imagesOf = (name) => [name === "adhoc" ? PROMOTED : IMAGE, "localhost/workload"];
+const images = (...args) =>
+  execFileSync("ctr", ["--address", runtimeSocket, "--namespace", "k8s.io", "images", ...args]);
+function promoted(pod) {
+  pod.spec.containers[0].image = PROMOTED;
+  return pod;
+}
 
 // Name of the workload → how its pod is found.
 const workloads = {
@@ -78,6 +92,9 @@ const workloads = {
   migrate: {},
   nightly: {},
   adhoc: { pod: "adhoc" },
+  "catalog-db": {}, // a DaemonSet whose name ends like a hash
+  "migrate-2": {},
+  till: { pod: "front" }, // by its annotation
   agentd: { pod: "agentd-testnode" }, // a static pod
 };
 const quiet = podOf("quiet", { ...scrapeOn, [SWITCH]: "disabled" });
@@ -90,7 +107,10 @@ async function create() {
     controller("DaemonSet", "edge"),
     job("migrate"),
     cronJob("nightly"),
-    podOf("adhoc"),
+    promoted(podOf("adhoc")),
+    controller("DaemonSet", "catalog-db"),
+    job("migrate-2"),
+    podOf("front", { ...scrapeOn, "coroot.com/custom-application-name": "till" }),
     quiet,
   );
   const minutes = Math.floor(Date.now() / 60e3);
@@ -121,7 +141,7 @@ async function startAgent(cluster, args) {
     cluster,
     interval: "3s",
     args: [
-      `--cri-socket=${path.join(process.env.KN_DIR, "node/run/containerd.sock")}`,
+      `--cri-socket=${runtimeSocket}`,
       "--node-name=testnode",
       "--go-heap-interval=3s",
       `--container-allowlist=^/k8s/${namespace}/`,
@@ -148,6 +168,7 @@ before(async () => {
   // before there are any pods: names are right from the first sample on
   await startAgent(store, [`--kubeconfig=${kubeconfig}`]);
   await startAgent(runtimeStore, ["--kubernetes-api=off"]);
+  images("tag", "--force", IMAGE, PROMOTED);
   await create();
   for (const [name, w] of Object.entries(workloads)) {
     const found = await eventually(`a pod of ${name}`, () => findPod(name, w));
@@ -158,6 +179,7 @@ before(async () => {
 
 after(async () => {
   fs.rmSync(manifest, { force: true });
+  images("rm", PROMOTED);
   await Promise.all(agents.reverse().map((a) => a.stop()));
   // the next file counts pods
   await cluster.kubectl("delete", "namespace", namespace, "--wait=false");
@@ -238,9 +260,25 @@ test("labels say which pod, container and image it was", async () => {
       });
       if (container === "sandbox") continue;
       assert.ok(host && id, JSON.stringify(Labels));
-      assert.match(image, /workload/);
+      assert.ok(imagesOf(name).includes(image), image);
     }
   }
+});
+
+test("no source calls an image by the tag of another release", async () => {
+  for (const from of [store, runtimeStore])
+    for (const [name, pod] of Object.entries(pods)) {
+      const rows = await sql(
+        from,
+        `SELECT DISTINCT Labels['container.image.name'] AS image FROM profiling_samples
+         WHERE Type = '${READ}' AND Labels['pod'] = '${pod.metadata.name}'`,
+      );
+      const found = rows.map((r) => r.image);
+      assert.ok(found.length > 0, name);
+      for (const image of found) assert.ok(imagesOf(name).includes(image), `${name}: ${image}`);
+      // the API server knows which it is
+      if (from === store) assert.ok(found.includes(imagesOf(name)[0]), `${name}: ${found}`);
+    }
 });
 
 test("the page lists each workload once, with all of its profiles", async () => {

@@ -224,6 +224,11 @@ static void mistakes_are_reported_and_do_not_affect_the_rest(void **state)
 		 "'profiles.grafana.com/block.scrape':'true','profiles.grafana.com/block.path':'?'",
 		 CPU_AT_80 "! annotation profiles.grafana.com/mutex.port: \"-\" is not a port; "
 			   "annotation profiles.grafana.com/block.path is \"?\", not a path\n"},
+		{ON "'coroot.com/profile-port':'80','coroot.com/custom-application-name':'a b'",
+		 CPU_AT_80 "! annotation coroot.com/custom-application-name: \"a b\" cannot be a "
+			   "name\n"},
+		{ON "'coroot.com/profile-port':'80','coroot.com/custom-application-name':'till'",
+		 CPU_AT_80},
 		{"'pyroscope.io/scrape':'true'", "! annotation pyroscope.io/port is missing\n"},
 		{"'pyroscope.io/scrape':'true','pyroscope.io/port':'1',"
 		 "'pyroscope.io/profile-cpu-enabled':'false',"

@@ -5,6 +5,7 @@ import * as t from "../../../cluster-agent/web/src/model/targets";
 const endpoint = (more: Partial<t.Endpoint> = {}): t.Endpoint => ({
   type: "heap",
   url: "http://10.0.0.1:80/debug/pprof/heap",
+  container: "app",
   state: "up",
   lastScrape: 1000,
   lastDurationMs: 5,

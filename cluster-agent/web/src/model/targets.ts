@@ -6,6 +6,7 @@ export type PodState = EndpointState | "invalid" | "elsewhere";
 export interface Endpoint {
   type: string;
   url: string;
+  container: string; // "" if it is not known
   state: EndpointState;
   lastScrape: number | null;
   lastDurationMs: number | null;

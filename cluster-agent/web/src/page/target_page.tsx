@@ -151,7 +151,9 @@ function EndpointCells({ line, now }: { line: Line; now: number }) {
       <td colSpan={2} title={e.url}>
         <span class="mono">{e.url}</span>
       </td>
-      <td class="t-node" />
+      <td class="dim t-node" title={e.container && `container ${e.container}`}>
+        {e.container}
+      </td>
       <td>
         <span class={`kind ${e.state}`}>{e.type}</span>
       </td>
