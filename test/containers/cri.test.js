@@ -142,6 +142,34 @@ test("annotations exclude a pod, and say that one is static", async () => {
   assert.equal(of.get(etcd).owner, "etcd");
 });
 
+test("labels that controllers set on a pod say whose it is", async () => {
+  const hash = "7d4b9c6f5";
+  const cases = [
+    [`web-${hash}-x2x4z`, { "pod-template-hash": hash }, {}, "web"],
+    ["shop-db-x2x4z", { "controller-revision-hash": hash }, {}, "shop-db"],
+    ["report-1-x2x4z", { "job-name": "report-1" }, {}, "report-1"],
+    ["alone-2", { app: "alone" }, {}, ""],
+    ["front-0", {}, { "coroot.com/custom-application-name": "till" }, "till"],
+  ];
+  for (const [name, labels, annotations, owner] of cases) {
+    const pod = await runPod({ name, labels, annotations });
+    assert.equal(names([pod.id]).of.get(pod.id).owner, owner, name);
+  }
+});
+
+test("of two tags of one image, none is taken for what was asked for", async () => {
+  const ctr = (...args) => execFileSync("ctr", ["--address", socket, "-n", "k8s.io", ...args]);
+  ctr("images", "tag", IMAGE, "localhost/sleep:rc1");
+  const both = await eventually("two tags", async () => {
+    const [image] = await cri.listImages();
+    return image.names.length === 2 && image;
+  });
+  const pod = await runPod({ name: "tagged" });
+  const id = await cri.runContainer(pod, { name: "app", image: both.id });
+  assert.equal(names([id]).of.get(id).image, "localhost/sleep");
+  ctr("images", "rm", "localhost/sleep:rc1");
+});
+
 test("a container that has ended is still known; one that was removed is not", async () => {
   const pod = await runPod({ name: "job-xyz12" });
   const id = await cri.runContainer(pod, { name: "app", image: IMAGE });
