@@ -229,6 +229,11 @@ static void mistakes_are_reported_and_do_not_affect_the_rest(void **state)
 			   "name\n"},
 		{ON "'coroot.com/profile-port':'80','coroot.com/custom-application-name':'till'",
 		 CPU_AT_80},
+		{"'coroot.com/custom-application-name':'a/b'",
+		 "! annotation coroot.com/custom-application-name: \"a/b\" cannot be a name\n"},
+		{"'coroot.com/custom-aplication-name':'till'",
+		 "! annotation coroot.com/custom-aplication-name is unknown; did you mean "
+		 "coroot.com/custom-application-name?\n"},
 		{"'pyroscope.io/scrape':'true'", "! annotation pyroscope.io/port is missing\n"},
 		{"'pyroscope.io/scrape':'true','pyroscope.io/port':'1',"
 		 "'pyroscope.io/profile-cpu-enabled':'false',"
