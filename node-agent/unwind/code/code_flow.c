@@ -6,9 +6,9 @@
  * Two things are not written in the code. Whether a call returns: a compiler puts anything behind
  * a call of exit() or abort(). So all else is followed before what is behind calls, and where a
  * branch leads behind a call with another state, that call does not return; there is another round
- * then, which knows it. And where functions begin: symbols and calls say so. The parts of functions
- * that compilers move away as rarely executed have symbols, too, but jumps lead to them from the
- * middle of a function; then they begin none, which the next round knows.
+ * then (code_rounds.c), which knows it. And where functions begin: symbols and calls say so. The
+ * parts of functions that compilers move away as rarely executed have symbols, too, but jumps lead
+ * to them from the middle of a function; then they begin none, which the next round knows.
  *
  * A function that clears rbp, which it must preserve, and calls what it has got in a register, is
  * the outermost one of a thread: so begins what clone() starts.
@@ -127,7 +127,7 @@ static bool reserve(struct code_flow *f, struct code_edges *e)
 	return !f->failed;
 }
 
-static void add_edge(struct code_flow *f, uint32_t to, uint16_t state)
+void code_flow_add_edge(struct code_flow *f, uint32_t to, uint16_t state)
 {
 	if (to < f->len && reserve(f, &f->now))
 		f->now.items[f->now.n++] = (struct code_edge){to, state};
@@ -322,7 +322,7 @@ static void note_target(struct code_flow *f, uint32_t target)
 		return;
 	f->flags[target] |= CODE_CALLED;
 	if (f->numbers[target] == CODE_UNREACHED)
-		add_edge(f, target, CODE_ENTRY);
+		code_flow_add_edge(f, target, CODE_ENTRY);
 	else if (f->numbers[target] != CODE_ENTRY)
 		f->learned = true;
 }
@@ -360,7 +360,7 @@ static bool go_on(struct code_flow *f, const struct x86_instruction *i, uint32_t
 			add_later(f, next, number);
 		return false;
 	case X86_BRANCH:
-		add_edge(f, target, number);
+		code_flow_add_edge(f, target, number);
 		return true;
 	case X86_JUMP:
 		*at = target;
@@ -438,51 +438,15 @@ static void follow_from(struct code_flow *f, uint32_t at, uint16_t number, enum 
 
 void code_flow_follow(struct code_flow *f, uint32_t at, uint16_t number)
 {
-	add_edge(f, at, number);
+	code_flow_add_edge(f, at, number);
 	while (f->now.n > 0 || f->later.n > 0) {
 		bool returns = f->now.n == 0;
 		struct code_edge e = returns ? take_first(&f->later) : f->now.items[--f->now.n];
 
 		if (f->trial.is_on && f->trial.n_misfits > 0)
 			continue;
-		if (returns && !code_guess_returns(f, e.to, e.state))
+		if (returns && !f->may_return(f, e.to, e.state))
 			continue;
 		follow_from(f, e.to, e.state, returns ? CODE_BY_RETURNING : CODE_BY_JUMP);
 	}
-}
-
-/* ---- rounds ---- */
-
-static void run_round(struct code_flow *f, uint32_t end)
-{
-	memset(f->numbers, 0, f->len * sizeof(*f->numbers));
-	code_states_reset(&f->states);
-	f->is_aligned = code_guess_is_aligned(f);
-	f->learned = false;
-	if (end < f->len)
-		code_flow_follow(f, end, CODE_END);
-	for (size_t i = 0; i < f->n_arrivals; i++)
-		add_edge(f, f->arrivals[i].at,
-			 code_states_number(&f->states, &f->arrivals[i].state));
-	/* those that begin late come first from the stack; the order of addresses is the others' */
-	for (uint32_t at = 0; at < f->len; at++) {
-		f->flags[at] &= (uint8_t)~CODE_BEHIND;
-		if (code_flow_is_start(f, at) && f->numbers[at] == CODE_UNREACHED)
-			add_edge(f, at, CODE_ENTRY);
-	}
-	code_flow_follow(f, UINT32_MAX, CODE_ENTRY);
-	code_guess(f);
-	if (code_never_find(f))
-		f->learned = true;
-}
-
-int code_flow_run(struct code_flow *f, uint32_t end)
-{
-	unsigned rounds = 0;
-
-	f->failed = false;
-	do {
-		run_round(f, end);
-	} while (f->learned && !f->failed && ++rounds < f->max_rounds);
-	return f->failed ? -ENOMEM : 0;
 }

@@ -68,6 +68,8 @@ struct code_flow {
 	uint64_t address;     /* of the code */
 	code_never_fn *never; /* NULL: nothing is known */
 	void *ctx;
+	/* Whether a call that ends before `next` is likely to return there, in this state. */
+	bool (*may_return)(struct code_flow *f, uint32_t next, uint16_t number);
 	uint16_t *numbers; /* of states; per byte of code */
 	uint8_t *flags;    /* enum code_flag; likewise */
 	struct code_states states;
@@ -96,32 +98,21 @@ void code_flow_add_start(struct code_flow *f, uint32_t at, enum code_flag flag);
 /* A jump from elsewhere leads here, in this state. */
 void code_flow_add_arrival(struct code_flow *f, uint32_t at, const struct code_state *s);
 
-/*
- * Finds the states. end is where a function begins that has no caller, UINT32_MAX if there is
- * none. Returns 0 or -ENOMEM.
- */
-int code_flow_run(struct code_flow *f, uint32_t end) MUST_CHECK;
-
 /* The first place from `at` on that something leads to, or that is no padding. */
 uint32_t code_flow_skip_padding(const struct code_flow *f, uint32_t at);
 
-/* ---- for code_guess.c and code_never.c ---- */
+/* ---- for those who follow it ---- */
 
 /* Whether what this instruction calls, or jumps to from a function's end, never returns. */
 bool code_flow_is_never(const struct code_flow *f, uint32_t next, const struct x86_instruction *i);
 uint32_t code_flow_target(uint32_t next, const struct x86_instruction *i);
-/* Marks functions that never return. Returns whether there are new ones. */
-bool code_never_find(struct code_flow *f);
 
-/* What was looked at without executing it. */
+/* Counts instructions that were examined without executing them. */
 void code_flow_count_steps(struct code_flow *f, uint32_t n);
+/* Adds a way that code_flow_follow() will follow, too. */
+void code_flow_add_edge(struct code_flow *f, uint32_t to, uint16_t state);
+/* Follows all ways from here on. */
 void code_flow_follow(struct code_flow *f, uint32_t at, uint16_t number);
 bool code_flow_is_start(const struct code_flow *f, uint32_t at);
-/* Whether nearly all functions that are known begin at aligned addresses. */
-bool code_guess_is_aligned(const struct code_flow *f);
-/* Whether a call that ends before `next` is likely to return there, in this state. */
-bool code_guess_returns(struct code_flow *f, uint32_t next, uint16_t number);
-/* Gives a state to what is not reached, where that fits. */
-void code_guess(struct code_flow *f);
 
 #endif /* NODE_AGENT_UNWIND_CODE_CODE_FLOW_H */

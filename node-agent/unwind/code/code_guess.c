@@ -7,7 +7,7 @@
  * A jump table is not read, because no two compilers write it in the same way; the cases of a
  * switch lie behind its jump, and have the state of the jump.
  */
-#include "node-agent/unwind/code/code_flow.h"
+#include "node-agent/unwind/code/code_guess.h"
 
 #define TRIAL_STEPS_MAX 20000u
 /* Indirect jumps of a function that differ in their state. */
@@ -200,7 +200,6 @@ bool code_guess_returns(struct code_flow *f, uint32_t next, uint16_t number)
 	return v != MISFIT;
 }
 
-/* Whether nearly all functions that are known begin at aligned addresses. */
 bool code_guess_is_aligned(const struct code_flow *f)
 {
 	uint32_t n = 0, n_aligned = 0;

@@ -3,7 +3,7 @@
  * functions, with traps, or turn in a circle. An indirect jump may lead anywhere, so a function
  * that has one counts as one that returns; as does one that is too large to be searched.
  */
-#include "node-agent/unwind/code/code_flow.h"
+#include "node-agent/unwind/code/code_guess.h"
 
 #define STEPS_MAX 3000u
 #define BRANCHES_MAX 256u

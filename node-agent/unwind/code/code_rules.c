@@ -14,6 +14,7 @@
 #include "common/data/array.h"
 #include "node-agent/elf/signal_return.h"
 #include "node-agent/unwind/code/code_flow.h"
+#include "node-agent/unwind/code/code_rounds.h"
 #include "node-agent/unwind/code/code_symbols.h"
 
 /* Jumps between pieces; more are not known. */
@@ -383,9 +384,9 @@ static int run_piece(struct code_rules *c, uint64_t from, uint64_t total, uint32
 	find_arrivals(c, from, len);
 	r = find_starts(c, from, len, total);
 	if (r == 0)
-		r = code_flow_run(c->flow, entry >= from && entry - from < len
-						   ? (uint32_t)(entry - from)
-						   : UINT32_MAX);
+		r = code_rounds_run(c->flow, entry >= from && entry - from < len
+						     ? (uint32_t)(entry - from)
+						     : UINT32_MAX);
 	if (r == 0)
 		mark_signal_returns(c->flow);
 	return r;
