@@ -5,7 +5,8 @@
  *
  * Most profilers write a column that merely counts samples beside one with their time. It is left
  * out then. If it is all there is, as in stacks of py-spy or rbspy, each sample stands for a
- * period.
+ * period; but not if the period is in another unit than a time, such as cycles: then counts remain
+ * counts.
  */
 #include "cluster-agent/push/foreign_types.h"
 
@@ -22,6 +23,8 @@
 #define COUNT "count"
 /* Longer than any extension of a file. */
 #define MAX_EXTENSION_BYTES 16u
+/* Longer than the name of any unit that we know. */
+#define MAX_UNIT_BYTES 24u
 /*
  * Names are shared by any number of functions, and functions by any number of samples: without
  * limits, searching a small upload could take hours.
@@ -163,43 +166,69 @@ enum foreign_source foreign_source_guess(const struct profile *p)
 
 /* ---- units ---- */
 
+/*
+ * Names in lower case, without the "s" of a plural: those that "go tool pprof" knows, with its
+ * factors (measurement.go: a kilobyte has 1024 bytes), IEC's, and UCUM's, which OTLP uses.
+ */
 static const struct {
-	const char *name;
 	const char *unit; /* ours */
 	int64_t factor;
+	const char *names[6];
 } units[] = {
-	{NANOSECONDS, NANOSECONDS, 1},
-	{"nanosecond", NANOSECONDS, 1},
-	{"ns", NANOSECONDS, 1},
-	{"lock_nanoseconds", NANOSECONDS, 1},
-	{"microseconds", NANOSECONDS, 1000},
-	{"us", NANOSECONDS, 1000},
-	{"milliseconds", NANOSECONDS, 1000000},
-	{"ms", NANOSECONDS, 1000000},
-	{"seconds", NANOSECONDS, 1000000000},
-	{"s", NANOSECONDS, 1000000000},
-	{BYTES, BYTES, 1},
-	{"byte", BYTES, 1},
-	{"By", BYTES, 1},
-	{COUNT, COUNT, 1},
-	{"", COUNT, 1},
-	{"1", COUNT, 1},
-	{"samples", COUNT, 1},
-	{"objects", COUNT, 1},
-	{"goroutines", COUNT, 1},
-	{"lock_samples", COUNT, 1},
+	{NANOSECONDS, 1, {"ns", "nanosecond", "nsec", "nano", "lock_nanosecond"}},
+	/* Greek mu and the micro sign */
+	{NANOSECONDS, 1000, {"us", "\xce\xbcs", "\xc2\xb5s", "microsecond", "usec", "micro"}},
+	{NANOSECONDS, 1000000, {"ms", "millisecond", "msec", "milli"}},
+	{NANOSECONDS, 1000000000, {"s", "sec", "second"}},
+	{NANOSECONDS, 60 * INT64_C(1000000000), {"min", "minute"}},
+	{NANOSECONDS, 3600 * INT64_C(1000000000), {"h", "hr", "hour"}},
+	{NANOSECONDS, 86400 * INT64_C(1000000000), {"d", "day"}},
+	{BYTES, 1, {"b", "byte", "by"}},
+	{BYTES, INT64_C(1) << 10, {"kb", "kbyte", "kilobyte", "kib", "kibibyte", "kiby"}},
+	{BYTES, INT64_C(1) << 20, {"mb", "mbyte", "megabyte", "mib", "mebibyte", "miby"}},
+	{BYTES, INT64_C(1) << 30, {"gb", "gbyte", "gigabyte", "gib", "gibibyte", "giby"}},
+	{BYTES, INT64_C(1) << 40, {"tb", "tbyte", "terabyte", "tib", "tebibyte", "tiby"}},
+	{BYTES, INT64_C(1) << 50, {"pb", "pbyte", "petabyte", "pib", "pebibyte", "piby"}},
+	{COUNT, 1, {"count", "", "1", "sample", "object", "goroutine"}},
+	{COUNT, 1, {"lock_sample"}},
 };
+
+static int find_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(units[i].names); j++)
+			if (same(name, len, units[i].names[j]))
+				return (int)i;
+	return -1;
+}
 
 /* Returns our unit and *ret_factor, or NULL if it is none that we know. */
 static const char *find_unit(const struct profile_string *name, int64_t *ret_factor)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (!same(name->data, name->len, units[i].name))
-			continue;
-		*ret_factor = units[i].factor;
-		return units[i].unit;
-	}
-	return NULL;
+	char lower[MAX_UNIT_BYTES];
+	int i;
+
+	if (name->len > sizeof(lower))
+		return NULL;
+	for (size_t n = 0; n < name->len; n++)
+		lower[n] = name->data[n] >= 'A' && name->data[n] <= 'Z'
+				   ? (char)(name->data[n] - 'A' + 'a')
+				   : name->data[n];
+	i = find_name(lower, name->len);
+	if (i < 0 && name->len > 2 && lower[name->len - 1] == 's')
+		i = find_name(lower, name->len - 1);
+	if (i < 0)
+		return NULL;
+	*ret_factor = units[i].factor;
+	return units[i].unit;
+}
+
+static bool is_time(const struct profile_string *unit)
+{
+	int64_t factor;
+	const char *ours = find_unit(unit, &factor);
+
+	return ours && strcmp(ours, NANOSECONDS) == 0;
 }
 
 /* ---- one type ---- */
@@ -237,6 +266,7 @@ struct conversion {
 	const char *metric;
 	int64_t period_ns;
 	bool has_time;
+	bool samples_are_time;
 	bool counted;                           /* samples became time */
 	const struct profile_value_type *other; /* the first type that does not count samples */
 	struct column columns[LIMIT_PPROF_TYPES];
@@ -311,12 +341,16 @@ static void set_unlisted(const struct conversion *c, struct column *col,
 static const struct profile_string *sampled_type(const struct profile *p)
 {
 	static const struct profile_string cpu = {"cpu", 3};
-	int64_t factor;
-	const char *unit = find_unit(&p->period_type.unit, &factor);
 
-	return p->period_type.type.len > 0 && unit && strcmp(unit, NANOSECONDS) == 0
-		       ? &p->period_type.type
-		       : &cpu;
+	return p->period_type.type.len > 0 && is_time(&p->period_type.unit) ? &p->period_type.type
+									    : &cpu;
+}
+
+/* Whether a sample stands for a time: that of its period, unless this is in another unit. */
+static bool samples_are_time(const struct profile *p, const struct foreign_hints *hints)
+{
+	return hints->period_ns > 0 || p->period_type.unit.len == 0 ||
+	       is_time(&p->period_type.unit);
 }
 
 static bool counts_samples(const struct profile_value_type *t, const char *unit)
@@ -350,6 +384,8 @@ static const struct profile_string *name_samples(struct conversion *c, struct co
 {
 	if (c->other)
 		return counted_objects(c->other, name);
+	if (!c->samples_are_time)
+		return name;
 	col->unit = NANOSECONDS;
 	col->factor = c->period_ns;
 	c->counted = true;
@@ -440,6 +476,7 @@ static void read_hints(struct conversion *c, const struct foreign_hints *hints)
 
 	c->source = hints->source != FOREIGN_ANY ? hints->source : foreign_source_guess(p);
 	c->period_ns = period_ns(p, hints);
+	c->samples_are_time = samples_are_time(p, hints);
 	c->metric = hints->metric ? hints->metric : "";
 	if (c->source == FOREIGN_GO && strcmp(c->metric, "mutex") != 0 &&
 	    strcmp(c->metric, "block") != 0)
@@ -510,19 +547,23 @@ static int make_types(struct conversion *c, uint32_t n_new, struct profile_value
 	return 0;
 }
 
-static int convert_values(const struct conversion *c, const int64_t *from, int64_t *to)
+static void convert_values(const struct conversion *c, const int64_t *from, int64_t *to)
 {
+	uint64_t *n_clamped = &c->p->losses.n[PROFILE_LOSS_CLAMPED_VALUES];
+
 	for (uint32_t i = 0; i < c->p->n_types; i++) {
 		const struct column *col = &c->columns[i];
 		int64_t v;
 
 		if (!col->type)
 			continue;
+		/* none is negative */
 		if (__builtin_mul_overflow(from[i], col->factor, &v) ||
-		    __builtin_add_overflow(to[col->target], v, &to[col->target]))
-			return err_set(c->err, -EBADMSG, "the values of a sample exceed 63 bits");
+		    __builtin_add_overflow(to[col->target], v, &to[col->target])) {
+			to[col->target] = INT64_MAX;
+			++*n_clamped;
+		}
 	}
-	return 0;
 }
 
 static int make_values(struct conversion *c, uint32_t n_new)
@@ -534,10 +575,8 @@ static int make_values(struct conversion *c, uint32_t n_new)
 		return no_room(c, (size_t)p->n_samples * n_new * sizeof(*values));
 	for (uint32_t i = 0; i < p->n_samples; i++) {
 		int64_t *to = values + (size_t)i * n_new;
-		int r = convert_values(c, p->samples[i].values, to);
 
-		if (r < 0)
-			return r;
+		convert_values(c, p->samples[i].values, to);
 		p->samples[i].values = to;
 	}
 	return 0;
@@ -548,10 +587,8 @@ static void set_period(struct conversion *c)
 {
 	static const struct profile_string nanoseconds = {NANOSECONDS, sizeof(NANOSECONDS) - 1};
 	struct profile *p = c->p;
-	int64_t factor;
-	const char *unit = find_unit(&p->period_type.unit, &factor);
 
-	if (c->counted || (unit && strcmp(unit, NANOSECONDS) == 0)) {
+	if (c->counted || is_time(&p->period_type.unit)) {
 		p->period = c->period_ns;
 		p->period_type.unit = nanoseconds;
 	}

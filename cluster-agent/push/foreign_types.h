@@ -64,12 +64,13 @@ bool foreign_types_present(const struct profile *p);
 /*
  * Replaces the types of p, which are other tools', by ours, in p->arena: units become
  * nanoseconds, bytes or count, and values are converted with them. Samples that are merely
- * counted become time, or are dropped if the profile has a time as well. Types that become the
- * same are added. p->types has at most as many elements as before, and may have none if they were
- * all "". p->samples must be writable.
+ * counted become time, unless their period is in another unit, or are dropped if the profile has a
+ * time as well. A value beyond 63 bits becomes the largest one, which p->losses counts. Types that
+ * become the same are added. p->types has at most as many elements as before, and may have none if
+ * they were all "". p->samples must be writable.
  *
- * Returns 0, -EBADMSG if values exceed 63 bits, -EFBIG if the arena's limit is exceeded (both with
- * one line in err), or -ENOMEM; p is then not to be used.
+ * Returns 0, -EFBIG with one line in err if the arena's limit is exceeded, or -ENOMEM; p is then
+ * not to be used.
  */
 int foreign_types_apply(struct profile *p, const struct foreign_hints *hints,
 			struct err *err) MUST_CHECK;

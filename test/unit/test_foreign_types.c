@@ -251,7 +251,7 @@ static void nothing_is_lost_that_the_table_lacks(void **state)
 	expect(&f, 2, "java:lock_delay:nanoseconds", 30);
 }
 
-static void values_beyond_63_bits_are_refused(void **state)
+static void values_beyond_63_bits_are_the_largest(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 
@@ -259,9 +259,123 @@ static void values_beyond_63_bits_are_refused(void **state)
 	setup(&f);
 	f.values[1][0] = INT64_MAX / 2;
 	add_type(&f, "cpu", "microseconds");
-	assert_int_equal(foreign_types_apply(&f.profile, &(struct foreign_hints){0}, &f.err),
-			 -EBADMSG);
-	assert_string_equal(f.err.msg, "the values of a sample exceed 63 bits");
+	apply(&f, &(struct foreign_hints){0});
+	assert_true(f.profile.samples[0].values[0] == 1000);
+	assert_true(f.profile.samples[1].values[0] == INT64_MAX);
+	assert_int_equal(f.profile.losses.n[PROFILE_LOSS_CLAMPED_VALUES], 1);
+}
+
+/* As "go tool pprof" scales them, and more. */
+static void units_have_many_names(void **state)
+{
+	static const struct {
+		const char *unit, *type;
+		int64_t factor;
+	} cases[] = {
+		{"ns", "pprof:x:nanoseconds", 1},
+		{"nanosecond", "pprof:x:nanoseconds", 1},
+		{"Nanoseconds", "pprof:x:nanoseconds", 1},
+		{"us", "pprof:x:nanoseconds", 1000},
+		{"\xc2\xb5s", "pprof:x:nanoseconds", 1000},
+		{"\xce\xbcs", "pprof:x:nanoseconds", 1000},
+		{"microsecond", "pprof:x:nanoseconds", 1000},
+		{"ms", "pprof:x:nanoseconds", 1000000},
+		{"millisecond", "pprof:x:nanoseconds", 1000000},
+		{"milliseconds", "pprof:x:nanoseconds", 1000000},
+		{"s", "pprof:x:nanoseconds", 1000000000},
+		{"sec", "pprof:x:nanoseconds", 1000000000},
+		{"secs", "pprof:x:nanoseconds", 1000000000},
+		{"second", "pprof:x:nanoseconds", 1000000000},
+		{"minutes", "pprof:x:nanoseconds", INT64_C(60000000000)},
+		{"hour", "pprof:x:nanoseconds", INT64_C(3600000000000)},
+		{"hrs", "pprof:x:nanoseconds", INT64_C(3600000000000)},
+		{"days", "pprof:x:nanoseconds", INT64_C(86400000000000)},
+		{"B", "pprof:x:bytes", 1},
+		{"byte", "pprof:x:bytes", 1},
+		{"kB", "pprof:x:bytes", 1024},
+		{"KB", "pprof:x:bytes", 1024},
+		{"kilobytes", "pprof:x:bytes", 1024},
+		{"KiB", "pprof:x:bytes", 1024},
+		{"MB", "pprof:x:bytes", 1048576},
+		{"MiB", "pprof:x:bytes", 1048576},
+		{"mbytes", "pprof:x:bytes", 1048576},
+		{"GiBy", "pprof:x:bytes", 1073741824},
+		{"TB", "pprof:x:bytes", INT64_C(1) << 40},
+		{"petabytes", "pprof:x:bytes", INT64_C(1) << 50},
+		{"Count", "pprof:x:count", 1},
+		{"objects", "pprof:x:count", 1},
+		/* none of ours: values stay what they are */
+		{"cycles", "pprof:x:cycles", 1},
+		{"seconds_per_meter_and_more", "pprof:x:seconds_per_meter_and_more", 1},
+		{"bs", "pprof:x:bs", 1},
+		{"\xce\xbc", "pprof:x:__", 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(teardown) struct fixture f;
+
+		setup(&f);
+		add_type(&f, "x", cases[i].unit);
+		apply(&f, &(struct foreign_hints){0});
+		assert_string_equal(f.profile.types[0].type.data, cases[i].type);
+		assert_true(f.profile.samples[1].values[0] == 10 * cases[i].factor);
+	}
+}
+
+static void set_period(struct fixture *f, const char *type, const char *unit, int64_t period)
+{
+	f->profile.period_type = (struct profile_value_type){S(type), S(unit)};
+	f->profile.period = period;
+}
+
+static void counts_of_what_is_no_time_remain_counts(void **state)
+{
+	static const struct {
+		const char *type, *unit, *expected;
+	} cases[] = {
+		{"samples", "count", "pprof:samples:count"},
+		{"cpu", "count", "pprof:cpu:count"},
+		{"cpu", "cycles", "pprof:cpu:cycles"},
+		{"cycles", "cycles", "pprof:cycles:cycles"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(teardown) struct fixture f;
+
+		setup(&f);
+		add_type(&f, cases[i].type, cases[i].unit);
+		set_period(&f, "cpu", "cycles", 1000000);
+		apply(&f, &(struct foreign_hints){0});
+		expect(&f, 0, cases[i].expected, 10);
+		assert_int_equal(f.profile.period, 1000000);
+		assert_string_equal(f.profile.period_type.unit.data, "cycles");
+	}
+}
+
+/* The period in any unit of time; without one, 10 ms. */
+static void counts_of_a_time_are_scaled_by_its_unit(void **state)
+{
+	static const struct {
+		const char *unit;
+		int64_t period, expected;
+	} cases[] = {
+		{"nanoseconds", 1000000, 10000000},   {"ms", 4, 40000000},
+		{"seconds", 1, INT64_C(10000000000)}, {"", 0, 100000000},
+		{"nanoseconds", 0, 100000000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(teardown) struct fixture f;
+
+		setup(&f);
+		add_type(&f, "samples", "count");
+		set_period(&f, cases[i].unit[0] ? "cpu" : "", cases[i].unit, cases[i].period);
+		apply(&f, &(struct foreign_hints){0});
+		expect(&f, 0, "pprof:cpu:nanoseconds", cases[i].expected);
+	}
 }
 
 static void own_types_are_not_foreign(void **state)
@@ -365,7 +479,10 @@ int main(void)
 		cmocka_unit_test(long_names_of_node_are_left),
 		cmocka_unit_test(equal_types_are_added),
 		cmocka_unit_test(nothing_is_lost_that_the_table_lacks),
-		cmocka_unit_test(values_beyond_63_bits_are_refused),
+		cmocka_unit_test(values_beyond_63_bits_are_the_largest),
+		cmocka_unit_test(units_have_many_names),
+		cmocka_unit_test(counts_of_what_is_no_time_remain_counts),
+		cmocka_unit_test(counts_of_a_time_are_scaled_by_its_unit),
 		cmocka_unit_test(own_types_are_not_foreign),
 		cmocka_unit_test(sources_have_many_names),
 		cmocka_unit_test(files_tell_the_language),
