@@ -312,40 +312,69 @@ static uint64_t observations(const struct profile *p, uint32_t type, uint64_t va
 	return value / period + (value % period >= period - period / 2);
 }
 
-static int add_type(struct profile_rows *r, uint32_t type, const uint32_t *stack_of,
-		    struct err *err)
+/* What the values of a type add up to. */
+struct totals {
+	uint64_t sum, n;                     /* of samples with a value */
+	uint64_t truncated_sum, n_truncated; /* of those whose stack is truncated */
+	uint64_t n_negative, n_clamped;
+};
+
+/* Adds values up by stack, at most max of each. Returns false if they exceed 63 bits together. */
+static bool add_values(const struct profile_rows *r, uint32_t type, const uint32_t *stack_of,
+		       int64_t max, int64_t *values, struct totals *ret)
 {
 	const struct profile *p = r->profile;
-	int64_t *values = arena_calloc(p->arena, r->n_stacks, sizeof(*values));
-	uint64_t sum = 0, n = 0, truncated_sum = 0, n_truncated = 0;
+	struct totals t = {.n = 0};
 
-	if (!values)
-		return no_room(p, r->n_stacks * sizeof(*values), err);
 	for (uint32_t i = 0; i < p->n_samples; i++) {
 		int64_t v = p->samples[i].values[type];
 		uint32_t stack = stack_of[i];
 
-		if (v < 0)
-			return err_set(err, -EBADMSG, "sample %u has a negative value", i);
-		if (v == 0)
+		t.n_negative += v < 0;
+		t.n_clamped += v > max;
+		if (v <= 0)
 			continue;
-		if (__builtin_add_overflow(values[stack], v, &values[stack]) ||
-		    sum + (uint64_t)v > INT64_MAX)
-			return err_set(err, -EBADMSG, "sum of values exceeds 63 bits");
-		sum += (uint64_t)v;
-		n++;
+		if (v > max)
+			v = max;
+		t.sum += (uint64_t)v;
+		if (t.sum > INT64_MAX)
+			return false;
+		values[stack] += v;
+		t.n++;
 		if (r->stacks[stack].truncated) {
-			truncated_sum += (uint64_t)v;
-			n_truncated++;
+			t.truncated_sum += (uint64_t)v;
+			t.n_truncated++;
 		}
 	}
+	*ret = t;
+	return true;
+}
+
+static int add_type(struct profile_rows *r, uint32_t type, const uint32_t *stack_of,
+		    struct err *err)
+{
+	const struct profile *p = r->profile;
+	size_t size = r->n_stacks * sizeof(int64_t);
+	int64_t *values = arena_calloc(p->arena, r->n_stacks, sizeof(*values));
+	int64_t max = INT64_MAX;
+	struct totals t;
+
+	if (!values)
+		return no_room(p, size, err);
+	/* there are fewer samples than 2^63, so it ends above 0 */
+	while (!add_values(r, type, stack_of, max, values, &t)) {
+		memset(values, 0, size);
+		max /= 2;
+	}
+	r->losses.n[PROFILE_LOSS_NEGATIVE_VALUES] += t.n_negative;
+	r->losses.n[PROFILE_LOSS_CLAMPED_VALUES] += t.n_clamped;
 	r->types[r->n_types++] = (struct profile_rows_type){
 		.type = p->types[type].type,
 		.values = values,
-		.sum = (int64_t)sum,
-		.is_zero = sum == 0,
-		.n_samples = observations(p, type, sum, n),
-		.n_truncated = observations(p, type, truncated_sum, n_truncated),
+		.sum = (int64_t)t.sum,
+		.is_zero = t.sum == 0,
+		.n_samples = observations(p, type, t.sum, t.n),
+		.n_truncated = observations(p, type, t.truncated_sum, t.n_truncated),
 	};
 	return 0;
 }
@@ -518,9 +547,9 @@ static int make_all(struct profile_rows *r, const struct profile_rows_limits *li
 	uint32_t *stack_of;
 	int e = check_types(r, err);
 
-	if (e == 0)
-		e = profile_window_set(&r->window, p->time_ns, p->duration_ns, limits->now_ns,
-				       limits->max_age_ns, err);
+	profile_window_set(&r->window, p->time_ns, p->duration_ns, limits->now_ns,
+			   limits->max_age_ns);
+	r->losses.n[PROFILE_LOSS_BAD_TIMES] += r->window.bad_duration;
 	if (e == 0)
 		e = format_locations(r, err);
 	if (e == 0)

@@ -10,6 +10,9 @@
  * Samples of one profile with the same stack are merged per type. A value of 0 makes no row,
  * but a type whose values are all 0 has one row with its first stack (or the empty one), so
  * that every received profile is in the table: an average over time must include it.
+ *
+ * Negative values count as 0. If the values of a type exceed 63 bits together, its largest are
+ * reduced until they do not.
  */
 #ifndef CLUSTER_AGENT_INGEST_PROFILE_ROWS_H
 #define CLUSTER_AGENT_INGEST_PROFILE_ROWS_H
@@ -94,6 +97,7 @@ struct profile_rows {
 	 */
 	struct row_count *unwinding;
 	size_t n_unwinding;
+	struct profile_losses losses; /* besides those of the profile */
 };
 
 /*

@@ -1,7 +1,5 @@
 #include "cluster-agent/ingest/profile_window.h"
 
-#include <errno.h>
-
 /* How far the end is from now, if that is not credible. */
 static int64_t find_skew(int64_t end_ns, int64_t now_ns, int64_t max_age_ns)
 {
@@ -14,15 +12,17 @@ static int64_t find_skew(int64_t end_ns, int64_t now_ns, int64_t max_age_ns)
 	return 0;
 }
 
-int profile_window_set(struct profile_window *ret, int64_t end_ns, int64_t duration_ns,
-		       int64_t now_ns, int64_t max_age_ns, struct err *err)
+void profile_window_set(struct profile_window *ret, int64_t end_ns, int64_t duration_ns,
+			int64_t now_ns, int64_t max_age_ns)
 {
 	int64_t skew_ns = end_ns == 0 ? 0 : find_skew(end_ns, now_ns, max_age_ns);
 
 	if (end_ns == 0 || skew_ns != 0)
 		end_ns = now_ns;
-	if (duration_ns < 0 || duration_ns > max_age_ns || duration_ns > end_ns)
-		return err_set(err, -EBADMSG, "duration_nanos is out of range");
-	*ret = (struct profile_window){end_ns - duration_ns, end_ns, skew_ns};
-	return 0;
+	*ret = (struct profile_window){
+		.end_ns = end_ns,
+		.bad_duration = duration_ns < 0 || duration_ns > max_age_ns || duration_ns > end_ns,
+		.skew_ns = skew_ns,
+	};
+	ret->start_ns = ret->bad_duration ? end_ns : end_ns - duration_ns;
 }

@@ -11,7 +11,6 @@
 #define CLUSTER_AGENT_INGEST_PROFILE_WINDOW_H
 
 #include "common/base.h"
-#include "common/err.h"
 
 /* Clocks that are synchronised differ by less. Lists end now, so what is later is in none. */
 #define PROFILE_WINDOW_MAX_FUTURE_NS (INT64_C(60) * 1000000000)
@@ -20,14 +19,15 @@
 struct profile_window {
 	int64_t start_ns;
 	int64_t end_ns;
+	bool bad_duration; /* the claimed one is impossible, and 0 is used */
 	int64_t skew_ns; /* by how much the claimed end was after the arrival; 0: it is believed */
 };
 
 /*
- * end_ns and duration_ns are what the profile claims; an end of 0 stands for the arrival. Returns
- * 0, or -EBADMSG with one line in err if the duration is negative or longer than max_age_ns.
+ * end_ns and duration_ns are what the profile claims; an end of 0 stands for the arrival. A
+ * duration that is negative or longer than max_age_ns is impossible.
  */
-int profile_window_set(struct profile_window *ret, int64_t end_ns, int64_t duration_ns,
-		       int64_t now_ns, int64_t max_age_ns, struct err *err) MUST_CHECK;
+void profile_window_set(struct profile_window *ret, int64_t end_ns, int64_t duration_ns,
+			int64_t now_ns, int64_t max_age_ns);
 
 #endif /* CLUSTER_AGENT_INGEST_PROFILE_WINDOW_H */

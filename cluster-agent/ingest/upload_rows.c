@@ -357,6 +357,7 @@ static int add_part(struct layout *l, struct upload_part *part, struct err *err)
 	l->n_stored++;
 	l->limits.max_hash_bytes -= l->rows.text_bytes;
 	profile_losses_add(&l->ret.losses, &part->profile.losses);
+	profile_losses_add(&l->ret.losses, &l->rows.losses);
 	l->last_seen_ns = l->rows.window.end_ns + KEEP_STACK_NS;
 	if (l->ret.last_seen_ns == 0 || l->ret.last_seen_ns > l->last_seen_ns)
 		l->ret.last_seen_ns = l->last_seen_ns;

@@ -1,11 +1,11 @@
 #include "cluster-agent/otlp/otlp_frames.h"
 
 #include <errno.h>
-#include <inttypes.h>
+
+#include "common/pprof/code_file.h"
 
 #define KERNEL "[kernel]"
 #define UNKNOWN "[unknown]"
-#define BUILD_ID_MAX_BYTES 64u
 
 static struct profile_string copy(struct otlp_frames *f, const void *text, size_t len)
 {
@@ -14,86 +14,32 @@ static struct profile_string copy(struct otlp_frames *f, const void *text, size_
 	return (struct profile_string){.data = s, .len = s ? len : 0};
 }
 
-/* Of a frame, the file is what is behind the last blank, so it must not have one. */
-static struct profile_string copy_file(struct otlp_frames *f, struct otlp_bytes file)
+static struct code_file code_file_of(const struct otlp_file *f)
 {
-	char *s = arena_strndup(f->arena, file.data ? (const char *)file.data : "", file.len);
-	size_t len = s ? file.len : 0;
-
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)s[i] <= ' ' || s[i] == 0x7f)
-			s[i] = '_';
-	return (struct profile_string){.data = s, .len = len};
+	return (struct code_file){
+		.path = {f->path.len > 0 ? (const char *)f->path.data : "", f->path.len},
+		.build_id = {f->build_id.len > 0 ? (const char *)f->build_id.data : "",
+			     f->build_id.len},
+		.memory_start = f->memory_start,
+		.offset = f->offset,
+	};
 }
 
-static struct otlp_bytes base_name(struct otlp_bytes path)
-{
-	size_t begin = path.len;
-
-	while (begin > 0 && path.data[begin - 1] != '/')
-		begin--;
-	return path.len > 0 ? (struct otlp_bytes){path.data + begin, path.len - begin} : path;
-}
-
-/* "[libc.so.6]" or "[libc.so.6:<build id>]"; "" without a file */
 static struct profile_string module(struct otlp_frames *f, const struct otlp_frame_source *s,
 				    bool with_build_id)
 {
-	const struct otlp_file *file = &f->files[s->file];
-	struct otlp_bytes id = with_build_id ? file->build_id : (struct otlp_bytes){.len = 0};
-	struct otlp_bytes name;
-	struct profile_string ret = {"", 0};
-	char *text;
-	int len;
+	const struct code_file file = code_file_of(&f->files[s->file]);
 
-	if (s->is_kernel)
-		return copy(f, KERNEL, strlen(KERNEL));
-	name = base_name(file->path);
-	if (name.len == 0 && id.len == 0)
-		return ret;
-	if (id.len > BUILD_ID_MAX_BYTES)
-		id.len = BUILD_ID_MAX_BYTES;
-	text = arena_alloc(f->arena, name.len + id.len + 4);
-	if (!text)
-		return (struct profile_string){.len = 0};
-	/* a path that begins with '[', such as "[vdso]", is used as it is */
-	if (name.len > 2 && name.data[0] == '[' && name.data[name.len - 1] == ']')
-		len = snprintf(text, name.len + id.len + 4, "%.*s", (int)name.len,
-			       (const char *)name.data);
-	else
-		len = snprintf(text, name.len + id.len + 4, "[%.*s%s%.*s]", (int)name.len,
-			       (const char *)name.data, id.len > 0 ? ":" : "", (int)id.len,
-			       id.data ? (const char *)id.data : "");
-	return copy_file(f, (struct otlp_bytes){(const uint8_t *)text, (size_t)len});
-}
-
-/* Addresses in memory become offsets in the file, where it is known which part of it lies there. */
-static uint64_t address_in_file(const struct otlp_file *file, uint64_t address)
-{
-	return file->memory_start > 0 && address >= file->memory_start
-		       ? address - file->memory_start + file->offset
-		       : address;
+	return s->is_kernel ? copy(f, KERNEL, strlen(KERNEL))
+			    : code_file_module(&file, with_build_id, f->arena);
 }
 
 static struct profile_string unnamed(struct otlp_frames *f, const struct otlp_frame_source *s)
 {
-	const struct otlp_file *file = &f->files[s->file];
-	struct otlp_bytes name = {.len = 0};
-	size_t size;
-	char *text;
-	int len;
+	const struct code_file file = code_file_of(&f->files[s->file]);
 
-	if (!s->is_kernel)
-		name = base_name(file->path);
-	if (name.len == 0)
-		return copy(f, UNKNOWN, strlen(UNKNOWN));
-	size = name.len + sizeof("+0x0123456789abcdef");
-	text = arena_alloc(f->arena, size);
-	if (!text)
-		return (struct profile_string){.len = 0};
-	len = snprintf(text, size, "%.*s+0x%" PRIx64, (int)name.len, (const char *)name.data,
-		       address_in_file(file, s->address));
-	return (struct profile_string){.data = text, .len = (size_t)len};
+	return s->is_kernel ? copy(f, UNKNOWN, strlen(UNKNOWN))
+			    : code_file_frame(&file, s->address, f->arena);
 }
 
 /* Returns the number of the new function, or -ENOMEM. */
@@ -129,8 +75,10 @@ static int64_t named_function(struct otlp_frames *f, struct otlp_name *n,
 
 	if (n->made > 0 && n->made_kernel == s->is_kernel && (has_file || n->made_for == s->file))
 		return n->made - 1;
-	made = add_function(f, copy(f, n->name.data, n->name.len),
-			    has_file ? copy_file(f, n->file) : module(f, s, false));
+	made = add_function(
+		f, copy(f, n->name.data, n->name.len),
+		has_file ? code_file_text(f->arena, (const char *)n->file.data, n->file.len)
+			 : module(f, s, false));
 	if (made < 0)
 		return made;
 	n->made = (uint32_t)made + 1;

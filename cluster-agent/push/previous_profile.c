@@ -84,7 +84,7 @@ static void subtract(struct difference *d)
 	p->n_samples = n;
 }
 
-static int merge(struct difference *d, const struct profile *prev, struct err *err)
+static int merge(struct difference *d, const struct profile *prev)
 {
 	uint32_t columns[LIMIT_PPROF_TYPES];
 	struct arena *a = d->p->arena;
@@ -92,9 +92,9 @@ static int merge(struct difference *d, const struct profile *prev, struct err *e
 
 	for (uint32_t i = 0; i < d->p->n_types; i++)
 		columns[i] = i;
-	r = merged_stacks_make(&d->now, d->p, columns, d->p->n_types, err);
+	r = merged_stacks_make(&d->now, d->p, columns, d->p->n_types);
 	if (r == 0)
-		r = merged_stacks_make(&d->before, prev, columns, prev->n_types, err);
+		r = merged_stacks_make(&d->before, prev, columns, prev->n_types);
 	if (r == 0)
 		r = hash_index_init(&d->by_hash, a, d->before.n + d->now.n, d->before.stacks,
 				    sizeof(*d->before.stacks));
@@ -113,7 +113,9 @@ int previous_profile_subtract(struct profile *p, const struct profile *prev,
 		return err_set(err, -EBADMSG, "profile and prev_profile have different types");
 	for (uint32_t i = 0; i < p->n_types; i++)
 		d.cumulative[i] = is_cumulative(config, &p->types[i].type);
-	r = merge(&d, prev, err);
+	r = merge(&d, prev);
+	if (r == 0)
+		profile_losses_add(&p->losses, &d.now.losses);
 	if (r == 0 && !has_restarted(&d))
 		subtract(&d);
 	return r;

@@ -30,6 +30,7 @@ struct conversion {
 	uint32_t n_columns;
 	uint32_t cumulative[LIMIT_PPROF_TYPES]; /* columns */
 	struct cumulative_columns columns;      /* the same, for profile_baseline */
+	bool keeps_baseline;                    /* as it was before this profile */
 	struct merged_stacks stacks;
 	struct err *err;
 };
@@ -137,7 +138,6 @@ static int make_samples(struct conversion *c)
 	struct profile *p = c->profile;
 	struct profile_sample *samples = arena_calloc(p->arena, c->stacks.n, sizeof(*samples));
 	int64_t *values = arena_calloc(p->arena, (size_t)c->stacks.n * p->n_types, sizeof(*values));
-	int64_t totals[LIMIT_PPROF_TYPES] = {0};
 	uint32_t n = 0;
 
 	if (!samples || !values)
@@ -147,9 +147,6 @@ static int make_samples(struct conversion *c)
 
 		if (!pick_values(c, row, values))
 			continue;
-		for (uint32_t t = 0; t < p->n_types; t++)
-			if (__builtin_add_overflow(totals[t], values[t], &totals[t]))
-				return err_set(c->err, -EBADMSG, "the values exceed 63 bits");
 		s.values = values;
 		values += p->n_types;
 		samples[n++] = s;
@@ -189,6 +186,13 @@ static int subtract(struct conversion *c, const struct profile_baseline *b,
 	 */
 	if (outcome == BASELINE_NONE && b->valid && c->info->restarted)
 		outcome = BASELINE_RESTARTED;
+	/* a negative value counts as 0, which is less than before without a restart */
+	c->keeps_baseline = outcome == BASELINE_RESTARTED && !c->info->restarted &&
+			    c->profile->losses.n[PROFILE_LOSS_NEGATIVE_VALUES] +
+					    c->stacks.losses.n[PROFILE_LOSS_NEGATIVE_VALUES] >
+				    0;
+	if (c->keeps_baseline)
+		outcome = BASELINE_NONE;
 	for (uint32_t i = 0; i < c->columns.n; i++)
 		c->left_out[c->cumulative[i]] = outcome == BASELINE_NONE;
 	*ret_restarted = outcome == BASELINE_RESTARTED;
@@ -204,7 +208,7 @@ static int convert(struct conversion *c, struct profile_baseline *b, bool *ret_r
 	if (r < 0)
 		return r;
 	choose_columns(c);
-	r = merged_stacks_make(&c->stacks, c->profile, c->all, c->n_columns, c->err);
+	r = merged_stacks_make(&c->stacks, c->profile, c->all, c->n_columns);
 	if (r == 0)
 		r = subtract(c, b, &next, &restarted);
 	if (r < 0)
@@ -213,7 +217,7 @@ static int convert(struct conversion *c, struct profile_baseline *b, bool *ret_r
 	r = make_samples(c);
 	if (r == 0)
 		r = unused_parts_remove(c->profile);
-	if (r == 0 && c->columns.n > 0)
+	if (r == 0 && c->columns.n > 0 && !c->keeps_baseline)
 		r = profile_baseline_commit(b, &next);
 	if (r == 0)
 		*ret_restarted = restarted;
@@ -232,6 +236,7 @@ int scraped_profile_convert(struct profile *p, struct profile_baseline *b,
 			       p->arena->limit_bytes);
 	if (r < 0)
 		return r;
+	profile_losses_add(&p->losses, &c.stacks.losses);
 	set_window(p, info);
 	p->n_comments = 0;
 	return 0;

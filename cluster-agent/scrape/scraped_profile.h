@@ -18,6 +18,9 @@
  * do not show (every stack has more than before) loses at most the values of the previous
  * profile.
  *
+ * Negative values count as 0. Where that makes a cumulative value smaller than before, the profile
+ * has no cumulative types, and the next one is compared with the one before it.
+ *
  * Source: Go's runtime/pprof (writeHeapProto, printCountCycleProfile): its buckets never
  * disappear and never shrink.
  */

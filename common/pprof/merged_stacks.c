@@ -97,22 +97,25 @@ static uint32_t find_or_add(struct merged_stacks *m, const struct hash_index *by
 	return *slot - 1;
 }
 
-static int add_values(int64_t *row, const int64_t *values, const uint32_t *columns, uint32_t n,
-		      struct err *err)
+static void add_values(struct merged_stacks *m, size_t row, const int64_t *values,
+		       const uint32_t *columns)
 {
-	for (uint32_t c = 0; c < n; c++) {
+	int64_t *sums = &m->values[row * m->n_columns];
+
+	for (uint32_t c = 0; c < m->n_columns; c++) {
 		int64_t v = values[columns[c]];
 
-		if (v < 0)
-			return err_set(err, -EBADMSG, "a sample has a negative value");
-		if (__builtin_add_overflow(row[c], v, &row[c]))
-			return err_set(err, -EBADMSG, "the values of a stack exceed 63 bits");
+		if (v < 0) {
+			m->losses.n[PROFILE_LOSS_NEGATIVE_VALUES]++;
+		} else if (__builtin_add_overflow(sums[c], v, &sums[c])) {
+			m->losses.n[PROFILE_LOSS_CLAMPED_VALUES]++;
+			sums[c] = INT64_MAX;
+		}
 	}
-	return 0;
 }
 
 int merged_stacks_make(struct merged_stacks *ret, const struct profile *p, const uint32_t *columns,
-		       uint32_t n_columns, struct err *err)
+		       uint32_t n_columns)
 {
 	struct merged_stacks m = {.n_columns = n_columns};
 	struct step *steps = make_steps(p);
@@ -131,8 +134,7 @@ int merged_stacks_make(struct merged_stacks *ret, const struct profile *p, const
 		const struct merged_stack stack = {hash_stack(&p->samples[i], steps), i};
 		size_t row = find_or_add(&m, &by_hash, &stack);
 
-		r = add_values(&m.values[row * n_columns], p->samples[i].values, columns, n_columns,
-			       err);
+		add_values(&m, row, p->samples[i].values, columns);
 	}
 	if (r == 0)
 		*ret = m;

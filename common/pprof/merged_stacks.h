@@ -9,7 +9,6 @@
 #define COMMON_PPROF_MERGED_STACKS_H
 
 #include "common/base.h"
-#include "common/err.h"
 #include "common/pprof/profile.h"
 
 struct merged_stack {
@@ -23,14 +22,14 @@ struct merged_stacks {
 	int64_t *values;             /* n × n_columns, none negative */
 	uint32_t n;
 	uint32_t n_columns;
+	struct profile_losses losses; /* negative values, which count as 0, and clamped sums */
 };
 
 /*
- * columns are n_columns indexes into the values of a sample. Returns 0, -EBADMSG with a
- * sentence in err if a value is negative or a sum exceeds 63 bits, -EFBIG if the arena's limit
- * is exceeded, or -ENOMEM.
+ * columns are n_columns indexes into the values of a sample. A sum beyond 63 bits is the
+ * largest value. Returns 0, -EFBIG if the arena's limit is exceeded, or -ENOMEM.
  */
 int merged_stacks_make(struct merged_stacks *ret, const struct profile *p, const uint32_t *columns,
-		       uint32_t n_columns, struct err *err) MUST_CHECK;
+		       uint32_t n_columns) MUST_CHECK;
 
 #endif /* COMMON_PPROF_MERGED_STACKS_H */

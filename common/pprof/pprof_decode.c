@@ -5,13 +5,19 @@
  * So the outermost message is walked by hand, and the small messages in it (a function, a
  * location, a sample) are read one by one. The peak is the inflated bytes plus the result.
  *
+ * Real profiles have odd elements, and one of them is not worth the profile. What refers to
+ * nothing is left out, what is too long is cut and has a mark, and both are counted. Locations
+ * without a name, which profilers that see only addresses send, get one made of the mapping
+ * (code_file.h): their functions are appended to those of the file. Mappings are read when the
+ * first such location is met, so that a profile with names pays nothing.
+ *
  * There is one walk per kind of field, in the order counts, strings, types, comments,
  * functions, locations, samples, because each kind refers to the ones before it and the format
  * allows fields in any order. The first walk notes where the fields of each kind begin and end;
  * the later ones cover only that span.
  *
- * A string is copied into the caller's arena at its first use. Strings that only labels and
- * mappings use are never copied, and the inflated bytes are freed at the end.
+ * A string is copied into the caller's arena at its first use. Strings that only labels use are
+ * never copied, and the inflated bytes are freed at the end.
  */
 #include "common/pprof/pprof_decode.h"
 
@@ -20,17 +26,30 @@
 #include "common/data/buf.h"
 #include "common/data/gzip.h"
 #include "common/limits.h"
+#include "common/pprof/code_file.h"
 #include "common/pprof/pprof_ids.h"
 #include "common/pprof/pprof_messages.h"
 #include "common/pprof/pprof_wire.h"
+#include "common/text/utf8.h"
 
-/* The largest legitimate message is a deep sample, of 64 KiB. */
-#define MESSAGE_MAX_BYTES ((size_t)MIB)
+/* A frame that stands for frames that are missing, which receivers count. */
+#define TRUNCATED "[truncated]"
+#define CUT_MARK "…"
+/* The label by which "go tool pprof" marks what it subtracts. */
+#define BASE_LABEL "pprof::base"
+#define BASE_VALUE "true"
 
 struct string_ref {
 	const char *data; /* in the input, or in the arena when copied */
-	uint32_t len;
+	uint32_t len;     /* of which so many are kept */
 	bool copied;
+	bool cut;
+};
+
+/* A mapping of locations without names. */
+struct mapping {
+	struct code_file file;
+	struct profile_string module; /* the text of its functions' file */
 };
 
 struct decoder {
@@ -44,7 +63,18 @@ struct decoder {
 	uint32_t n_strings;
 	struct pprof_ids functions;
 	struct pprof_ids locations;
+	struct pprof_ids mapping_ids;
+	struct mapping *mappings; /* in the arena; NULL until they are needed */
+	uint64_t max_functions;
+	bool has_unnamed; /* functions */
+	/* 1 + index of "[truncated]"; 0: not made yet */
+	uint32_t cut_function;
+	uint32_t cut_location;
+	/* strings of the label of a difference; 0: there are none */
+	int64_t base_label;
+	int64_t base_value;
 	struct wire_field period_type;
+	struct err first_broken; /* why the first sample was left out */
 	struct err *err;
 };
 
@@ -60,11 +90,18 @@ static void decoder_fini(struct decoder *d)
 	free(d->strings);
 	pprof_ids_fini(&d->functions);
 	pprof_ids_fini(&d->locations);
+	pprof_ids_fini(&d->mapping_ids);
 }
 
 static int fail(const struct decoder *d, const char *what)
 {
 	return err_set(d->err, -EBADMSG, "not a valid pprof: %s", what);
+}
+
+static int too_much_memory(const struct decoder *d)
+{
+	return err_set(d->err, -EFBIG, "the profile takes more than %zu bytes of memory",
+		       d->profile.arena->limit_bytes);
 }
 
 /* Not zeroed. */
@@ -75,15 +112,14 @@ static void *result_alloc(struct decoder *d, size_t n, size_t size, int *ret_err
 	if (!p) {
 		*ret_error = arena_error(d->profile.arena, n * size);
 		if (*ret_error == -EFBIG)
-			err_set(d->err, -EFBIG, "the profile takes more than %zu bytes of memory",
-				d->profile.arena->limit_bytes);
+			too_much_memory(d);
 	}
 	return p;
 }
 
-static int check_size(const struct decoder *d, const struct wire_field *f, const char *what)
+static void count(struct decoder *d, enum profile_loss loss)
 {
-	return f->len <= MESSAGE_MAX_BYTES ? 0 : err_set(d->err, -EFBIG, "%s: too large", what);
+	d->profile.losses.n[loss]++;
 }
 
 /* Calls fn for each field with this number, in order. */
@@ -198,17 +234,28 @@ static int count_fields(struct decoder *d)
 	return d->counts[PPROF_SAMPLE_TYPE] > 0 ? 0 : fail(d, "no sample types");
 }
 
+static bool is(const struct wire_field *f, const char *text)
+{
+	return f->len == strlen(text) && memcmp(f->data, text, f->len) == 0;
+}
+
 static int note_string(struct decoder *d, const struct wire_field *f)
 {
-	if (f->len > LIMIT_PPROF_STRING_BYTES)
-		return err_set(d->err, -EFBIG, "string of more than %u bytes",
-			       LIMIT_PPROF_STRING_BYTES);
+	struct string_ref s = {.data = (const char *)f->data, .len = (uint32_t)f->len};
+
 	if (d->n_strings == 0 && f->len > 0)
 		return fail(d, "the first string is not empty");
-	d->strings[d->n_strings++] = (struct string_ref){
-		.data = (const char *)f->data,
-		.len = (uint32_t)f->len,
-	};
+	if (f->len > LIMIT_PPROF_STRING_BYTES) {
+		s.len = (uint32_t)utf8_cut(s.data, f->len,
+					   LIMIT_PPROF_STRING_BYTES - strlen(CUT_MARK));
+		s.cut = true;
+		count(d, PROFILE_LOSS_CUT_STRINGS);
+	}
+	if (is(f, BASE_LABEL))
+		d->base_label = d->n_strings;
+	else if (is(f, BASE_VALUE))
+		d->base_value = d->n_strings;
+	d->strings[d->n_strings++] = s;
 	return 0;
 }
 
@@ -224,26 +271,41 @@ static int load_strings(struct decoder *d)
 	return each(d, PPROF_STRING_TABLE, note_string);
 }
 
+/* The index exists. */
 static int get_string(struct decoder *d, int64_t index, struct profile_string *ret)
 {
-	struct string_ref *s;
-	char *copy;
-	int r;
+	struct string_ref *s = &d->strings[index];
 
-	if (index < 0 || index >= d->n_strings)
-		return err_set(d->err, -EBADMSG, "not a valid pprof: no string %lld",
-			       (long long)index);
-	s = &d->strings[index];
 	if (!s->copied) {
-		copy = result_alloc(d, 1, (size_t)s->len + 1, &r);
+		size_t mark_len = s->cut ? strlen(CUT_MARK) : 0;
+		int r;
+		char *copy = result_alloc(d, 1, s->len + mark_len + 1, &r);
+
 		if (!copy)
 			return r;
 		memcpy(copy, s->data, s->len);
+		memcpy(copy + s->len, CUT_MARK, mark_len);
+		s->len += (uint32_t)mark_len;
 		copy[s->len] = '\0';
 		s->data = copy;
 		s->copied = true;
 	}
 	*ret = (struct profile_string){s->data, s->len};
+	return 0;
+}
+
+static bool has_string(const struct decoder *d, int64_t index)
+{
+	return index >= 0 && index < d->n_strings;
+}
+
+/* A text that is not worth the profile: "" if there is no such string. */
+static int get_text(struct decoder *d, int64_t index, struct profile_string *ret)
+{
+	if (has_string(d, index))
+		return get_string(d, index, ret);
+	count(d, PROFILE_LOSS_BROKEN_NAMES);
+	*ret = (struct profile_string){"", 0};
 	return 0;
 }
 
@@ -255,6 +317,9 @@ static int load_value_type(struct decoder *d, const struct wire_field *f,
 
 	if (pprof_read_value_type(f->data, f->len, &type) < 0)
 		return fail(d, "broken value type");
+	if (!has_string(d, type.type) || !has_string(d, type.unit))
+		return err_set(d->err, -EBADMSG, "not a valid pprof: no string %lld",
+			       (long long)(has_string(d, type.type) ? type.unit : type.type));
 	r = get_string(d, type.type, &ret->type);
 	return r < 0 ? r : get_string(d, type.unit, &ret->unit);
 }
@@ -289,10 +354,10 @@ static int load_comment(struct decoder *d, const struct wire_field *f)
 	int r;
 
 	if (f->type == WIRE_VARINT)
-		return get_string(d, (int64_t)f->value, &p->comments[p->n_comments++]);
+		return get_text(d, (int64_t)f->value, &p->comments[p->n_comments++]);
 	reader = (struct wire_reader){f->data, f->data + f->len};
 	while ((r = wire_reader_read_varint(&reader, &index)) > 0) {
-		r = get_string(d, (int64_t)index, &p->comments[p->n_comments++]);
+		r = get_text(d, (int64_t)index, &p->comments[p->n_comments++]);
 		if (r < 0)
 			return r;
 	}
@@ -318,8 +383,11 @@ static int load_function(struct decoder *d, const struct wire_field *f)
 		return fail(d, "broken function");
 	pprof_ids_add(&d->functions, fn.id);
 	ret->start_line = fn.start_line;
-	r = get_string(d, fn.name, &ret->name);
-	return r < 0 ? r : get_string(d, fn.file, &ret->file);
+	r = get_text(d, fn.name, &ret->name);
+	if (r == 0 && ret->name.len == 0 && fn.system_name != 0)
+		r = get_text(d, fn.system_name, &ret->name);
+	d->has_unnamed |= ret->name.len == 0;
+	return r < 0 ? r : get_text(d, fn.file, &ret->file);
 }
 
 static int load_functions(struct decoder *d)
@@ -333,8 +401,147 @@ static int load_functions(struct decoder *d)
 	d->profile.functions = result_alloc(d, n, sizeof(*d->profile.functions), &r);
 	if (!d->profile.functions)
 		return r;
+	d->max_functions = n;
 	r = each(d, PPROF_FUNCTION, load_function);
-	return r < 0 ? r : pprof_ids_sort(&d->functions, d->err);
+	pprof_ids_sort_usable(&d->functions);
+	return r;
+}
+
+/* ---- names for what has none ---- */
+
+/* A function that the file does not have. */
+static int add_function(struct decoder *d, const struct profile_function *fn, uint32_t *ret)
+{
+	struct profile *p = &d->profile;
+	struct profile_function *more;
+	uint64_t max;
+	int r;
+
+	if (p->n_functions == d->max_functions) {
+		max = 2 * d->max_functions + 64;
+		more = result_alloc(d, max, sizeof(*more), &r);
+		if (!more)
+			return r;
+		if (p->n_functions > 0)
+			memcpy(more, p->functions, p->n_functions * sizeof(*more));
+		p->functions = more;
+		d->max_functions = max;
+	}
+	p->functions[p->n_functions] = *fn;
+	*ret = p->n_functions++;
+	return 0;
+}
+
+static int cut_function(struct decoder *d, uint32_t *ret)
+{
+	static const struct profile_function fn = {
+		.name = {TRUNCATED, sizeof(TRUNCATED) - 1},
+		.file = {"", 0},
+	};
+	int r = 0;
+
+	if (d->cut_function == 0) {
+		r = add_function(d, &fn, ret);
+		if (r == 0)
+			d->cut_function = *ret + 1;
+	}
+	*ret = d->cut_function - 1;
+	return r;
+}
+
+/* Why code_file.h returned no text. */
+static int text_error(struct decoder *d)
+{
+	int r = arena_error(d->profile.arena, CODE_FILE_TEXT_BYTES);
+
+	return r == -EFBIG ? too_much_memory(d) : r;
+}
+
+/* One that cannot be read is not found by its locations, which are then named by their address. */
+static int load_mapping(struct decoder *d, const struct wire_field *f)
+{
+	struct mapping *ret = &d->mappings[d->mapping_ids.n];
+	struct pprof_mapping m;
+	int r;
+
+	if (d->mapping_ids.n == LIMIT_PPROF_MAPPINGS || pprof_read_mapping(f->data, f->len, &m) < 0)
+		return 0;
+	*ret = (struct mapping){.file = {.memory_start = m.start, .offset = m.offset}};
+	r = get_text(d, m.file, &ret->file.path);
+	if (r == 0)
+		r = get_text(d, m.build_id, &ret->file.build_id);
+	if (r < 0)
+		return r;
+	ret->module = code_file_module(&ret->file, true, d->profile.arena);
+	pprof_ids_add(&d->mapping_ids, m.id);
+	return ret->module.data ? 0 : text_error(d);
+}
+
+static int load_mappings(struct decoder *d)
+{
+	uint64_t n = d->counts[PPROF_MAPPING];
+	int r;
+
+	if (n > LIMIT_PPROF_MAPPINGS)
+		n = LIMIT_PPROF_MAPPINGS;
+	r = pprof_ids_init(&d->mapping_ids, "mapping", n);
+	if (r < 0)
+		return r;
+	d->mappings = result_alloc(d, n + 1, sizeof(*d->mappings), &r);
+	if (!d->mappings)
+		return r;
+	r = each(d, PPROF_MAPPING, load_mapping);
+	pprof_ids_sort_usable(&d->mapping_ids);
+	return r;
+}
+
+/* A function for code at the location's address. from is the one without a name, or NULL. */
+static int name_code(struct decoder *d, const struct pprof_location *l,
+		     const struct profile_function *from, uint32_t *ret)
+{
+	static const struct mapping nowhere = {
+		.file = {.path = {"", 0}, .build_id = {"", 0}},
+		.module = {"", 0},
+	};
+	const struct mapping *m = &nowhere;
+	struct profile_function fn;
+	uint32_t index;
+	int r = d->mappings ? 0 : load_mappings(d);
+
+	if (r < 0)
+		return r;
+	if (pprof_ids_find(&d->mapping_ids, l->mapping_id, &index, NULL) == 0)
+		m = &d->mappings[index];
+	fn = (struct profile_function){
+		.name = code_file_frame(&m->file, l->address, d->profile.arena),
+		.file = m->module,
+	};
+	if (!fn.name.data)
+		return text_error(d);
+	if (from && from->file.len > 0) {
+		fn.file = from->file;
+		fn.start_line = from->start_line;
+	}
+	return add_function(d, &fn, ret);
+}
+
+/* ---- locations ---- */
+
+static int load_line(struct decoder *d, const struct pprof_location *l,
+		     const struct pprof_line *from, struct profile_line *ret)
+{
+	const struct profile_function *unnamed;
+
+	ret->line = from->line;
+	if (pprof_ids_find(&d->functions, from->function_id, &ret->function, NULL) < 0) {
+		if (from->function_id != 0)
+			count(d, PROFILE_LOSS_BROKEN_NAMES);
+		return name_code(d, l, NULL, &ret->function);
+	}
+	if (!d->has_unnamed)
+		return 0;
+	unnamed = &d->profile.functions[ret->function];
+	return unnamed->name.len > 0 ? 0 : name_code(d, l, unnamed, &ret->function);
 }
 
 static int load_location(struct decoder *d, const struct wire_field *f)
@@ -342,28 +549,30 @@ static int load_location(struct decoder *d, const struct wire_field *f)
 	struct profile_location *ret = &d->profile.locations[d->profile.n_locations++];
 	UNINITIALIZED struct pprof_line items[LIMIT_PPROF_LINES_PER_LOCATION];
 	struct pprof_location l = {.lines = {.items = items, .max = ARRAY_SIZE(items)}};
-	struct profile_line *lines = NULL;
-	int r = check_size(d, f, "broken location");
+	struct profile_line *lines;
+	bool is_cut;
+	size_t n;
+	int r = 0;
 
-	if (r < 0)
-		return r;
 	if (pprof_read_location(f->data, f->len, &l) < 0)
 		return fail(d, "broken location");
-	if (l.lines.n > l.lines.max)
-		return err_set(d->err, -EFBIG, "location with more than %zu lines", l.lines.max);
 	pprof_ids_add(&d->locations, l.id);
-	if (l.lines.n > 0)
-		lines = result_alloc(d, l.lines.n, sizeof(*lines), &r);
-	if (r < 0)
+	is_cut = l.lines.n > l.lines.max;
+	if (l.lines.n == 0)
+		items[l.lines.n++] = (struct pprof_line){.function_id = 0};
+	n = is_cut ? l.lines.max : l.lines.n;
+	lines = result_alloc(d, n, sizeof(*lines), &r);
+	if (!lines)
 		return r;
-	for (size_t i = 0; i < l.lines.n; i++) {
-		lines[i].line = items[i].line;
-		r = pprof_ids_find(&d->functions, items[i].function_id, &lines[i].function, d->err);
-		if (r < 0)
-			return r;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = load_line(d, &l, &items[i], &lines[i]);
+	if (r == 0 && is_cut) {
+		count(d, PROFILE_LOSS_CUT_LOCATIONS);
+		lines[n - 1].line = 0;
+		r = cut_function(d, &lines[n - 1].function);
 	}
-	*ret = (struct profile_location){lines, (uint32_t)l.lines.n, l.address};
-	return 0;
+	*ret = (struct profile_location){lines, (uint32_t)n, l.address};
+	return r;
 }
 
 static int load_locations(struct decoder *d)
@@ -374,41 +583,94 @@ static int load_locations(struct decoder *d)
 	r = pprof_ids_init(&d->locations, "location", n);
 	if (r < 0)
 		return r;
-	d->profile.locations = result_alloc(d, n, sizeof(*d->profile.locations), &r);
+	/* one more for cut_location() */
+	d->profile.locations = result_alloc(d, n + 1, sizeof(*d->profile.locations), &r);
 	if (!d->profile.locations)
 		return r;
 	r = each(d, PPROF_LOCATION, load_location);
-	return r < 0 ? r : pprof_ids_sort(&d->locations, d->err);
+	pprof_ids_sort_usable(&d->locations);
+	return r;
+}
+
+static int cut_location(struct decoder *d, uint32_t *ret)
+{
+	struct profile *p = &d->profile;
+	struct profile_line *line;
+	int r = 0;
+
+	if (d->cut_location == 0) {
+		line = result_alloc(d, 1, sizeof(*line), &r);
+		if (!line)
+			return r;
+		line->line = 0;
+		r = cut_function(d, &line->function);
+		p->locations[p->n_locations] = (struct profile_location){line, 1, 0};
+		d->cut_location = ++p->n_locations;
+	}
+	*ret = d->cut_location - 1;
+	return r;
+}
+
+/* ---- samples ---- */
+
+/* Leaves the sample out. */
+static int break_sample(struct decoder *d, const char *what, uint64_t number)
+{
+	if (d->profile.losses.n[PROFILE_LOSS_BROKEN_SAMPLES] == 0)
+		err_set(&d->first_broken, 0, "not a valid pprof: %s %llu", what,
+			(unsigned long long)number);
+	count(d, PROFILE_LOSS_BROKEN_SAMPLES);
+	return 0;
+}
+
+static void copy_values(struct decoder *d, const struct pprof_numbers *from, int64_t *to)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		to[i] = (int64_t)from->items[i];
+		if (to[i] < 0) {
+			to[i] = 0;
+			count(d, PROFILE_LOSS_NEGATIVE_VALUES);
+		}
+	}
 }
 
 static int fill_sample(struct decoder *d, const struct pprof_sample *from)
 {
-	struct profile_sample *s = &d->profile.samples[d->profile.n_samples++];
+	const uint64_t *ids = from->location_ids.items;
 	size_t n = from->location_ids.n, n_values = from->values.n;
+	bool is_cut = n > LIMIT_PPROF_STACK_DEPTH;
 	uint32_t *locations;
 	int64_t *values;
 	int r;
 
+	if (from->has_label)
+		return err_set(
+			d->err, -EBADMSG,
+			"the profile is a difference of two (samples have the label " BASE_LABEL
+			"); send the two profiles themselves");
 	if (n_values != d->profile.n_types)
-		return err_set(d->err, -EBADMSG,
-			       "not a valid pprof: sample with %zu values for %u types", n_values,
-			       d->profile.n_types);
-	if (n > LIMIT_PPROF_STACK_DEPTH)
-		return err_set(d->err, -EFBIG, "stack deeper than %u", LIMIT_PPROF_STACK_DEPTH);
+		return break_sample(d, "number of values of a sample:", n_values);
+	if (is_cut)
+		n = LIMIT_PPROF_STACK_DEPTH;
 
 	/* one piece of memory for both; the values first, for their alignment */
 	values = result_alloc(d, 1, n_values * sizeof(*values) + n * sizeof(*locations), &r);
 	if (!values)
 		return r;
-	memcpy(values, from->values.items, n_values * sizeof(*values));
 	locations = (uint32_t *)(values + n_values);
-	for (size_t i = 0; i < n; i++) {
-		r = pprof_ids_find(&d->locations, from->location_ids.items[i], &locations[i],
-				   d->err);
+	for (size_t i = 0; i < n - is_cut; i++) {
+		if (pprof_ids_find(&d->locations, ids[i], &locations[i], NULL) < 0)
+			return break_sample(d, "no location of id", ids[i]);
+	}
+	if (is_cut) {
+		count(d, PROFILE_LOSS_CUT_STACKS);
+		r = cut_location(d, &locations[n - 1]);
 		if (r < 0)
 			return r;
 	}
-	*s = (struct profile_sample){locations, (uint32_t)n, values};
+	copy_values(d, &from->values, values);
+	d->profile.samples[d->profile.n_samples++] =
+		(struct profile_sample){locations, (uint32_t)n, values};
 	return 0;
 }
 
@@ -420,11 +682,10 @@ static int load_sample(struct decoder *d, const struct wire_field *f)
 	struct pprof_sample sample = {
 		.location_ids = {.items = ids, .max = ARRAY_SIZE(ids)},
 		.values = {.items = values, .max = ARRAY_SIZE(values)},
+		.label_key = d->base_value ? d->base_label : 0,
+		.label_value = d->base_value,
 	};
-	int r = check_size(d, f, "broken sample");
 
-	if (r < 0)
-		return r;
 	if (pprof_read_sample(f->data, f->len, &sample) < 0)
 		return fail(d, "broken sample");
 	return fill_sample(d, &sample);
@@ -436,7 +697,12 @@ static int load_samples(struct decoder *d)
 
 	d->profile.samples =
 		result_alloc(d, d->counts[PPROF_SAMPLE], sizeof(*d->profile.samples), &r);
-	return d->profile.samples ? each(d, PPROF_SAMPLE, load_sample) : r;
+	if (!d->profile.samples)
+		return r;
+	r = each(d, PPROF_SAMPLE, load_sample);
+	if (r == 0 && d->profile.n_samples == 0 && d->counts[PPROF_SAMPLE] > 0)
+		return err_set(d->err, -EBADMSG, "%s", d->first_broken.msg);
+	return r;
 }
 
 static int decode(struct decoder *d)

@@ -2,9 +2,20 @@
  * Decodes a pprof profile, gzipped or raw, from an untrusted sender into a struct profile.
  * Pure.
  *
- * Everything is bounded: inflated size, samples, locations, functions, strings, arena bytes. A
- * reference to something that does not exist makes the whole profile invalid: nothing is
- * guessed or repaired.
+ * Everything is bounded: inflated size, samples, locations, functions, strings, arena bytes. One
+ * odd element does not make the profile invalid; what happens to it is counted in the profile's
+ * losses:
+ *
+ *	a sample with another number of values than there are types, or a location that does not
+ *	exist (ids that are 0 or occur twice do not)            left out
+ *	a stack of more than LIMIT_PPROF_STACK_DEPTH locations  cut at the root: "[truncated]"
+ *	a location of more lines than the limit                 cut at the outermost call: the same
+ *	a string of more than LIMIT_PPROF_STRING_BYTES          cut, and ends in "…"
+ *	a name, file or comment that is no string               "", named by its address
+ *	a negative value                                        0
+ *
+ * A profile in which all samples are broken is invalid, as is the difference of two profiles.
+ * Every location of the result has lines; those without a name are named by code_file.h.
  */
 #ifndef COMMON_PPROF_PPROF_DECODE_H
 #define COMMON_PPROF_PPROF_DECODE_H

@@ -33,7 +33,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int pprof_ids_sort(struct pprof_ids *ids, struct err *err)
+static void sort(struct pprof_ids *ids)
 {
 	struct pprof_id *e = ids->entries;
 	bool sorted = true;
@@ -43,7 +43,31 @@ int pprof_ids_sort(struct pprof_ids *ids, struct err *err)
 	ids->counted = sorted && ids->n > 0 && e[0].id == 1 && e[ids->n - 1].id == ids->n;
 	if (!sorted)
 		qsort(e, ids->n, sizeof(*e), compare);
+}
 
+void pprof_ids_sort_usable(struct pprof_ids *ids)
+{
+	struct pprof_id *e = ids->entries;
+	uint32_t n = 0;
+
+	sort(ids);
+	if (ids->counted)
+		return;
+	for (uint32_t i = 0, next; i < ids->n; i = next) {
+		next = i + 1;
+		while (next < ids->n && e[next].id == e[i].id)
+			next++;
+		if (next == i + 1 && e[i].id != 0)
+			e[n++] = e[i];
+	}
+	ids->n = n;
+}
+
+int pprof_ids_sort(struct pprof_ids *ids, struct err *err)
+{
+	const struct pprof_id *e = ids->entries;
+
+	sort(ids);
 	if (ids->n > 0 && e[0].id == 0)
 		return err_set(err, -EBADMSG, "not a valid pprof: %s without id", ids->what);
 	for (uint32_t i = 1; i < ids->n; i++) {

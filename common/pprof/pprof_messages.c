@@ -77,6 +77,8 @@ int pprof_read_function(const uint8_t *data, size_t len, struct pprof_function *
 			ret->id = f.value;
 		else if (f.number == NAME)
 			ret->name = (int64_t)f.value;
+		else if (f.number == SYSTEM_NAME)
+			ret->system_name = (int64_t)f.value;
 		else if (f.number == FILENAME)
 			ret->file = (int64_t)f.value;
 		else if (f.number == START_LINE)
@@ -155,10 +157,14 @@ static int add_numbers(struct pprof_numbers *numbers, const struct wire_field *f
 	return e;
 }
 
-/* Labels are not used, but a broken one means that the sender's bytes are not what it meant. */
-static int check_label(const struct wire_field *message)
+/*
+ * Labels are not used, except for the one that the caller looks for; but a broken one means that
+ * the sender's bytes are not what it meant.
+ */
+static int read_label(const struct wire_field *message, struct pprof_sample *sample)
 {
 	enum { KEY = 1, STR, NUM, NUM_UNIT, MAX = NUM_UNIT };
+	int64_t key = 0, value = 0;
 	struct wire_reader r;
 	struct wire_field f;
 	int e;
@@ -166,9 +172,14 @@ static int check_label(const struct wire_field *message)
 	if (message->type != WIRE_BYTES)
 		return -EBADMSG;
 	r = (struct wire_reader){message->data, message->data + message->len};
-	do
-		e = next_field(&r, MAX, 0, &f);
-	while (e > 0);
+	while ((e = next_field(&r, MAX, 0, &f)) > 0) {
+		if (f.number == KEY)
+			key = (int64_t)f.value;
+		else if (f.number == STR)
+			value = (int64_t)f.value;
+	}
+	if (key != 0 && key == sample->label_key && value == sample->label_value)
+		sample->has_label = true;
 	return e;
 }
 
@@ -181,13 +192,14 @@ int pprof_read_sample(const uint8_t *data, size_t len, struct pprof_sample *ret)
 
 	ret->location_ids.n = 0;
 	ret->values.n = 0;
+	ret->has_label = false;
 	while ((e = wire_reader_read_field(&r, &f)) > 0) {
 		if (f.number == LOCATION_ID)
 			e = add_numbers(&ret->location_ids, &f);
 		else if (f.number == VALUE)
 			e = add_numbers(&ret->values, &f);
 		else if (f.number == LABEL)
-			e = check_label(&f);
+			e = read_label(&f, ret);
 		if (e < 0)
 			return e;
 	}

@@ -23,6 +23,7 @@ struct pprof_value_type {
 struct pprof_function {
 	uint64_t id;
 	int64_t name;
+	int64_t system_name;
 	int64_t file;
 	int64_t start_line;
 };
@@ -54,6 +55,10 @@ struct pprof_numbers {
 struct pprof_sample {
 	struct pprof_numbers location_ids;
 	struct pprof_numbers values;
+	/* set by the caller: a label with these strings is looked for; 0: none is */
+	int64_t label_key;
+	int64_t label_value;
+	bool has_label;
 };
 
 struct pprof_mapping {

@@ -42,7 +42,7 @@ struct profile_location {
 	uint32_t mapping; /* 1 + its number when it is written; 0: in no file */
 };
 
-/* A file's code, as it is mapped. Only written: a decoded profile has none. */
+/* A file's code, as it is mapped. Only written: the mappings of a decoded profile become names. */
 struct profile_mapping {
 	uint64_t start;
 	uint64_t end;    /* exclusive */

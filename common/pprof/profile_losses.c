@@ -6,6 +6,8 @@ static const struct {
 	[PROFILE_LOSS_BROKEN_SAMPLES] =
 		{"sample left out: it refers to something that does not exist",
 		 "samples left out: they refer to something that does not exist"},
+	[PROFILE_LOSS_BROKEN_NAMES] = {"name or file left out: it does not exist",
+				       "names or files left out: they do not exist"},
 	[PROFILE_LOSS_CUT_STACKS] = {"stack cut: too many frames", "stacks cut: too many frames"},
 	[PROFILE_LOSS_CUT_LOCATIONS] = {"location cut: too many inlined calls",
 					"locations cut: too many inlined calls"},

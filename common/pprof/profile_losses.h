@@ -12,6 +12,7 @@
 
 enum profile_loss {
 	PROFILE_LOSS_BROKEN_SAMPLES,  /* left out: they refer to something that does not exist */
+	PROFILE_LOSS_BROKEN_NAMES,    /* replaced by the address: they do not exist */
 	PROFILE_LOSS_CUT_STACKS,      /* their frames nearest to the root were dropped */
 	PROFILE_LOSS_CUT_LOCATIONS,   /* their outermost inlined calls were dropped */
 	PROFILE_LOSS_CUT_STRINGS,     /* shortened, with a mark at the end */
@@ -27,6 +28,7 @@ enum profile_loss {
 /* X(loss, name) for each; the name is the label "reason" in /metrics. */
 #define PROFILE_LOSSES(X)                                           \
 	X(PROFILE_LOSS_BROKEN_SAMPLES, "broken_samples"),           \
+		X(PROFILE_LOSS_BROKEN_NAMES, "broken_names"),       \
 		X(PROFILE_LOSS_CUT_STACKS, "cut_stacks"),           \
 		X(PROFILE_LOSS_CUT_LOCATIONS, "cut_locations"),     \
 		X(PROFILE_LOSS_CUT_STRINGS, "cut_strings"),         \

@@ -33,6 +33,18 @@ bool utf8_is_valid(const char *s, size_t len)
 	return n > 0;
 }
 
+size_t utf8_cut(const char *s, size_t len, size_t max)
+{
+	size_t n = max;
+
+	if (len <= max)
+		return len;
+	/* a character has at most three continuation bytes; text that has more is no UTF-8 */
+	while (n > 0 && max - n < 3 && ((unsigned char)s[n] & 0xc0) == 0x80)
+		n--;
+	return ((unsigned char)s[n] & 0xc0) == 0x80 ? max : n;
+}
+
 void utf8_repair(char *s, size_t len)
 {
 	for (size_t i = 0; i < len;) {

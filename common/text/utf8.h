@@ -7,6 +7,8 @@
 /* Returns the length of the valid sequence at s, or 0. len is at least 1. */
 size_t utf8_len(const unsigned char *s, size_t len);
 bool utf8_is_valid(const char *s, size_t len);
+/* The length of s without what is beyond max bytes, and without a character that begins before. */
+size_t utf8_cut(const char *s, size_t len, size_t max);
 /* Replaces every byte that is not part of a valid sequence by '?'. */
 void utf8_repair(char *s, size_t len);
 /*

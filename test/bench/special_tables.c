@@ -157,7 +157,7 @@ static struct cost merge_special(struct input *in)
 	arena_init(&scratch, SIZE_MAX);
 	in->p.arena = &scratch;
 	start = cpu_ns();
-	require(merged_stacks_make(&m, &in->p, columns, COLUMNS, NULL) == 0 && m.n == in->n);
+	require(merged_stacks_make(&m, &in->p, columns, COLUMNS) == 0 && m.n == in->n);
 	return (struct cost){cpu_ns() - start, scratch.used_bytes};
 }
 
@@ -224,7 +224,7 @@ static struct cost baseline_special(struct input *in)
 
 	arena_init(&scratch, SIZE_MAX);
 	in->p.arena = &scratch;
-	require(merged_stacks_make(&m, &in->p, columns, COLUMNS, NULL) == 0);
+	require(merged_stacks_make(&m, &in->p, columns, COLUMNS) == 0);
 	start = cpu_ns();
 	require(profile_baseline_subtract(&in->baseline, &m, &both, &scratch, &next, &outcome) ==
 		0);
@@ -245,7 +245,7 @@ static struct cost baseline_table(struct input *in)
 	before = allocated() - before;
 	arena_init(&scratch, SIZE_MAX);
 	in->p.arena = &scratch;
-	require(merged_stacks_make(&m, &in->p, columns, COLUMNS, NULL) == 0);
+	require(merged_stacks_make(&m, &in->p, columns, COLUMNS) == 0);
 	start = cpu_ns();
 	for (uint32_t i = 0; i < m.n; i++) {
 		struct element *e = find_element(in->elements, m.stacks[i].hash);
@@ -301,7 +301,7 @@ static void run_all(uint32_t n)
 	make_profile(&in);
 	arena_init(&merged, SIZE_MAX);
 	in.p.arena = &merged;
-	require(merged_stacks_make(&in.merged, &in.p, columns, COLUMNS, NULL) == 0);
+	require(merged_stacks_make(&in.merged, &in.p, columns, COLUMNS) == 0);
 	run("merged_stacks", &in, merge_special, merge_table);
 	for (uint32_t i = 0; i < n; i++)
 		in.ids[i] = i + 1;

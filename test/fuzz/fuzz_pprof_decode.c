@@ -28,6 +28,7 @@ static void check_references(const struct profile *p)
 		sink += (uint8_t)(p->functions[i].name.data[p->functions[i].name.len] +
 				  p->functions[i].file.data[p->functions[i].file.len]);
 	for (uint32_t i = 0; i < p->n_locations; i++) {
+		require(p->locations[i].n_lines > 0);
 		for (uint32_t j = 0; j < p->locations[i].n_lines; j++)
 			require(p->locations[i].lines[j].function < p->n_functions);
 	}
@@ -37,7 +38,7 @@ static void check_references(const struct profile *p)
 		for (uint32_t j = 0; j < s->n_locations; j++)
 			require(s->locations[j] < p->n_locations);
 		for (uint32_t j = 0; j < p->n_types; j++)
-			sink += (uint8_t)s->values[j];
+			require(s->values[j] >= 0);
 	}
 	(void)sink;
 }
@@ -79,6 +80,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_shift(&p, data, size);
 	require(pprof_encode(&p, &once) == 0);
 	require(pprof_decode(&q, &second, once.data, once.len, &err) == 0);
+	/* what was left out or cut needs no more of it */
+	require(!profile_losses_any(&q.losses));
 	require(q.n_samples == p.n_samples && q.n_locations == p.n_locations);
 	require(pprof_encode(&q, &twice) == 0);
 	require(once.len == twice.len && memcmp(once.data, twice.data, once.len) == 0);

@@ -87,7 +87,8 @@ static void reads_every_field(void **state)
 	assert_int_equal(fx.p.n_comments, 1);
 	assert_string_equal(fx.p.comments[0].data, "lost:ring_full=3");
 
-	assert_int_equal(fx.p.n_functions, 1);
+	/* and the one that names the second location */
+	assert_int_equal(fx.p.n_functions, 2);
 	assert_string_equal(function_name(0), "main");
 	assert_string_equal(fx.p.functions[0].file.data, "main.c");
 	assert_int_equal(fx.p.n_locations, 2);
@@ -95,7 +96,7 @@ static void reads_every_field(void **state)
 	assert_int_equal(fx.p.locations[0].n_lines, 1);
 	assert_int_equal(fx.p.locations[0].lines[0].function, 0);
 	assert_int_equal(fx.p.locations[0].lines[0].line, 10);
-	assert_int_equal(fx.p.locations[1].n_lines, 0);
+	assert_int_equal(fx.p.locations[1].n_lines, 1);
 	assert_int_equal(fx.p.n_samples, 1);
 	assert_int_equal(fx.p.samples[0].n_locations, 2);
 	assert_int_equal(fx.p.samples[0].locations[0], 0);
@@ -182,7 +183,7 @@ static void fields_may_come_in_any_order_and_spelling(void **state)
 
 	assert_int_equal(decode("unpacked-lists"), 0);
 	assert_int_equal(fx.p.samples[0].n_locations, 2);
-	assert_int_equal(fx.p.samples[0].values[0], -7);
+	assert_int_equal(fx.p.samples[0].values[0], 0);
 	assert_int_equal(fx.p.n_comments, 2);
 	assert_string_equal(fx.p.comments[1].data, "main");
 
@@ -221,17 +222,14 @@ static void errors_come_with_a_sentence(void **state)
 		 "not a valid pprof: the first string is not empty"},
 		{"no-such-string", -EBADMSG, "not a valid pprof: no string 99"},
 		{"negative-string", -EBADMSG, "not a valid pprof: no string -1"},
+		/* all samples are broken */
 		{"no-such-location", -EBADMSG, "not a valid pprof: no location of id 3"},
-		{"no-such-function", -EBADMSG, "not a valid pprof: no function of id 9"},
-		{"duplicate-location", -EBADMSG, "not a valid pprof: two locations of id 1"},
-		{"zero-location", -EBADMSG, "not a valid pprof: location without id"},
 		{"wrong-value-count", -EBADMSG,
-		 "not a valid pprof: sample with 2 values for 1 types"},
-		{"too-deep-stack", -EFBIG, "stack deeper than 4096"},
+		 "not a valid pprof: number of values of a sample: 2"},
 		{"too-many-types", -EFBIG, "more than 64 sample types"},
-		{"too-many-lines", -EFBIG, "location with more than 256 lines"},
-		{"long-string", -EFBIG, "string of more than 65536 bytes"},
-		{"bomb-of-labels.gz", -EFBIG, "broken sample: too large"},
+		{"difference", -EBADMSG,
+		 "the profile is a difference of two (samples have the label pprof::base); send "
+		 "the two profiles themselves"},
 	};
 
 	(void)state;
@@ -241,6 +239,183 @@ static void errors_come_with_a_sentence(void **state)
 		if (r != cases[i].r || strcmp(fx.err.msg, cases[i].msg) != 0)
 			fail_msg("%s: %d, %s", cases[i].name, r, fx.err.msg);
 	}
+}
+
+/* Compares the stack of a sample with "<name> <file>:<line>;…", leaf first. */
+static void assert_stack(uint32_t sample, const char *expected)
+{
+	const struct profile_sample *s = &fx.p.samples[sample];
+	char text[512] = "";
+	size_t len = 0;
+
+	assert_true(sample < fx.p.n_samples);
+	for (uint32_t i = 0; i < s->n_locations; i++) {
+		const struct profile_location *l = &fx.p.locations[s->locations[i]];
+
+		for (uint32_t j = 0; j < l->n_lines; j++) {
+			const struct profile_function *fn = &fx.p.functions[l->lines[j].function];
+
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s %s:%lld;",
+						fn->name.data, fn->file.data,
+						(long long)l->lines[j].line);
+		}
+	}
+	assert_string_equal(text, expected);
+}
+
+static uint64_t lost(enum profile_loss loss)
+{
+	return fx.p.losses.n[loss];
+}
+
+/* As jemalloc and gperftools write it. */
+static void addresses_without_names_are_named_by_file_and_offset(void **state)
+{
+	static const char *const leaves[] = {
+		"app+0x1010 [app:abc123]:0",
+		"app+0x1020 [app:abc123]:0",
+		"libm.so.6+0x123 [libm.so.6]:0",
+		"0x7f1000000042 [:ffff]:0",
+		"0x1234 :0",
+		"[unknown] :0",
+		"[kernel.kallsyms]+0xffffffff81000010 [kernel.kallsyms]:0",
+		"0x99 :0", /* of a mapping that does not exist */
+	};
+	char text[128];
+
+	(void)state;
+	assert_int_equal(decode("addresses"), 0);
+	assert_int_equal(fx.p.n_samples, ARRAY_SIZE(leaves));
+	for (uint32_t i = 0; i < ARRAY_SIZE(leaves); i++) {
+		snprintf(text, sizeof(text), "%s;%s;", leaves[i], leaves[0]);
+		assert_stack(i, text);
+		assert_int_equal(fx.p.samples[i].values[0], 1 << i);
+	}
+	assert_false(profile_losses_any(&fx.p.losses));
+}
+
+static void unnamed_locations_keep_their_place_among_named_ones(void **state)
+{
+	(void)state;
+	assert_int_equal(decode("unnamed-among-named"), 0);
+	assert_int_equal(fx.p.n_samples, 6);
+	assert_stack(0, "app+0x20 [app:id]:0;main main.c:7;");
+	assert_stack(1, "app+0x30 [app:id]:0;main main.c:7;");
+	assert_stack(2, "main main.c:7;");
+	assert_stack(3, "_ZN1xE x.cc:1;main main.c:7;");
+	assert_stack(4, "app+0x50 [app:id]:2;main main.c:9;");
+	assert_stack(5, "[unknown] a.js:5;main main.c:7;");
+	assert_false(profile_losses_any(&fx.p.losses));
+}
+
+static void a_broken_sample_is_left_out_and_the_rest_kept(void **state)
+{
+	(void)state;
+	assert_int_equal(decode("broken-samples"), 0);
+	assert_int_equal(fx.p.n_samples, 2);
+	assert_int_equal(fx.p.samples[0].values[0], 5);
+	/* labels are not stored, so one that is broken costs nothing */
+	assert_int_equal(fx.p.samples[1].values[0], 6);
+	assert_int_equal(lost(PROFILE_LOSS_BROKEN_SAMPLES), 4);
+}
+
+static void ids_that_are_not_unique_refer_to_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(decode("ambiguous-ids"), 0);
+	assert_int_equal(fx.p.n_samples, 3);
+	assert_stack(0, "0x10 :1;");
+	assert_stack(1, "c :1;");
+	assert_stack(2, "0x50 :3;");
+	assert_int_equal(lost(PROFILE_LOSS_BROKEN_SAMPLES), 2);
+	assert_int_equal(lost(PROFILE_LOSS_BROKEN_NAMES), 2);
+	assert_int_equal(decode("duplicate-location"), 0);
+	assert_int_equal(decode("zero-location"), 0);
+}
+
+static void names_that_do_not_exist_become_addresses(void **state)
+{
+	(void)state;
+	assert_int_equal(decode("no-such-name"), 0);
+	assert_stack(0, "0x77 :1;");
+	assert_int_equal(lost(PROFILE_LOSS_BROKEN_NAMES), 1);
+	assert_int_equal(decode("no-such-function"), 0);
+	assert_int_equal(lost(PROFILE_LOSS_BROKEN_NAMES), 1);
+}
+
+static void negative_values_count_as_0(void **state)
+{
+	(void)state;
+	assert_int_equal(decode("negative-values"), 0);
+	assert_int_equal(fx.p.samples[0].values[0], 5);
+	assert_int_equal(fx.p.samples[0].values[1], 0);
+	assert_int_equal(fx.p.samples[1].values[0], 0);
+	assert_int_equal(fx.p.samples[1].values[1], 9);
+	assert_int_equal(lost(PROFILE_LOSS_NEGATIVE_VALUES), 2);
+}
+
+static const char *frame_name(const struct profile_sample *s, uint32_t at, uint32_t line)
+{
+	return function_name(fx.p.locations[s->locations[at]].lines[line].function);
+}
+
+static void a_deep_stack_keeps_its_leaf_and_says_that_it_is_cut(void **state)
+{
+	const struct profile_sample *s;
+
+	(void)state;
+	assert_int_equal(decode("cut-stacks.gz"), 0);
+	assert_int_equal(lost(PROFILE_LOSS_CUT_STACKS), 2);
+	assert_int_equal(fx.p.n_samples, 3);
+	for (uint32_t i = 0; i < 2; i++) {
+		s = &fx.p.samples[i];
+		assert_int_equal(s->n_locations, LIMIT_PPROF_STACK_DEPTH);
+		assert_int_equal(fx.p.locations[s->locations[0]].address, i + 1);
+		assert_int_equal(fx.p.locations[s->locations[4094]].address, i + 4095);
+		assert_string_equal(frame_name(s, 4095, 0), "[truncated]");
+		assert_int_equal(s->values[0], 5 + i);
+	}
+	s = &fx.p.samples[2];
+	assert_int_equal(s->n_locations, LIMIT_PPROF_STACK_DEPTH);
+	assert_string_equal(frame_name(s, 4095, 0), "f");
+	assert_int_equal(decode("too-deep-stack"), 0);
+	assert_int_equal(lost(PROFILE_LOSS_CUT_STACKS), 1);
+}
+
+static void a_location_of_many_lines_is_cut(void **state)
+{
+	const struct profile_location *l;
+
+	(void)state;
+	assert_int_equal(decode("long-location"), 0);
+	l = &fx.p.locations[0];
+	assert_int_equal(l->n_lines, LIMIT_PPROF_LINES_PER_LOCATION);
+	assert_int_equal(l->lines[254].line, 254);
+	assert_string_equal(frame_name(&fx.p.samples[0], 0, 254), "in");
+	assert_string_equal(frame_name(&fx.p.samples[0], 0, 255), "[truncated]");
+	assert_int_equal(lost(PROFILE_LOSS_CUT_LOCATIONS), 1);
+	assert_int_equal(decode("too-many-lines"), 0);
+	assert_int_equal(lost(PROFILE_LOSS_CUT_LOCATIONS), 1);
+}
+
+static void a_long_string_is_cut_between_two_characters(void **state)
+{
+	const struct profile_string *s;
+
+	(void)state;
+	assert_int_equal(decode("long-strings.gz"), 0);
+	/* with that of a label, which is not stored */
+	assert_int_equal(lost(PROFILE_LOSS_CUT_STRINGS), 3);
+	s = &fx.p.functions[0].name;
+	assert_int_equal(s->len, 65532 + 3);
+	assert_string_equal(s->data + s->len - 5, "é…");
+	s = &fx.p.functions[0].file;
+	assert_int_equal(s->len, 65533 + 3);
+	assert_string_equal(s->data + s->len - 4, "a…");
+	assert_int_equal(fx.p.functions[1].name.len, 65536);
+	assert_int_equal(decode("long-string"), 0);
+	assert_int_equal(lost(PROFILE_LOSS_CUT_STRINGS), 1);
+	assert_int_equal(decode("bomb-of-labels.gz"), 0);
 }
 
 static void every_truncation_is_refused_or_a_complete_profile(void **state)
@@ -297,6 +472,10 @@ static void survives_every_failed_allocation(void **state)
 	check_oom(decode_loaded, NULL);
 	load("deep-stack");
 	check_oom(decode_loaded, NULL);
+	load("addresses");
+	check_oom(decode_loaded, NULL);
+	load("long-location");
+	check_oom(decode_loaded, NULL);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -312,6 +491,15 @@ int main(void)
 		TEST(fields_may_come_in_any_order_and_spelling),
 		TEST(strings_are_bytes),
 		TEST(errors_come_with_a_sentence),
+		TEST(addresses_without_names_are_named_by_file_and_offset),
+		TEST(unnamed_locations_keep_their_place_among_named_ones),
+		TEST(a_broken_sample_is_left_out_and_the_rest_kept),
+		TEST(ids_that_are_not_unique_refer_to_nothing),
+		TEST(names_that_do_not_exist_become_addresses),
+		TEST(negative_values_count_as_0),
+		TEST(a_deep_stack_keeps_its_leaf_and_says_that_it_is_cut),
+		TEST(a_location_of_many_lines_is_cut),
+		TEST(a_long_string_is_cut_between_two_characters),
 		TEST(every_truncation_is_refused_or_a_complete_profile),
 		TEST(keeps_to_the_limit_of_the_arena),
 		TEST(survives_every_failed_allocation),

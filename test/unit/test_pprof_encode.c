@@ -25,11 +25,11 @@ static const struct profile_line lines[] = {{1, 7}, {0, 300}, {2, 0}, {0, -1}};
 static struct profile_location locations[] = {
 	{&lines[0], 2, 0x401000},
 	{&lines[2], 1, 0},
-	{NULL, 0, UINT64_MAX},
+	{&lines[2], 1, UINT64_MAX},
 	{&lines[3], 1, 1},
 };
 static const uint32_t stack[] = {1, 0, 3, 2, 0};
-static const int64_t values[] = {INT64_MIN, 0, INT64_MAX, -1, 1, 300};
+static const int64_t values[] = {INT64_MAX - 1, 0, INT64_MAX, 2, 1, 300};
 static struct profile_sample samples[] = {
 	{stack, 5, &values[0]},
 	{stack, 0, &values[2]},
@@ -156,7 +156,7 @@ static void the_generated_code_reads_it(void **state)
 	assert_int_equal(p->n_sample, 3);
 	assert_int_equal(p->sample[0]->n_location_id, 5);
 	assert_int_equal(p->sample[0]->location_id[0], 2);
-	assert_true(p->sample[0]->value[0] == INT64_MIN);
+	assert_true(p->sample[0]->value[0] == INT64_MAX - 1);
 	assert_string_equal(p->string_table[p->period_type->type], "cpu");
 	assert_int_equal(p->period, 10101010);
 	assert_int_equal(p->n_comment, 3);

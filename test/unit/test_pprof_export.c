@@ -3,6 +3,7 @@
 #include "cluster-agent/query/export/pprof_export.h"
 #include "common/data/gzip.h"
 #include "common/pprof/pprof_decode.h"
+#include "proto/profile.pb-c.h"
 #include "test/lib/unit.h"
 
 #define F(s)                       \
@@ -57,6 +58,7 @@ static void a_base_makes_negative_samples(void **state)
 	CLEANUP(buf_fini) struct buf out;
 	CLEANUP(buf_fini) struct buf raw;
 	CLEANUP(arena_fini) struct arena arena;
+	Perftools__Profiles__Profile *m;
 	struct profile p;
 
 	(void)state;
@@ -68,13 +70,17 @@ static void a_base_makes_negative_samples(void **state)
 	assert_int_equal(pprof_export_add(&e, a, 1, (struct stack_value){0, 5}), 0);
 	assert_int_equal(pprof_export_add(&e, a, 1, (struct stack_value){4, 0}), 0);
 	assert_int_equal(pprof_export_write(&e, &filter, &out, NULL), 0);
-	assert_int_equal(pprof_decode(&p, &arena, out.data, out.len, NULL), 0);
-	assert_int_equal(p.n_samples, 4);
-	assert_int_equal(p.samples[0].values[0], 30);
-	assert_int_equal(p.samples[1].values[0], -12);
-	assert_int_equal(p.samples[2].values[0], -5);
-	assert_int_equal(p.samples[3].values[0], 4);
 	assert_int_equal(gzip_inflate(out.data, out.len, &raw), 0);
+	m = perftools__profiles__profile__unpack(NULL, raw.len, (const uint8_t *)raw.data);
+	assert_non_null(m);
+	assert_int_equal(m->n_sample, 4);
+	assert_int_equal(m->sample[0]->value[0], 30);
+	assert_int_equal(m->sample[1]->value[0], -12);
+	assert_int_equal(m->sample[2]->value[0], -5);
+	assert_int_equal(m->sample[3]->value[0], 4);
+	perftools__profiles__profile__free_unpacked(m, NULL);
+	/* it cannot be stored again */
+	assert_int_equal(pprof_decode(&p, &arena, out.data, out.len, NULL), -EBADMSG);
 	assert_non_null(memmem(raw.data, raw.len, "\x32\x0bpprof::base", 13));
 }
 

@@ -57,6 +57,28 @@ static void refuses_zero_and_duplicates(void **state)
 	sort_of(&c, neighbours, 3, -EBADMSG);
 }
 
+static void an_id_that_is_not_unique_is_not_found(void **state)
+{
+	static const uint64_t values[] = {7, 1, 7, 0, 3, 9, 9, 9, 12};
+	CLEANUP(pprof_ids_fini) struct pprof_ids ids = {0};
+	uint32_t index;
+
+	(void)state;
+	assert_int_equal(pprof_ids_init(&ids, "function", ARRAY_SIZE(values)), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		pprof_ids_add(&ids, values[i]);
+	pprof_ids_sort_usable(&ids);
+	assert_int_equal(pprof_ids_find(&ids, 7, &index, NULL), -EBADMSG);
+	assert_int_equal(pprof_ids_find(&ids, 0, &index, NULL), -EBADMSG);
+	assert_int_equal(pprof_ids_find(&ids, 9, &index, NULL), -EBADMSG);
+	assert_int_equal(pprof_ids_find(&ids, 1, &index, NULL), 0);
+	assert_int_equal(index, 1);
+	assert_int_equal(pprof_ids_find(&ids, 3, &index, NULL), 0);
+	assert_int_equal(index, 4);
+	assert_int_equal(pprof_ids_find(&ids, 12, &index, NULL), 0);
+	assert_int_equal(index, 8);
+}
+
 static int init(void *arg)
 {
 	CLEANUP(pprof_ids_fini) struct pprof_ids ids = {0};
@@ -76,6 +98,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_the_index_of_every_id_and_of_no_other),
 		cmocka_unit_test(refuses_zero_and_duplicates),
+		cmocka_unit_test(an_id_that_is_not_unique_is_not_found),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};
 

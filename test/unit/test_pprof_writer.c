@@ -39,7 +39,7 @@ static void put_sample(struct pprof_writer *w, uint32_t i)
 	for (unsigned k = 0; k < DEPTH; k++, rest /= 200)
 		len += pprof_pack_location(packed + len, rest % 200);
 	values_len = pprof_pack(values, i);
-	values_len += pprof_pack(values + values_len, (uint64_t) - (int64_t)i);
+	values_len += pprof_pack(values + values_len, (uint64_t)INT64_MAX - i);
 	pprof_writer_put_packed_sample(
 		w, &(struct pprof_packed_sample){packed, len, values, values_len});
 }
@@ -81,7 +81,7 @@ static void check(uint32_t n_samples)
 		assert_int_equal(s->locations[0], i % 200);
 		assert_int_equal(s->locations[1], i / 200 % 200);
 		assert_int_equal(s->values[0], i);
-		assert_int_equal(s->values[1], -(int64_t)i);
+		assert_true(s->values[1] == INT64_MAX - (int64_t)i);
 	}
 }
 

@@ -399,34 +399,68 @@ static void bad_types_are_refused(void **state)
 	refuses(&f.profile, "no sample type has a name");
 }
 
-static void absurd_durations_are_refused(void **state)
+static void a_time_of_0_is_now(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows r;
 
 	(void)state;
 	setup(&f);
-	f.profile.duration_ns = -1;
-	refuses(&f.profile, "duration_nanos is out of range");
-	f.profile.duration_ns = INT64_MAX;
-	refuses(&f.profile, "duration_nanos is out of range");
 	f.profile.time_ns = 0;
 	f.profile.duration_ns = 2 * S;
 	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
 	assert_true(r.window.end_ns == NOW && r.window.start_ns == NOW - 2 * S);
 }
 
-static void values_that_make_no_sense_are_refused(void **state)
+static void an_impossible_duration_is_ignored_and_counted(void **state)
+{
+	static const int64_t durations[] = {-1, INT64_MIN, INT64_MAX};
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(durations); i++) {
+		f.profile.time_ns = NOW;
+		f.profile.duration_ns = durations[i];
+		assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
+		assert_true(r.window.end_ns == NOW && r.window.start_ns == NOW);
+		assert_int_equal(r.losses.n[PROFILE_LOSS_BAD_TIMES], 1);
+	}
+}
+
+static void negative_values_count_as_0(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
+	struct profile_rows r;
 
 	(void)state;
 	setup(&f);
 	sample(&f, plain, 2, 5, -1);
-	refuses(&f.profile, "sample 0 has a negative value");
-	f.values[0][1] = INT64_MAX;
-	sample(&f, inlined, 1, 1, INT64_MAX);
-	refuses(&f.profile, "sum of values exceeds 63 bits");
+	sample(&f, inlined, 1, 6, 3);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
+	assert_int_equal(r.types[0].sum, 11);
+	assert_int_equal(r.types[1].sum, 3);
+	assert_int_equal(r.losses.n[PROFILE_LOSS_NEGATIVE_VALUES], 1);
+}
+
+/* The small values beside them stay as they are. */
+static void the_largest_values_are_reduced_to_63_bits_together(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	sample(&f, plain, 2, INT64_MAX, INT64_MAX);
+	sample(&f, inlined, 1, 7, 0);
+	sample(&f, cut, 2, INT64_MAX, 0);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
+	assert_true(r.types[0].values[0] == INT64_MAX / 4);
+	assert_true(r.types[0].values[1] == 7);
+	assert_true(r.types[0].values[2] == INT64_MAX / 4);
+	assert_true(r.types[1].values[0] == INT64_MAX);
+	assert_int_equal(r.losses.n[PROFILE_LOSS_CLAMPED_VALUES], 2);
 }
 
 static void text_to_hash_is_bounded(void **state)
@@ -509,8 +543,10 @@ int main(void)
 		cmocka_unit_test(
 			a_profile_that_exceeds_the_arena_is_never_taken_for_a_lack_of_memory),
 		cmocka_unit_test(bad_types_are_refused),
-		cmocka_unit_test(absurd_durations_are_refused),
-		cmocka_unit_test(values_that_make_no_sense_are_refused),
+		cmocka_unit_test(a_time_of_0_is_now),
+		cmocka_unit_test(an_impossible_duration_is_ignored_and_counted),
+		cmocka_unit_test(negative_values_count_as_0),
+		cmocka_unit_test(the_largest_values_are_reduced_to_63_bits_together),
 		cmocka_unit_test(text_to_hash_is_bounded),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};

@@ -556,21 +556,40 @@ static void unknown_types_are_passed_on_and_unusable_ones_refused(void **state)
 static void a_refused_profile_leaves_the_baseline_as_it_was(void **state)
 {
 	static const struct made_sample first[] = {{{1}, 1, {5, 500}}};
-	static const struct made_sample negative[] = {{{1}, 1, {7, -1}}};
-	static const struct made_sample large[] = {{{1}, 1, {6, INT64_MAX}},
-						   {{2}, 1, {6, INT64_MAX}}};
 	static const struct made_sample last[] = {{{1}, 1, {9, 900}}};
 	CLEANUP(teardown) struct fixture f;
 
 	(void)state;
 	setup(&f, PROFILE_KIND_MUTEX);
 	assert_int_equal(scrape(&f, LOCK, first, 1), 0);
-	assert_int_equal(scrape(&f, LOCK, negative, 1), -EBADMSG);
-	assert_int_equal(scrape(&f, LOCK, large, 2), -EBADMSG);
-	assert_string_equal(f.err.msg, "the values exceed 63 bits");
+	assert_int_equal(scrape(&f, "/count", first, 1), -EBADMSG);
 	assert_int_equal(scrape(&f, LOCK, last, 1), 0);
 	assert_int_equal(made_profile_sum(&f.p, 0), 4);
 	assert_int_equal(made_profile_sum(&f.p, 1), 400);
+}
+
+static void a_negative_value_is_0_and_no_restart(void **state)
+{
+	static const struct made_sample first[] = {{{1}, 1, {5, 500}}, {{2}, 1, {1, 10}}};
+	static const struct made_sample negative[] = {{{1}, 1, {7, -1}}, {{2}, 1, {2, 20}}};
+	static const struct made_sample last[] = {{{1}, 1, {9, 900}}, {{2}, 1, {3, 30}}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_MUTEX);
+	assert_int_equal(scrape(&f, LOCK, first, 2), 0);
+	assert_int_equal(scrape(&f, LOCK, negative, 2), 0);
+	assert_int_equal(f.p.n_types, 0);
+	assert_false(f.restarted);
+	assert_int_equal(f.p.losses.n[PROFILE_LOSS_NEGATIVE_VALUES], 1);
+	assert_int_equal(scrape(&f, LOCK, last, 2), 0);
+	assert_int_equal(made_profile_sum(&f.p, 0), 6);
+	assert_int_equal(made_profile_sum(&f.p, 1), 420);
+	/* values that do not grow are kept */
+	f.info.kind = PROFILE_KIND_GOROUTINE;
+	assert_int_equal(scrape(&f, "goroutine/count b/bytes", negative, 2), 0);
+	assert_int_equal(made_profile_sum(&f.p, 0), 9);
+	assert_int_equal(made_profile_sum(&f.p, 1), 20);
 }
 
 static void a_profile_that_takes_too_much_memory_is_refused(void **state)
@@ -728,6 +747,7 @@ int main(void)
 		cmocka_unit_test(values_of_godeltaprof_are_not_subtracted),
 		cmocka_unit_test(unknown_types_are_passed_on_and_unusable_ones_refused),
 		cmocka_unit_test(a_refused_profile_leaves_the_baseline_as_it_was),
+		cmocka_unit_test(a_negative_value_is_0_and_no_restart),
 		cmocka_unit_test(a_profile_that_takes_too_much_memory_is_refused),
 		cmocka_unit_test(a_profile_covers_the_time_since_the_one_before),
 		cmocka_unit_test(a_cpu_profile_covers_its_own_duration_if_it_has_one),
