@@ -33,11 +33,11 @@ static const char *const build_tools[] = {
 	"npm npm npm-cli.js",
 	"yarn yarn yarn.js yarnpkg",
 	"pnpm pnpm pnpm.cjs",
-	"mvn mvn mvnd org.codehaus.plexus.classworlds.launcher.Launcher "
-	"org.apache.maven.wrapper.MavenWrapperMain",
-	"gradle gradle gradlew gradle-wrapper.jar org.gradle.wrapper.GradleWrapperMain "
-	"org.gradle.launcher.daemon.bootstrap.GradleDaemon "
-	"worker.org.gradle.process.internal.worker.GradleWorkerMain",
+	"mvn mvn mvnd org.codehaus.plexus.classworlds.launcher.Launcher",
+	"mvn org.apache.maven.wrapper.MavenWrapperMain",
+	"gradle gradle gradlew gradle-wrapper.jar org.gradle.wrapper.GradleWrapperMain",
+	"gradle org.gradle.launcher.daemon.bootstrap.GradleDaemon",
+	"gradle worker.org.gradle.process.internal.worker.GradleWorkerMain",
 	"ant ant",
 	"sbt sbt sbt-launch.jar",
 	"pip pip pip3",

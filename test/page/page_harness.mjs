@@ -25,12 +25,13 @@ async function start(options = {}) {
 
 /**
  * `touch`: a phone or a tablet, whose fingers cannot hover. `clock`: page.clock can skip time,
- * which passes as usual otherwise.
+ * which passes as usual otherwise. `timezoneId`: the browser's zone.
  */
 export async function open(query = "", options = {}) {
-  const { width = 1440, height = 860, colorScheme = "light", touch = false } = options;
+  const { width = 1440, height = 860, colorScheme = "light", touch = false, timezoneId } = options;
   const viewport = { width, height };
-  page = await browser.newPage({ viewport, colorScheme, hasTouch: touch, isMobile: touch });
+  const device = { hasTouch: touch, isMobile: touch, timezoneId };
+  page = await browser.newPage({ viewport, colorScheme, ...device });
   page.setDefaultTimeout(180_000);
   if (options.clock) await page.clock.install();
   page.on("pageerror", (e) => complaints.push(e.message));

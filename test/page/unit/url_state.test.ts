@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   comparing,
   emptyState,
+  hasFixedTimes,
   noBase,
   parseState,
   printAddress,
@@ -111,4 +112,19 @@ test("the page of targets is a path beside the profiles", () => {
   assert.deepEqual(parseState("?pods=down", "/behind/a/proxy/targets"), targets);
   assert.equal(parseState("", "/targets/more").page, "profiles");
   assert.equal(parseState("?pods=gone", "/targets").pods, "all");
+});
+
+test("the zone of the times is in the address, if it is one", () => {
+  const of = (query: string): string | undefined => parseState(query).zone;
+  assert.equal(of("?zone=utc"), "utc");
+  assert.equal(of("?zone=Europe/Berlin"), "Europe/Berlin");
+  assert.equal(of("?zone=nowhere"), undefined);
+  assert.equal(of(""), undefined);
+  assert.equal(printState({ ...emptyState, zone: "Asia/Tokyo" }), "?zone=Asia/Tokyo");
+  assert.equal(printState(emptyState), "");
+  assert.equal(hasFixedTimes(emptyState), false);
+  assert.equal(hasFixedTimes({ ...emptyState, range: { from: 1, to: 2 } }), true);
+  assert.equal(hasFixedTimes({ ...emptyState, selection: { from: 1, to: 2 } }), true);
+  assert.equal(hasFixedTimes({ ...emptyState, base: { from: 1, to: 2 } }), true);
+  assert.equal(hasFixedTimes({ ...emptyState, base: "previous" }), false);
 });

@@ -44,7 +44,7 @@ const short = (text: string): string =>
   text.length > 40 ? `${text.slice(0, 20)}…${text.slice(-16)}` : text;
 
 /** What only this side has, the most significant first. */
-function parts(own: Side, other: Side, nowMs: number): string[] {
+function parts(own: Side, other: Side, nowMs: number, zone: (ms: number) => string): string[] {
   const out: string[] = [];
   if (own.service !== other.service) out.push(splitService(own.service).name);
   if (own.instance !== other.instance)
@@ -54,15 +54,23 @@ function parts(own: Side, other: Side, nowMs: number): string[] {
   const freed = onlyIn(other.where, own.where).filter((m) => !names.has(m.name));
   const labels = [...added.map(printMatcher), ...freed.map((m) => `any ${m.name}`)];
   if (labels.length > 0) out.push([...new Set(labels)].map(short).join(", "));
-  if (!sameSpan(own.span, other.span) || out.length === 0) out.push(spanLabel(own.span, nowMs));
+  if (!sameSpan(own.span, other.span) || out.length === 0)
+    out.push(spanLabel(own.span, nowMs) + zone(own.span.to));
   return out;
 }
 
-/** "10:00 – 10:15" and "09:45 – 10:00"; 'version="1.4.2"' and 'version="1.4.1"'. */
-export function sideNames(c: Comparison, nowMs: number): { a: string; b: string } {
+/**
+ * "10:00 – 10:15" and "09:45 – 10:00"; 'version="1.4.2"' and 'version="1.4.1"'. `zone`
+ * follows times.
+ */
+export function sideNames(
+  c: Comparison,
+  nowMs: number,
+  zone = (_ms: number): string => "",
+): { a: string; b: string } {
   return {
-    a: parts(c.a, c.b, nowMs).join(" · "),
-    b: parts(c.b, c.a, nowMs).join(" · "),
+    a: parts(c.a, c.b, nowMs, zone).join(" · "),
+    b: parts(c.b, c.a, nowMs, zone).join(" · "),
   };
 }
 

@@ -1,5 +1,7 @@
 // The range of time on show: the last N seconds, or from one instant to another.
 
+import { fieldsAt, instantOf, shownZone, type Fields } from "./time_zone";
+
 export type TimeRange = { last: number } | { from: number; to: number };
 
 export interface Span {
@@ -50,20 +52,24 @@ export function printRange(r: TimeRange): string {
 const two = (n: number): string => String(n).padStart(2, "0");
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-export function clock(ms: number, seconds = false): string {
-  const d = new Date(ms);
-  return `${two(d.getHours())}:${two(d.getMinutes())}${seconds ? `:${two(d.getSeconds())}` : ""}`;
-}
+// texts are of the zone that is shown (time_zone.ts) and do not name it
+
+const clockOf = (f: Fields, seconds: boolean): string =>
+  `${two(f.hour)}:${two(f.minute)}${seconds ? `:${two(f.second)}` : ""}`;
+
+export const clock = (ms: number, seconds = false): string => clockOf(fieldsAt(ms), seconds);
 
 /** "20 Nov", with the year when it is not the current one. */
 export function day(ms: number, nowMs = Date.now()): string {
-  const d = new Date(ms);
-  const year = d.getFullYear() === new Date(nowMs).getFullYear() ? "" : ` ${d.getFullYear()}`;
-  return `${d.getDate()} ${months[d.getMonth()]}${year}`;
+  const d = fieldsAt(ms);
+  const year = d.year === fieldsAt(nowMs).year ? "" : ` ${d.year}`;
+  return `${d.day} ${months[d.month - 1]}${year}`;
 }
 
-const sameDay = (a: number, b: number): boolean =>
-  new Date(a).toDateString() === new Date(b).toDateString();
+function sameDay(a: number, b: number): boolean {
+  const [x, y] = [fieldsAt(a), fieldsAt(b)];
+  return x.day === y.day && x.month === y.month && x.year === y.year;
+}
 
 /** "14:05 – 15:05", with days as soon as they are not today. */
 export function spanLabel(s: Span, nowMs: number): string {
@@ -95,13 +101,11 @@ export function ago(ms: number, nowMs: number): string {
   return nowMs - ms < 5000 ? "just now" : `${duration(nowMs - ms)} ago`;
 }
 
-/** Value of <input type="datetime-local"> in local time, and back. */
-export function toLocalInput(ms: number): string {
-  const d = new Date(ms);
-  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}T${clock(ms, true)}`;
+/** Value of <input type="datetime-local"> in the zone that is shown, or another, and back. */
+export function toLocalInput(ms: number, zone = shownZone()): string {
+  const d = fieldsAt(ms, zone);
+  return `${d.year}-${two(d.month)}-${two(d.day)}T${clockOf(d, true)}`;
 }
 
-export function fromLocalInput(text: string): number | null {
-  const ms = new Date(text).getTime();
-  return Number.isFinite(ms) ? ms : null;
-}
+export const fromLocalInput = (text: string, zone = shownZone()): number | null =>
+  instantOf(text, zone);

@@ -2,7 +2,15 @@
 
 import type { StateFilter } from "./targets";
 import { parseBase, printBase, type BaseRange } from "./base_range";
-import { defaultRange, parseRange, printRange, type Span, type TimeRange } from "./time_range";
+import {
+  defaultRange,
+  isRelative,
+  parseRange,
+  printRange,
+  type Span,
+  type TimeRange,
+} from "./time_range";
+import { parseZone } from "./time_zone";
 
 export type Page = "profiles" | "targets";
 export type View = "table" | "both" | "flame";
@@ -33,6 +41,7 @@ export interface UrlState {
   instance: string; // "" = all
   where: string; // label matchers, "" = all
   range: TimeRange;
+  zone?: string; // of the times on show (time_zone.ts); absent = as this browser prefers
   selection: Span | null; // part of the range, picked on the timeline
   search: string;
   zoom: string; // path key of a frame, "" = root
@@ -95,6 +104,10 @@ export const emptyState: UrlState = {
 /** Whether there is a baseline: any of its parts makes one. */
 export const comparing = (s: UrlState): boolean =>
   s.base !== "" || s.baseService !== null || s.baseInstance !== null || s.baseWhere !== null;
+
+/** Whether it has times that others should see as they are here. */
+export const hasFixedTimes = (s: UrlState): boolean =>
+  !isRelative(s.range) || s.selection !== null || typeof s.base === "object";
 
 /** The changes that end a comparison. */
 export const noBase = {
@@ -161,6 +174,7 @@ export function parseState(query: string, path = "/"): UrlState {
   const text = (name: string): string => p.get(name) ?? "";
   const selection = parseRange(text("select"));
   const sort = text("sort");
+  const zone = parseZone(text("zone"));
   return {
     page: path.slice(folderOf(path).length) === TARGETS ? "targets" : "profiles",
     service: text("service"),
@@ -168,6 +182,7 @@ export function parseState(query: string, path = "/"): UrlState {
     instance: text("instance"),
     where: text("where"),
     range: parseRange(text("range")) ?? defaultRange,
+    ...(zone && { zone }),
     selection: selection && "from" in selection ? selection : null,
     search: text("search"),
     zoom: /^[0-9a-f]{16}$/.test(text("zoom")) ? text("zoom") : "",
@@ -206,6 +221,7 @@ export function printState(s: UrlState): string {
   put("instance", s.instance, "");
   put("where", s.where, "");
   put("range", printRange(s.range), printRange(defaultRange));
+  put("zone", s.zone ?? "", "");
   if (s.selection) p.set("select", printRange(s.selection));
   put("base", printBase(s.base), "");
   for (const name of ["baseService", "baseInstance", "baseWhere"] as const) {

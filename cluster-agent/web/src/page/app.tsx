@@ -55,6 +55,7 @@ import { describe, tabsOf } from "../model/profile_types";
 import { PaneTabs, usePane } from "./panes";
 import { Profile } from "./profile";
 import { access, checkAccess } from "../state/session";
+import { zoneToShow } from "../state/zone";
 import { Start } from "./start";
 import { useApplications } from "./start_data";
 import type { Targets } from "../model/targets";
@@ -62,6 +63,7 @@ import { TargetsPage } from "./target_page";
 import { Timeline } from "./timeline";
 import { Waiting } from "./waiting";
 import { isRelative, resolve, type Span } from "../model/time_range";
+import { showZone } from "../model/time_zone";
 import { unitOf } from "../model/units";
 import { emptyState, type UrlState } from "../model/url_state";
 
@@ -158,6 +160,7 @@ interface PageProps {
 
 export function App() {
   const [state, navigate] = useUrlState();
+  showZone(zoneToShow(state.zone)); // before anything is drawn
   const look = useTheme();
   useSlashKey();
   useEffect(() => void checkAccess(), []);

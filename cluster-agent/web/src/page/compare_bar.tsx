@@ -20,6 +20,7 @@ import {
   type DiffScheme,
 } from "../model/diff";
 import { isSampled, qualityText, qualityLevel } from "../model/quality";
+import { zoneName } from "../model/time_zone";
 import { sideRate } from "../model/units";
 import { noBase, type UrlState } from "../model/url_state";
 import { Segments } from "./popover";
@@ -37,6 +38,8 @@ export interface CompareProps {
   scheme: DiffScheme;
   setScheme: (s: DiffScheme) => void;
 }
+
+const zoneAfter = (ms: number): string => ` ${zoneName(ms)}`;
 
 interface SideProps {
   letter: "A" | "B";
@@ -86,7 +89,7 @@ function measure(p: CompareProps): string {
 
 export function CompareBar(p: CompareProps) {
   const { comparison: c, graph, navigate, state } = p;
-  const names = sideNames(c, p.now);
+  const names = sideNames(c, p.now, zoneAfter);
   const base = graph?.base && isAbout(graph.base, c.b.span) ? graph.base : undefined;
   // the timeline says whether nanoseconds are cores or waiting
   const rate = (v: number): string =>
@@ -219,7 +222,7 @@ interface EmptyBaseProps extends Pick<CompareProps, "state" | "navigate" | "comp
 
 /** The baseline has no data: what to compare with instead. */
 export function EmptyBase({ state, navigate, comparison: c, now }: EmptyBaseProps) {
-  const { b } = sideNames(c, now);
+  const { b } = sideNames(c, now, zoneAfter);
   const offer = (text: string, base: UrlState["base"]) => (
     <button
       type="button"

@@ -7,6 +7,7 @@ import type { Navigate } from "../state/hooks";
 import { comparisonOf, type Side } from "../model/comparison";
 import { parseMatchers, withMatcher } from "../model/matchers";
 import { duration, fromLocalInput, toLocalInput, type Span } from "../model/time_range";
+import { zoneName } from "../model/time_zone";
 import type { UrlState } from "../model/url_state";
 import { shareText, useLabels } from "./label_values";
 import { Popover } from "./popover";
@@ -239,7 +240,7 @@ function AnySides({ state, shown, applications, instances, navigate, close }: Pa
       }}
     >
       <fieldset>
-        <legend>Any two sides</legend>
+        <legend>Any two sides, times in {zoneName(shown.to)}</legend>
         <div class="sides">
           <span />
           <b>A, to look at</b>

@@ -1,6 +1,7 @@
 // Pages without data say what to do.
 
 import { ago, clock, day, duration, type Span } from "../model/time_range";
+import { zoned } from "../model/time_zone";
 import { folderOf } from "../model/url_state";
 
 const command = (): string => {
@@ -89,7 +90,7 @@ export function NothingInRange(p: NothingProps) {
       ) : (
         <p>
           The last {of} of {what} ended {ago(lastSeen, now)}, on {day(lastSeen)} at{" "}
-          {clock(lastSeen, true)}.
+          {zoned(clock(lastSeen, true), lastSeen)}.
         </p>
       )}
       <div class="empty-actions">
@@ -133,8 +134,8 @@ export function Silence({ what, own, any, now }: SilenceProps) {
     if (!what || own === null || now - own < SILENT_MS) return null;
     return (
       <div class="strip" role="status" data-testid="silence">
-        No profiles of {what} since {clock(own, true)} ({ago(own, now)}): it is idle or has ended.
-        Other applications are up to date.
+        No profiles of {what} since {zoned(clock(own, true), own)} ({ago(own, now)}): it is idle or
+        has ended. Other applications are up to date.
       </div>
     );
   }
@@ -142,8 +143,8 @@ export function Silence({ what, own, any, now }: SilenceProps) {
   if (lastSeen === null) return null;
   return (
     <div class="strip warn-strip" role="status" data-testid="silence">
-      No new profiles since {clock(lastSeen, true)} ({ago(lastSeen, now)}). Is the node agent
-      running?
+      No new profiles since {zoned(clock(lastSeen, true), lastSeen)} ({ago(lastSeen, now)}). Is the
+      node agent running?
     </div>
   );
 }

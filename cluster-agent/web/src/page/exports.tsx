@@ -8,6 +8,8 @@ import { useCell } from "../state/hooks";
 import { splitService } from "../model/names";
 import { Popover } from "./popover";
 import { day, spanLabel, type Span } from "../model/time_range";
+import { fieldsAt, zoned } from "../model/time_zone";
+import { zoneToShow } from "../state/zone";
 import { printAddress, type UrlState } from "../model/url_state";
 
 interface Props {
@@ -25,19 +27,21 @@ const files: { format: ExportFormat; title: string; hint: string }[] = [
   { format: "speedscope", title: "Speedscope", hint: "its JSON" },
 ];
 
-/** The address of the present view with absolute times. */
-export const shareLink = (state: UrlState, range: Span): string =>
-  location.origin + printAddress({ ...state, range }, location.pathname);
+/** The address of the present view with absolute times, in the same zone. */
+export function shareLink(state: UrlState, range: Span): string {
+  const shown = { ...state, range, zone: zoneToShow(state.zone) };
+  return location.origin + printAddress(shown, location.pathname);
+}
 
 const two = (n: number): string => String(n).padStart(2, "0");
 
 /** "catalog-cpu-20260102-0304", without characters that file systems do not allow. */
 function fileName({ subject, span }: Props): string {
-  const d = new Date(span.to);
-  const date = `${d.getFullYear()}${two(d.getMonth() + 1)}${two(d.getDate())}`;
+  const d = fieldsAt(span.to);
+  const date = `${d.year}${two(d.month)}${two(d.day)}`;
   const type = subject.type.split(":")[1] ?? "profile";
   const name = splitService(subject.service).name.slice(0, 80);
-  return `${name}-${type}-${date}-${two(d.getHours())}${two(d.getMinutes())}`.replace(
+  return `${name}-${type}-${date}-${two(d.hour)}${two(d.minute)}`.replace(
     /[^\w.-]+/g,
     "_",
   );
@@ -45,11 +49,11 @@ function fileName({ subject, span }: Props): string {
 
 function captionOf(p: Props): string {
   const { state, subject, span } = p;
-  const when = (s: Span): string => `${day(s.to)} ${new Date(s.to).getFullYear()}`;
+  const when = (s: Span): string => `${day(s.to, s.to)} ${fieldsAt(s.to).year}`;
   return [
     subject.service,
     subject.type,
-    `${spanLabel(span, span.to)}, ${when(span)}`,
+    zoned(`${spanLabel(span, span.to)}, ${when(span)}`, span.to),
     subject.instance,
     subject.where,
     p.base ? `compared with ${spanLabel(p.base, span.to)}` : "",

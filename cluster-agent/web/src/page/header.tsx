@@ -12,6 +12,7 @@ import { describe, tabsOf, type ProfileType } from "../model/profile_types";
 import { RangePicker } from "./range_picker";
 import { ApplicationPicker } from "./picker";
 import { clock } from "../model/time_range";
+import { zoned } from "../model/time_zone";
 import { percent, rate } from "../model/units";
 import { emptyState, otherService, type Page, type UrlState } from "../model/url_state";
 
@@ -160,7 +161,8 @@ function Live({ live, failing, onRefresh }: Pick<Props, "live" | "failing" | "on
       ? [
           "down",
           `Not answering since ${clock(since)}`,
-          "The cluster-agent does not answer. The page tries again by itself; click to try now",
+          `The cluster-agent does not answer since ${zoned(clock(since, true), since)}. The page ` +
+            "tries again by itself; click to try now",
         ]
       : failing
         ? ["down", "Failing", `${failing}. Click to try again`]
@@ -291,7 +293,7 @@ export function Header(p: Props) {
         </PageLink>
         <Live {...p} />
         {p.state.service && <Instances {...p} />}
-        <RangePicker range={p.state.range} now={p.now} navigate={p.navigate} />
+        <RangePicker state={p.state} now={p.now} navigate={p.navigate} />
         <LogOut />
         <ThemeButton {...p} />
       </div>

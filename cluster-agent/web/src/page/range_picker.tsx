@@ -1,6 +1,6 @@
-// The range of time: presets up to now, or from one instant to another.
+// The range of time: presets up to now, or from one instant to another; and the zone of all times.
 
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Navigate } from "../state/hooks";
 import { MenuItem, Popover } from "./popover";
 import {
@@ -13,51 +13,106 @@ import {
   toLocalInput,
   type TimeRange,
 } from "../model/time_range";
+import { ownZone, shownZone, UTC, zoned, zoneName } from "../model/time_zone";
+import type { UrlState } from "../model/url_state";
+import { preferZone } from "../state/zone";
 
 interface Props {
-  range: TimeRange;
+  state: UrlState;
   now: number;
   navigate: Navigate;
 }
 
-export function RangePicker({ range, now, navigate }: Props) {
+export function RangePicker({ state, now, navigate }: Props) {
+  const { range, zone } = state;
+  const span = resolve(range, now);
   const label = isRelative(range) ? (
     <>
-      <span class="wide-only">{spanLabel(resolve(range, now), now)} · </span>
+      <span class="wide-only">{zoned(spanLabel(span, now), span.to)} · </span>
       {rangeLabel(range, now).toLowerCase()}
     </>
   ) : (
-    rangeLabel(range, now)
+    zoned(rangeLabel(range, now), span.to)
   );
   return (
     <Popover label={label} title="Range of time" testId="range" align="right" kind="dialog">
       {(close) => (
-        <RangePanel
-          range={range}
-          now={now}
-          pick={(r) => {
-            navigate({ range: r, selection: null });
-            close();
-          }}
-        />
+        <>
+          <RangePanel
+            range={range}
+            now={now}
+            zone={shownZone()}
+            pick={(r) => {
+              navigate({ range: r, selection: null });
+              close();
+            }}
+          />
+          <Zones address={zone} at={span.to} navigate={navigate} />
+        </>
       )}
     </Popover>
+  );
+}
+
+/** The browser's zone, UTC, and that of the link if it is another one. */
+function Zones({ address, at, navigate }: { address?: string; at: number; navigate: Navigate }) {
+  const [linked] = useState(address);
+  const own = ownZone();
+  const others = linked && linked !== own && linked !== UTC ? [linked] : [];
+  const zones = [...new Set([own, UTC, ...others])];
+  const nameOf = (zone: string): string =>
+    zone === UTC
+      ? "UTC"
+      : `${zone === own ? "This browser" : zone.replace(/_/g, " ")}, ${zoneName(at, zone)}`;
+  return (
+    <fieldset class="zones">
+      <legend>Times in</legend>
+      {zones.map((zone) => (
+        <label key={zone}>
+          <input
+            type="radio"
+            name="zone"
+            checked={zone === shownZone()}
+            data-testid={zone === UTC ? "zone-utc" : zone === own ? "zone-own" : "zone-link"}
+            onChange={() => {
+              if (zone === own || zone === UTC) preferZone(zone);
+              navigate({ zone }, "replace");
+            }}
+          />
+          {nameOf(zone)}
+        </label>
+      ))}
+    </fieldset>
   );
 }
 
 function RangePanel({
   range,
   now,
+  zone,
   pick,
 }: {
   range: TimeRange;
   now: number;
+  zone: string;
   pick: (r: TimeRange) => void;
 }) {
   const span = resolve(range, now);
   const [from, setFrom] = useState(toLocalInput(span.from));
   const [to, setTo] = useState(toLocalInput(span.to));
   const [problem, setProblem] = useState("");
+  const written = useRef(zone); // of the fields
+  useLayoutEffect(() => {
+    const old = written.current;
+    written.current = zone;
+    if (zone === old) return;
+    const again = (text: string): string => {
+      const ms = fromLocalInput(text, old);
+      return ms === null ? text : toLocalInput(ms, zone);
+    };
+    setFrom(again);
+    setTo(again);
+  }, [zone]);
   const apply = (e: Event): void => {
     e.preventDefault();
     const a = fromLocalInput(from);

@@ -7,6 +7,7 @@ import { useSize } from "../state/hooks";
 import type { Comparison } from "../model/comparison";
 import { nearestSeries, type Steps } from "../model/series";
 import { clock, type Span } from "../model/time_range";
+import { shownZone, zoned } from "../model/time_zone";
 import { rate } from "../model/units";
 import { RangeActions, RangeBox } from "./timeline_boxes";
 import { AXIS, columns, PAD, plotKey, plotOptions } from "./timeline_plot";
@@ -48,7 +49,8 @@ function readAt(u: uPlot, p: Props, hidden: ReadonlySet<string>): Pointer {
   const { data, span, perSecond } = p;
   if (i === null || i === undefined || !data || (u.cursor.left ?? -1) < 0) return nowhere;
   const right = (u.cursor.left ?? 0) > u.over.clientWidth / 2;
-  const t = clock(data.startMs + i * data.stepMs, span.to - span.from < 3 * 3600_000);
+  const at = data.startMs + i * data.stepMs;
+  const t = zoned(clock(at, span.to - span.from < 3 * 3600_000), at);
   const text = (v: number | null | undefined): string =>
     v === null || v === undefined ? "no data" : rate(v, data.unit, perSecond);
   if (data.series) {
@@ -212,7 +214,7 @@ export function Timeline(p: Props) {
 
   useEffect(() => {
     plot.current?.setData(columns(latest.current));
-  }, [p.data, p.base, p.baseShift, p.span.from, p.span.to, p.perSecond]);
+  }, [p.data, p.base, p.baseShift, p.span.from, p.span.to, p.perSecond, shownZone()]);
 
   const { comparison: c } = p;
   const a = draft ?? (c ? c.a.span : p.selection);

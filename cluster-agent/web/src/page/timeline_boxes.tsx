@@ -5,6 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { movedEdge } from "../model/series";
 import { clock, spanLabel, type Span } from "../model/time_range";
+import { zoned } from "../model/time_zone";
 
 interface BoxProps {
   side: "a" | "b";
@@ -85,7 +86,7 @@ function Edge(p: EdgeProps) {
       aria-valuemin={Math.round(p.chart.from / 1000)}
       aria-valuemax={Math.round(p.chart.to / 1000)}
       aria-valuenow={Math.round(at / 1000)}
-      aria-valuetext={clock(at, true)}
+      aria-valuetext={zoned(clock(at, true), at)}
       data-testid={`edge-${p.side}-${p.edge}`}
       onPointerDown={(e) => {
         e.stopPropagation();
@@ -138,7 +139,7 @@ export function RangeActions({
       class="selection-actions"
       ref={box}
       role="group"
-      aria-label={`Selected: ${spanLabel(span, nowMs)}`}
+      aria-label={`Selected: ${zoned(spanLabel(span, nowMs), span.to)}`}
     >
       {children}
     </div>

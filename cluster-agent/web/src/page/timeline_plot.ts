@@ -6,6 +6,7 @@ import type { Timeline } from "../state/api";
 import { middles, seriesColor, shifted, type Steps } from "../model/series";
 import { axisSplits, lonePoints } from "../model/axis";
 import { clock, day, type Span } from "../model/time_range";
+import { fieldsAt, ownZone, shownZone } from "../model/time_zone";
 import { tick } from "../model/units";
 
 export const HEIGHT = 92;
@@ -25,12 +26,17 @@ export interface PlotProps {
 const css = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+/** A date whose local fields are those of the zone on show: days of the axis begin with these. */
+const zonedDate = (s: number): Date =>
+  shownZone() === ownZone() ? new Date(s * 1000) : uPlot.tzDate(new Date(s * 1000), shownZone());
+
 function axisTimes(span: Span, splits: number[]): string[] {
   const long = span.to - span.from > 36 * 3600_000;
   const seconds = splits.some((s) => s % 60 !== 0);
   return splits.map((s) => {
     const ms = s * 1000;
-    return long && new Date(ms).getHours() === 0 && new Date(ms).getMinutes() === 0
+    const at = fieldsAt(ms);
+    return long && at.hour === 0 && at.minute === 0
       ? day(ms)
       : clock(ms, seconds);
   });
@@ -107,6 +113,7 @@ export function plotOptions(
   return {
     width,
     height: HEIGHT,
+    tzDate: zonedDate,
     padding: [8, PAD, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false, setScale: false }, points: { size: 6 } },

@@ -3,7 +3,8 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Cell } from "./cell";
 import { outage, pending, refusals } from "./connection";
-import { parseState, printAddress, type UrlState } from "../model/url_state";
+import { hasFixedTimes, parseState, printAddress, type UrlState } from "../model/url_state";
+import { zoneToShow } from "./zone";
 
 export { Cell };
 
@@ -21,6 +22,7 @@ export function useUrlState(): [UrlState, Navigate] {
   const navigate = useCallback<Navigate>((patch, how = "push") => {
     setState((old) => {
       const next = { ...old, ...patch };
+      if (hasFixedTimes(next)) next.zone = zoneToShow(next.zone);
       const address = printAddress(next, location.pathname);
       if (address !== location.pathname + location.search) {
         if (how === "push") history.pushState(null, "", address);
