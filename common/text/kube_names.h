@@ -83,7 +83,7 @@ struct kube_labels {
  * no rule matches. The rules in their order, where x is one of bcdfghjklmnpqrstvwxz2456789, the
  * alphabet of Kubernetes' generated names:
  *   Deployment         <owner>-<8 to 10 x>-xxxxx: the hash is a number of 32 bits, each digit of
- *                      which became an x; one in 500 is shorter
+ *                      which became an x; one in 430 is shorter
  *   cron job           <owner>-<8 decimal digits>-xxxxx: minutes since the epoch
  *   DaemonSet, Job     <owner>-xxxxx
  *   StatefulSet        <owner>-<decimal digits>

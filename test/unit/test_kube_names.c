@@ -118,7 +118,7 @@ static void controllers_stand_for_workloads(void **state)
 		struct kube_labels labels;
 	} cases[] = {
 		{"ReplicaSet", "web-7d4b9c6f55", "web-7d4b9c6f55-x2x4z", "web", HASH("7d4b9c6f55")},
-		/* one in 500 hashes */
+		/* one in 430 hashes */
 		{"ReplicaSet", "web-7d4b", "web-7d4b-x2x4z", "web", HASH("7d4b")},
 		{"ReplicaSet", "web-7d4b9c6f55", "x", "web", ROLLOUT("7d4b9c6f55")},
 		/* nobody's but its own */

@@ -544,6 +544,11 @@ static const struct {
 	{"web-2", OWNER("Cache", "web-2"), "web-2", "/k8s/shop/web", ""},
 	/* bare pods: nobody's replicas, but those of a controller that has gone */
 	{"web-2", NULL, "web-2", "/k8s/shop/web", ""},
+	{"runner-1-x2x4z", ",'generateName':'runner-1-'", "runner-1", "/k8s/shop/runner", ""},
+	{"runner-1-x2x4z", ",'generateName':'other-'", "runner-1-x2x4z", "/k8s/shop/runner", ""},
+	{"runner-1-x2x4z", ",'generateName':'a/b'", "runner-1-x2x4z", "/k8s/shop/runner", ""},
+	{"web-2", ",'generateName':''", "web-2", "/k8s/shop/web", ""},
+	{"web-2", ",'ownerReferences':[{'kind':'X','name':'y'}]", "web", NULL, ""},
 	{"web-7d4b9c6f55-x2x4z", ",'labels':{'pod-template-hash':'7d4b9c6f55'}", "web", NULL, ""},
 	{"bare", NULL, "bare", "/k8s/shop/bare/app", ""},
 	{"bare", ",'ownerReferences':[{'kind':'X','name':'y'}]", "bare", "/k8s/shop/bare/app", ""},
