@@ -21,6 +21,7 @@
 #include "common/upload/uploader.h"
 
 #include <errno.h>
+#include <utlist.h>
 
 #include "common/access/sent_key.h"
 #include "common/limits.h"
@@ -530,7 +531,12 @@ int uploader_add_numbered(struct uploader *u, uint64_t number, const struct uplo
 
 size_t uploader_waiting(const struct uploader *u)
 {
-	return u->queue.n_items + u->spool_state.n_profiles;
+	size_t n = u->spool_state.n_profiles;
+	const struct upload *up;
+
+	DL_FOREACH (u->queue.uploads, up)
+		n += !up->is_stored;
+	return n;
 }
 
 size_t uploader_pending(const struct uploader *u)
@@ -557,6 +563,7 @@ void uploader_hurry(struct uploader *u)
 	if (u->waiting || u->hold_until_ns > 0)
 		loop_set_timer(u->retry_timer, 0);
 	u->hold_until_ns = 0;
+	uploader_store_all(u);
 }
 
 void uploader_on_idle(struct uploader *u, loop_fn idle, void *ctx)

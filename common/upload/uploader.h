@@ -106,7 +106,9 @@ bool uploader_is_down(const struct uploader *u);
  */
 const char *uploader_problem(const struct uploader *u);
 
-/* Retries now instead of after the back-off: for the shutdown. */
+/*
+ * For the shutdown: retries now instead of after the back-off, and writes to the spool what waits.
+ */
 void uploader_hurry(struct uploader *u);
 
 /* idle is called on the loop thread whenever the last pending profile was sent or dropped. */

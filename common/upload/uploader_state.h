@@ -134,6 +134,8 @@ void uploader_store_fini(struct uploader *u);
 void uploader_store_added(struct uploader *u, struct upload *up);
 /* Writes new profiles that have waited for min_age_ns, as far as there is room. */
 void uploader_store_waiting(struct uploader *u, uint64_t min_age_ns);
+/* The same for all of them, because the end is near. */
+void uploader_store_all(struct uploader *u);
 /* Reads more of the backlog if there is room to send it. */
 void uploader_load_more(struct uploader *u);
 /* The profile was accepted or dropped: the spool must not keep it. */

@@ -4,7 +4,8 @@
  * While the receiver takes them, profiles stay in memory: writing each would cost the node's disk
  * something and gain little. A new profile is written when the receiver is down, when many wait, or
  * when it has waited for STORE_AFTER_NS, be it for an answer. It is written while it is being sent;
- * if it is accepted meanwhile, the spool is told so.
+ * if it is accepted meanwhile, the spool is told so. While the agent stops, everything is written at
+ * once: there are seconds until the end, and few milliseconds at the end.
  *
  * What is on disk comes back as the backlog, oldest first, a few at a time: as many as may be sent
  * at once, and some that failed for reasons of their own and wait for another attempt.
@@ -18,7 +19,6 @@
 #include "common/upload/uploader_state.h"
 
 #define STORE_AFTER_NS (5 * NS_PER_S)
-#define STORE_AFTER_AT_STOP_NS (2 * NS_PER_S)
 #define TICK_NS (1 * NS_PER_S)
 #define DISK_PAUSE_NS (10 * NS_PER_S)
 #define STORE_ABOVE_SHARE 8u        /* of the queue's bytes: new profiles are written at once */
@@ -91,7 +91,8 @@ void uploader_store_added(struct uploader *u, struct upload *up)
 
 	if (!u->spool)
 		return;
-	if (can_store(u) && (u->down || unsafe > u->queue.max_bytes / STORE_ABOVE_SHARE))
+	if (can_store(u) &&
+	    (u->down || u->is_stopping || unsafe > u->queue.max_bytes / STORE_ABOVE_SHARE))
 		store(u, up);
 	if (u->queue.n_items == 1)
 		set_timer(u);
@@ -114,6 +115,7 @@ static void on_stored(void *ctx, void *tag, int result, const struct spool_place
 				 "error=\"%s\"", strerror(-result));
 	} else {
 		u->store_failed = false;
+		u->no_store_until_ns = 0;
 		up->is_stored = true;
 		up->place = *place;
 	}
@@ -122,7 +124,7 @@ static void on_stored(void *ctx, void *tag, int result, const struct spool_place
 	else
 		uploader_keep(u, up);
 	/* at the end, too, what had to wait for its turn */
-	if (u->down || !u->client)
+	if (u->down || u->is_stopping)
 		uploader_store_waiting(u, 0);
 	u->go_on(u);
 }
@@ -277,15 +279,19 @@ void uploader_write_note(struct uploader *u, const char *text)
 
 /* ---- create and destroy ---- */
 
+void uploader_store_all(struct uploader *u)
+{
+	/* a disk that was full may have room by now, and there is no time to wait */
+	u->no_store_until_ns = 0;
+	uploader_store_waiting(u, 0);
+}
+
 static void on_tick(void *ctx)
 {
 	struct uploader *u = ctx;
-	uint64_t age_ns = u->store_after_ns;
 
-	if (u->is_stopping && age_ns > STORE_AFTER_AT_STOP_NS)
-		age_ns = STORE_AFTER_AT_STOP_NS;
 	metric_set(&u->metrics[SPOOL_USABLE], is_usable(u));
-	uploader_store_waiting(u, u->down ? 0 : age_ns);
+	uploader_store_waiting(u, u->down || u->is_stopping ? 0 : u->store_after_ns);
 	uploader_load_more(u);
 	set_timer(u);
 }
