@@ -285,8 +285,16 @@ test("default/a-b and default-a/b have cluster roles of their own", async () => 
 });
 
 test("an object of another resource is left to it", async () => {
+  // a field is wrong, so the other resource deletes nothing
+  const tolerations = [{ operator: "Maybe", key: "a" }];
+  await cluster.patch(`${coroots()}/a-b`, { spec: { nodeAgent: { tolerations } } });
+  const { metadata } = await settles(
+    cluster,
+    "a-b",
+    (c) => condition(c, "Degraded").status === "True",
+  );
   const labels = { "app.kubernetes.io/managed-by": "coroot-operator" };
-  labels[ownerLabel] = "11111111-2222-3333-4444-555555555555";
+  labels[ownerLabel] = metadata.uid;
   const name = "default.c.node-agent";
   await cluster.post(rbac("clusterroles", ""), { metadata: { name, labels }, rules: [] });
   await create(cluster, "c", { agentsOnly });
@@ -295,7 +303,12 @@ test("an object of another resource is left to it", async () => {
     return /belongs to another Coroot resource/.test(condition(r, "Degraded")?.message);
   });
   const role = await cluster.get(rbac("clusterroles", name));
-  assert.strictEqual(role.metadata.labels[ownerLabel], labels[ownerLabel]);
+  assert.strictEqual(role.metadata.labels[ownerLabel], metadata.uid);
+  await cluster.patch(`${coroots()}/a-b`, { spec: { nodeAgent: null } });
+  await eventually("it is made once the other one is gone", async () => {
+    const { metadata: now } = await cluster.get(rbac("clusterroles", name));
+    return now.labels[ownerLabel] !== metadata.uid;
+  });
 });
 
 test("a Secret of somebody else gets no key", async () => {
