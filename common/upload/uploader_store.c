@@ -4,8 +4,8 @@
  * While the receiver takes them, profiles stay in memory: writing each would cost the node's disk
  * something and gain little. A new profile is written when the receiver is down, when many wait, or
  * when it has waited for STORE_AFTER_NS, be it for an answer. It is written while it is being sent;
- * if it is accepted meanwhile, the spool is told so. While the agent stops, everything is written at
- * once: there are seconds until the end, and few milliseconds at the end.
+ * if it is accepted meanwhile, the spool is told so. While the agent stops, everything is written
+ * at once: there are seconds until the end, and only one is left at the end.
  *
  * What is on disk comes back as the backlog, oldest first, a few at a time: as many as may be sent
  * at once, and some that failed for reasons of their own and wait for another attempt.
