@@ -1,12 +1,12 @@
 /*
  * Labels of a selection and their values, which a reader can filter or compare by, ordered by their
- * share of the selection's value. There are far fewer sets of labels than samples, so samples are
- * added up by set first.
+ * share of the selection's value. There are far fewer sets of labels than profiles or samples, so
+ * these are added up by set first.
  */
 #include <errno.h>
 
 #include "cluster-agent/query/profile_query.h"
-#include "cluster-agent/query/read/bound_query.h"
+#include "cluster-agent/query/read/profile_source.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "common/text/json_writer.h"
 
@@ -19,6 +19,9 @@
 	"WITH sums AS (SELECT mapKeys(Labels) AS names, mapValues(Labels) AS texts, " \
 	"sum(toFloat64(Value) * " weight ") AS w FROM ${samples} WHERE ${which} "     \
 	"GROUP BY names, texts), "
+#define SQL_SETS_OF(values)                                                                       \
+	"WITH sums AS (SELECT mapKeys(Labels) AS names, mapValues(Labels) AS texts, sum(w) AS w " \
+	"FROM " values " WHERE ${filter} GROUP BY names, texts), "
 #define SQL_PAIRS                                                                    \
 	"sets AS (SELECT names, texts, w, sum(w) OVER () AS total FROM sums), "      \
 	"pairs AS (SELECT name, text, sum(w) / greatest(any(total), 1e-9) AS share " \
@@ -36,14 +39,21 @@ static int ask(struct bound_query *q, const struct query_filter *f, const char *
 	       struct err *err)
 {
 	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
-	bool one = label && label[0];
-	int r = bound_query_add_uint(q, "max", one ? MAX_VALUES_OF_ONE : MAX_VALUES);
+	bool one = label && label[0], whole = false;
+	int r = profile_source_is_whole(q->store, f, true, &whole, err);
 
+	if (r == 0)
+		r = profile_source_bind(q, f);
+	if (r == 0)
+		r = bound_query_add_uint(q, "max", one ? MAX_VALUES_OF_ONE : MAX_VALUES);
 	if (r == 0)
 		r = bound_query_add_uint(q, "rows", MAX_ROWS);
 	if (r == 0 && one)
 		r = bound_query_add_text(q, "label", label);
-	if (r == 0)
+	if (r == 0 && whole)
+		r = bound_query_add_sql(
+			q, f, sum ? SQL_SETS_OF(PROFILE_VALUES) : SQL_SETS_OF(PROFILE_INTEGRALS));
+	else if (r == 0)
 		r = bound_query_add_sql(q, f, sum ? SQL_SETS("1") : SQL_SETS("${overlap_ns}"));
 	if (r == 0)
 		r = bound_query_add_sql(q, f, SQL_PAIRS);

@@ -475,6 +475,48 @@ static bool set_deduplication(struct schema *s, unsigned table, struct err *why)
 	return alter(s, table, what, why) == 0;
 }
 
+/* Whether the table has it already; so an account that may not alter tables is enough later. */
+static int has_extra(struct schema *s, const struct schema_extra *e, bool *ret, struct err *why)
+{
+	char sql[256];
+	uint64_t n = 0;
+	int r;
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT count() FROM system.tables WHERE database = currentDatabase() AND "
+		 "name = '%s' AND position(create_table_query, '%s') > 0",
+		 schema_text_name(e->table), e->name);
+	r = ask_number(s->run, s->ctx, sql, &n, why);
+	*ret = n > 0;
+	return r;
+}
+
+/* Nothing depends on them but time, so that a server that refuses them is used without. */
+static int add_extra(struct schema *s, const struct schema_extra *e, struct err *err)
+{
+	CLEANUP(buf_fini) struct buf sql;
+	struct err why = {0};
+	bool has = false;
+	int r = has_extra(s, e, &has, &why);
+
+	buf_init(&sql, SQL_BYTES);
+	if (r == 0 && has)
+		return 0;
+	if (r == 0)
+		r = schema_text_alter(&sql, e->table, "", s->topology);
+	if (r == 0)
+		r = buf_addf(&sql, "%s", e->add);
+	if (r == 0)
+		r = run_patiently(s->run, s->ctx, sql.data, &why);
+	if (r != -EREMOTEIO && r != -EAGAIN)
+		return r < 0 ? err_set(err, r, "change %s: %s", schema_text_name(e->table), why.msg)
+			     : 0;
+	log_warn("queries over weeks take longer: the table cannot be changed",
+		 "table=%s change=%s reason=%s", schema_text_name(e->table), LOG_QUOTED(e->name),
+		 LOG_QUOTED(why.msg));
+	return 0;
+}
+
 static int update_tables(struct schema *s, struct err *err)
 {
 	struct err why = {0};
@@ -491,6 +533,8 @@ static int update_tables(struct schema *s, struct err *err)
 				 "the table cannot be changed",
 				 "table=%s reason=%s", schema_text_name(t), LOG_QUOTED(why.msg));
 	}
+	for (size_t i = 0; i < SCHEMA_EXTRAS && r == 0; i++)
+		r = add_extra(s, &schema_text_extras[i], err);
 	return r;
 }
 

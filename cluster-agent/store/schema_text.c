@@ -24,6 +24,7 @@
 
 #include <inttypes.h>
 
+#include "cluster-agent/store/projections.h"
 #include "common/system/clock.h"
 
 #define TEXT "LowCardinality(String) CODEC(ZSTD(1))"
@@ -111,6 +112,31 @@ const char schema_text_quality_columns[] =
 	", ADD COLUMN IF NOT EXISTS " UPLOAD ", ADD COLUMN IF NOT EXISTS " RUNTIMES
 	", ADD COLUMN IF NOT EXISTS " UNWINDING ", ADD COLUMN IF NOT EXISTS " STARTS
 	", ADD COLUMN IF NOT EXISTS " LABELS ", ADD COLUMN IF NOT EXISTS " LABEL_SET;
+
+/*
+ * Rows are ordered by Start, so that a query for the last hour would have to look at the End of all
+ * older ones, as a profile may be long.
+ */
+#define ENDS " ADD INDEX IF NOT EXISTS ends End TYPE minmax GRANULARITY 1"
+#define PROJECTION " ADD PROJECTION IF NOT EXISTS "
+#define SELECT " (SELECT ServiceName, Type, "
+#define GROUPED " GROUP BY ServiceName, Type, "
+#define SET_KEYS SCHEMA_START_HOUR ", " SCHEMA_END_HOUR ", LabelSet, Labels"
+#define WINDOW_KEYS SCHEMA_START_CELL ", " SCHEMA_END_CELL
+#define MERGED "min(" SCHEMA_START "), max(" SCHEMA_END ")"
+
+const struct schema_extra schema_text_extras[SCHEMA_EXTRAS] = {
+	{STORE_SAMPLES, "INDEX ends", ENDS},
+	{STORE_QUALITY, "INDEX ends", ENDS},
+	/* which sets of labels an hour has, and their values */
+	{STORE_QUALITY, "PROJECTION label_sets",
+	 PROJECTION "label_sets" SELECT SET_KEYS ", min(Start), max(Start), " SCHEMA_SUM
+		    ", " SCHEMA_INTEGRAL GROUPED SET_KEYS ")"},
+	/* profiles of all instances with nearly the same times */
+	{STORE_QUALITY, "PROJECTION windows",
+	 PROJECTION "windows" SELECT WINDOW_KEYS ", " MERGED
+		    ", sum(Value), " SCHEMA_INTEGRAL GROUPED WINDOW_KEYS ")"},
+};
 
 bool schema_name_is_plain(const char *name)
 {

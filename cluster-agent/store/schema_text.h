@@ -20,6 +20,19 @@ enum schema_table {
 /* Columns that profiling_quality got later, as the end of an ALTER TABLE. */
 extern const char schema_text_quality_columns[];
 
+/*
+ * What makes queries of long ranges cheap, and is part of a table: an index, or a projection. The
+ * engine keeps both with each part, reads parts without one as before, and no answer depends on it.
+ */
+struct schema_extra {
+	enum store_table table;
+	const char *name; /* as CREATE TABLE has it, "INDEX ends" */
+	const char *add;  /* the end of an ALTER TABLE */
+};
+
+#define SCHEMA_EXTRAS 4u
+extern const struct schema_extra schema_text_extras[SCHEMA_EXTRAS];
+
 bool schema_name_is_plain(const char *name);
 /* "profiling_samples" */
 const char *schema_text_name(unsigned table);

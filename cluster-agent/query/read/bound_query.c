@@ -58,6 +58,7 @@ struct piece {
 
 static const struct piece pieces[] = {
 	{"range", RANGE, NULL},
+	{"hold_range", HOLD_RANGE, NULL},
 	{"host", HOST, NULL},
 	{"window_ns", WINDOW_NS, NULL},
 	{"overlap_ns", OVERLAP_NS, NULL},
@@ -187,6 +188,11 @@ int bound_query_add_uints(struct bound_query *q, const char *name, const uint64_
 	at[0] = ']';
 	at[1] = '\0';
 	return add_param(q, name, text);
+}
+
+bool query_filter_is_set(const struct query_filter *f)
+{
+	return (f->instance && f->instance[0]) || (f->where && f->where->n_items > 0);
 }
 
 static bool is_of_node_agent(const struct query_filter *f)
@@ -437,15 +443,23 @@ static const char *services_of(const struct query_filter *f)
 			     : "1";
 }
 
-static int add_which(struct bound_query *q, const struct query_filter *f, const char *range)
+/* The conditions on labels, behind others. */
+static int add_filter(struct bound_query *q, const struct query_filter *f)
 {
-	int r = buf_addf(&q->sql, "%s AND Type = {type:String} AND %s", services_of(f), range);
+	int r = 0;
 
-	if (r == 0 && f->instance && f->instance[0])
+	if (f->instance && f->instance[0])
 		r = add_which_instance(q, f);
 	if (r == 0 && f->where)
 		r = bound_query_add_matchers(q, f->where, f->plain_labels);
 	return r;
+}
+
+static int add_which(struct bound_query *q, const struct query_filter *f, const char *range)
+{
+	int r = buf_addf(&q->sql, "%s AND Type = {type:String} AND %s", services_of(f), range);
+
+	return r == 0 ? add_filter(q, f) : r;
 }
 
 /* The types whose values are CPU time, as a list of literals. */
@@ -468,6 +482,11 @@ static int add_piece(struct bound_query *q, const struct query_filter *f, const 
 		return add_which(q, f, RANGE);
 	if (len == 10 && memcmp(name, "which_hold", 10) == 0)
 		return add_which(q, f, HOLD_RANGE);
+	if (len == 6 && memcmp(name, "filter", 6) == 0) {
+		int r = buf_add(&q->sql, "1", 1);
+
+		return r == 0 ? add_filter(q, f) : r;
+	}
 	if (len == 9 && memcmp(name, "cpu_types", 9) == 0)
 		return add_cpu_types(q);
 	if (len == 2 && memcmp(name, "id", 2) == 0)

@@ -55,6 +55,9 @@ int bound_query_bind(struct bound_query *q, const struct query_filter *f) MUST_C
 int bound_query_add_sql(struct bound_query *q, const struct query_filter *f,
 			const char *template) MUST_CHECK;
 
+/* Whether f asks for an instance or labels. */
+bool query_filter_is_set(const struct query_filter *f);
+
 /* Binds {name:UInt64}. */
 int bound_query_add_uint(struct bound_query *q, const char *name, uint64_t value) MUST_CHECK;
 /* Binds {name:Array(UInt64)}. */

@@ -10,7 +10,6 @@
 #include <errno.h>
 
 #include "cluster-agent/query/read/bound_query.h"
-#include "cluster-agent/query/read/label_matchers.h"
 
 #define MAX_ANSWER_BYTES ((size_t)1 << 20)
 #define CPU_TYPE "ebpf:cpu:nanoseconds"
@@ -122,7 +121,7 @@ static int lacks_labels(struct store *store, const struct query_filter *f, bool 
 	int r;
 
 	*ret = false;
-	if (!(f->instance && f->instance[0]) && !(f->where && f->where->n_items > 0))
+	if (!query_filter_is_set(f))
 		return 0;
 	r = bound_query_ask(&q, store, f, MAX_ANSWER_BYTES, SQL_UNFILTERED, err);
 	if (r < 0)

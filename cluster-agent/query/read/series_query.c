@@ -1,6 +1,7 @@
 /*
- * profiling_quality has one row per profile and no labels; profiling_samples has one per stack,
- * with all labels. So the second is read only if a label of the selector or of the answer needs it.
+ * profiling_quality has one row per profile, of earlier releases without labels; profiling_samples
+ * has one per stack, with all labels. So the second is read only if a label of the selector or of
+ * the answer needs it.
  *
  * Conditions that service and type decide need not be repeated for samples: series_select()
  * evaluates them once, and names the services that are left. If these are all services that have

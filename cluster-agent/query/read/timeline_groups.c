@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "cluster-agent/query/read/bound_query.h"
+#include "cluster-agent/query/read/profile_source.h"
 #include "cluster-agent/query/read/timeline_query.h"
 #include "cluster-agent/query/read/timeline_sql.h"
 
@@ -41,6 +41,29 @@ enum by {
 	" FROM ${samples} WHERE ${which} " \
 	"GROUP BY name ORDER BY v DESC, name LIMIT {max:UInt64}"
 
+/* The same of profiles, if profiling_quality has all of them with their labels. */
+#define TOP_OF(expression, values) \
+	"SELECT " expression " AS name, sum(w) AS v FROM " values " WHERE ${filter} "
+#define SQL_TOP_SUM_OF(expression) TOP_OF(expression, PROFILE_VALUES)
+#define SQL_TOP_LEVEL_OF(expression) TOP_OF(expression, PROFILE_INTEGRALS)
+#define SQL_TOP_OF "GROUP BY name ORDER BY v DESC, name LIMIT {max:UInt64}"
+/* The series of a profile is looked up by its set of labels. */
+#define SETS_OF(expression)                                                \
+	"WITH (SELECT (groupArray(LabelSet), groupArray(toUInt64(indexOf(" \
+	"{names:Array(String)}, " expression ")))) FROM " PROFILE_SETS ") AS sets, "
+#define SERIES_OF "toUInt64(transform(LabelSet, sets.1, sets.2, toUInt64(0))) AS series, "
+#define WINDOWS_OF                                                                  \
+	"windows AS (SELECT " SERIES_OF SCHEMA_START " AS s, " SCHEMA_END " AS e, " \
+	"Value AS x FROM ${quality} WHERE " PROFILE_OF_TYPE " AND ${range}"
+#define OWN_OF                                                                        \
+	"own AS (SELECT " SERIES_OF "tuple(Host, Instance) AS key, " SCHEMA_END       \
+	" AS stop, " SCHEMA_START " AS begin, "                                       \
+	"if(stop > begin, begin, stop - {least:UInt64}) AS s, toFloat64(Value) AS v " \
+	"FROM ${quality} WHERE " PROFILE_OF_TYPE " AND ${hold_range}"
+#define SQL_PLAIN_OF(expression) SETS_OF(expression) WINDOWS_OF
+#define SQL_OWN_OF(expression) SETS_OF(expression) OWN_OF
+#define SQL_OF_SETS " AND " PROFILE_OF_SETS
+
 /* indexOf() is 0 for what is not in the array. */
 #define SERIES(expression) "indexOf({names:Array(String)}, " expression ") AS series"
 
@@ -69,6 +92,7 @@ struct groups {
 	const struct query_filter *filter;
 	const struct timeline_by *what;
 	enum by by;
+	bool whole; /* profiling_quality has all profiles with their labels */
 	struct arena arena;
 	const char *names[TIMELINE_MOST_GROUPS];
 	size_t n_names;
@@ -133,6 +157,10 @@ static int find_names(struct groups *g, struct err *err)
 {
 	static const char *const sums[BY_MAX] = FOR_EACH_BY(SQL_TOP_SUM);
 	static const char *const levels[BY_MAX] = FOR_EACH_BY(SQL_TOP_LEVEL);
+	static const char *const sums_of[BY_MAX] = FOR_EACH_BY(SQL_TOP_SUM_OF);
+	static const char *const levels_of[BY_MAX] = FOR_EACH_BY(SQL_TOP_LEVEL_OF);
+	const char *const *tops = g->whole ? (is_sum(g->filter) ? sums_of : levels_of)
+					   : (is_sum(g->filter) ? sums : levels);
 	const struct query_filter *f = g->filter;
 	CLEANUP(bound_query_fini) struct bound_query q;
 	int r = bound_query_init(&q, g->store, f, NAMES_BYTES);
@@ -142,28 +170,49 @@ static int find_names(struct groups *g, struct err *err)
 	if (r == 0)
 		r = bound_query_add_uint(&q, "max", g->max_names);
 	if (r == 0)
-		r = bound_query_add_sql(&q, f, is_sum(f) ? sums[g->by] : levels[g->by]);
+		r = profile_source_bind(&q, f);
 	if (r == 0)
-		r = bound_query_add_sql(&q, f, SQL_TOP);
+		r = bound_query_add_sql(&q, f, tops[g->by]);
+	if (r == 0)
+		r = bound_query_add_sql(&q, f, g->whole ? SQL_TOP_OF : SQL_TOP);
 	if (r == 0)
 		r = bound_query_run(&q, err);
 	return r == 0 ? read_names(&q, g, err) : r;
 }
 
-static int add_windows(struct bound_query *q, const struct query_filter *f, enum by by)
+/* Windows of profiles, held or not. */
+static int add_profiles(struct bound_query *q, const struct groups *g, bool held)
 {
 	static const char *const plain[BY_MAX] = FOR_EACH_BY(SQL_PLAIN_BY);
 	static const char *const own[BY_MAX] = FOR_EACH_BY(SQL_OWN_BY);
+	static const char *const plain_of[BY_MAX] = FOR_EACH_BY(SQL_PLAIN_OF);
+	static const char *const own_of[BY_MAX] = FOR_EACH_BY(SQL_OWN_OF);
+	const struct query_filter *f = g->filter;
+	int r;
+
+	if (!g->whole)
+		return bound_query_add_sql(q, f, held ? own[g->by] : plain[g->by]);
+	r = profile_source_bind(q, f);
+	if (r == 0)
+		r = bound_query_add_sql(q, f, held ? own_of[g->by] : plain_of[g->by]);
+	if (r == 0 && query_filter_is_set(f))
+		r = bound_query_add_sql(q, f, SQL_OF_SETS);
+	return r == 0 ? buf_addf(&q->sql, held ? "), " : ") ") : r;
+}
+
+static int add_windows(struct bound_query *q, const struct groups *g)
+{
+	const struct query_filter *f = g->filter;
 	int r = bound_query_add_uint(q, "sum", is_sum(f));
 
 	if (r == 0 && profile_type_get(f->type)->node_agent)
-		return bound_query_add_sql(q, f, plain[by]);
+		return add_profiles(q, g, false);
 	if (r == 0)
 		r = bound_query_add_uint(q, "hold", TIMELINE_HOLD_NS);
 	if (r == 0)
 		r = bound_query_add_uint(q, "least", is_sum(f) ? NS_PER_S : 1);
 	if (r == 0)
-		r = bound_query_add_sql(q, f, own[by]);
+		r = add_profiles(q, g, true);
 	return r == 0 ? bound_query_add_sql(q, f, SQL_HELD("series, ")) : r;
 }
 
@@ -179,7 +228,7 @@ static int ask_windows(struct groups *g, struct err *err)
 	if (r == 0)
 		r = bound_query_add_uint(q, "grid", (uint64_t)grid_ns);
 	if (r == 0)
-		r = add_windows(q, f, g->by);
+		r = add_windows(q, g);
 	if (r == 0)
 		r = bound_query_add_sql(q, f, SQL_SERIES);
 	return r == 0 ? bound_query_run(q, err) : r;
@@ -258,6 +307,9 @@ static int query(struct groups *g, timeline_group_fn fn, void *ctx, struct err *
 {
 	int r = bound_query_init(&g->query, g->store, g->filter, MAX_ANSWER_BYTES);
 
+	/* of several services, sets of labels may be equal */
+	if (r == 0 && g->filter->service)
+		r = profile_source_is_whole(g->store, g->filter, true, &g->whole, err);
 	if (r == 0)
 		r = find_names(g, err);
 	if (r == 0)

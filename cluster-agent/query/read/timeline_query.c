@@ -12,36 +12,62 @@
  * instance, or "held", by window functions: SQL_OWN or SQL_OWN_OF_SOME, then SQL_HELD. When
  * a pod ends or several scrapes fail, the gap is longer than {hold} and stays a gap.
  *
- * The list of instances cannot afford window functions, as it has to read the labels of all
- * samples; it estimates the same from sums, by instance.
+ * The list of instances cannot afford window functions; it estimates the same from sums, by
+ * instance.
+ *
+ * Profiles are read from profiling_quality if it has all of them (profile_source.h), else from the
+ * samples, where each has as many rows as stacks.
  */
 #include "cluster-agent/query/read/timeline_query.h"
 
 #include <errno.h>
 
-#include "cluster-agent/query/read/label_matchers.h"
+#include "cluster-agent/query/read/profile_source.h"
 #include "cluster-agent/query/read/timeline_sql.h"
 #include "cluster-agent/store/rowbinary.h"
 #include "common/system/clock.h"
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
 #define WINDOW_BYTES 24u /* Int64 start, end, value */
+/* on shorter ranges profiles are few enough, and cells of 5 s too coarse */
+#define CELLS_RANGE_NS (INT64_C(7) * 86400 * (int64_t)NS_PER_S)
 
 /* Windows (s, e) and their values (x), for profiles that leave no gaps. */
 #define SQL_PLAIN                                                     \
 	"WITH windows AS (SELECT toUnixTimestamp64Nano(Start) AS s, " \
 	"toUnixTimestamp64Nano(End) AS e, Value AS x FROM ${samples} WHERE ${which}) "
 
+#define SQL_PLAIN_OF_PROFILES                                                             \
+	"WITH windows AS (SELECT " SCHEMA_START " AS s, " SCHEMA_END " AS e, Value AS x " \
+	"FROM ${quality} WHERE " PROFILE_OF_TYPE " AND ${range}"
+#define SQL_OF_SETS " AND " PROFILE_OF_SETS
 /*
- * Profiles (s, stop, v) by instance (key). profiling_quality has one row per profile and is
- * read if it can be; but a filter by instance or labels needs the labels of profiling_samples,
- * which has one per stack.
+ * The same from the projection windows, for all instances and labels. What begins before {head} or
+ * ends after {tail}, borders of minutes within the range, is read by profile.
+ */
+#define SQL_EDGE                                                                                   \
+	" UNION ALL SELECT " SCHEMA_START " AS s, " SCHEMA_END " AS e, Value AS total, "           \
+	"toFloat64(Value) * greatest(e - s, 1) AS integral FROM ${quality} WHERE " PROFILE_OF_TYPE \
+	" AND ${range} AND "
+#define SQL_CELLS                                                                        \
+	"WITH windows AS (SELECT s, e, if({sum:UInt8}, total, "                          \
+	"toInt64(round(least(integral / greatest(e - s, 1), 9e18)))) AS x FROM (SELECT " \
+	"min(" SCHEMA_START ") AS s, max(" SCHEMA_END ") AS e, "                         \
+	"sum(Value) AS total, " SCHEMA_INTEGRAL                                          \
+	" AS integral FROM ${quality} WHERE " PROFILE_OF_TYPE " AND " SCHEMA_START_CELL  \
+	" >= {head_cell:UInt64} AND " SCHEMA_END_CELL " < {tail_cell:UInt64} "           \
+	"GROUP BY ServiceName, Type, " SCHEMA_START_CELL                                 \
+	", " SCHEMA_END_CELL SQL_EDGE PROFILE_BEFORE_HEAD SQL_EDGE PROFILE_BEHIND_TAIL ")) "
+
+/*
+ * Profiles (s, stop, v) by instance (key), of profiling_quality if it has all of them with their
+ * labels.
  */
 #define SQL_OWN                                                                       \
 	"WITH own AS (SELECT tuple(Host, Instance) AS key, "                          \
 	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, " \
 	"if(stop > begin, begin, stop - {least:UInt64}) AS s, toFloat64(Value) AS v " \
-	"FROM ${quality} WHERE ${which_hold}), "
+	"FROM ${quality} WHERE " PROFILE_OF_TYPE " AND ${hold_range}"
 #define SQL_OWN_OF_SOME                                                                       \
 	"WITH own AS (SELECT tuple(${host}, Labels['port'], Labels['container.id']) AS key, " \
 	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, "         \
@@ -76,6 +102,24 @@
 	"toFloat64({to:Int64} - {from:Int64})) / covered, 1) AS held "                      \
 	"FROM ${samples} WHERE ${which} GROUP BY id, host, Labels['port'], "                \
 	"Labels['container.id']) "
+#define SQL_INSTANCES_OF(parts)                                                        \
+	"WITH own AS (SELECT ${id} AS id, ${host} AS host, sum(w) AS held FROM " parts \
+	" WHERE ${filter} GROUP BY id, host) "
+/* Starts are counted by set, of which an instance has several one after the other at most. */
+#define SQL_INSTANCES_HELD_OF_PROFILES                                                     \
+	"WITH sums AS (SELECT LabelSet AS set, sum(toFloat64(Value) * ${overlap_ns} / "    \
+	"if({sum:UInt8}, ${window_ns}, 1)) AS w, uniq(Start) AS n_starts, "                \
+	"sum(toFloat64(${overlap_ns})) AS o, count() AS c, min(" SCHEMA_START ") AS a, "   \
+	"max(" SCHEMA_START ") AS b FROM ${quality} WHERE " PROFILE_OF_TYPE                \
+	" AND ${range} GROUP BY set), "                                                    \
+	"named AS (SELECT Labels, w, n_starts, o, c, a, b FROM sums ${join} " PROFILE_SETS \
+	" AS sets ON sums.set = sets.LabelSet), "                                          \
+	"own AS (SELECT ${id} AS id, ${host} AS host, sum(n_starts) AS n, "                \
+	"sum(o) / sum(c) * n AS covered, toFloat64(max(b) - min(a)) "                      \
+	"* n / greatest(n - 1, 1) AS reach, "                                              \
+	"sum(w) * greatest(least(reach, covered + n * {hold:UInt64}, "                     \
+	"toFloat64({to:Int64} - {from:Int64})) / covered, 1) AS held FROM named "          \
+	"WHERE ${filter} GROUP BY id, host, Labels['port'], Labels['container.id']) "
 #define SQL_INSTANCES_TOP                               \
 	"SELECT id, host, sum(held) AS value FROM own " \
 	"GROUP BY id, host ORDER BY value DESC, id, host LIMIT {max:UInt64}"
@@ -123,18 +167,61 @@ static int add_hold(struct bound_query *q, const struct query_filter *f)
 	return r == 0 ? bound_query_add_uint(q, "hold", TIMELINE_HOLD_NS) : r;
 }
 
-static int add_windows(struct bound_query *q, const struct query_filter *f, bool held)
+static int add_cells(struct bound_query *q, const struct query_filter *f)
+{
+	uint64_t head = (uint64_t)(f->from_ns / SCHEMA_MINUTE_NS + 1) * SCHEMA_MINUTE_NS;
+	uint64_t tail = (uint64_t)(f->to_ns / SCHEMA_MINUTE_NS) * SCHEMA_MINUTE_NS;
+	int r = bound_query_add_uint(q, "head", head);
+
+	if (r == 0)
+		r = bound_query_add_uint(q, "tail", tail);
+	if (r == 0)
+		r = bound_query_add_uint(q, "head_cell", head / SCHEMA_CELL_NS);
+	if (r == 0)
+		r = bound_query_add_uint(q, "tail_cell", tail / SCHEMA_CELL_NS);
+	return r == 0 ? bound_query_add_sql(q, f, SQL_CELLS) : r;
+}
+
+/* Adds the end of a SELECT of profiles, which takes those of the filter. */
+static int add_of_sets(struct bound_query *q, const struct query_filter *f, const char *end)
+{
+	int r = query_filter_is_set(f) ? bound_query_add_sql(q, f, SQL_OF_SETS) : 0;
+
+	return r == 0 ? buf_addf(&q->sql, "%s", end) : r;
+}
+
+static int add_plain(struct bound_query *q, const struct query_filter *f, bool whole)
+{
+	bool many = f->to_ns - f->from_ns >= CELLS_RANGE_NS;
+	int r;
+
+	if (whole && many && f->from_ns > 0 && !query_filter_is_set(f))
+		return add_cells(q, f);
+	r = whole ? profile_source_bind(q, f) : 0;
+	if (r == 0)
+		r = bound_query_add_sql(q, f, whole ? SQL_PLAIN_OF_PROFILES : SQL_PLAIN);
+	return r == 0 && whole ? add_of_sets(q, f, ") ") : r;
+}
+
+static int add_windows(struct bound_query *q, const struct query_filter *f, bool held,
+		       struct err *err)
 {
 	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
-	bool some = (f->instance && f->instance[0]) || (f->where && f->where->n_items > 0);
-	int r = add_hold(q, f);
+	bool whole = false;
+	int r = profile_source_is_whole(q->store, f, false, &whole, err);
 
+	if (r == 0)
+		r = add_hold(q, f);
 	if (r == 0)
 		r = bound_query_add_uint(q, "least", sum ? NS_PER_S : 1);
 	if (r == 0 && !held)
-		return bound_query_add_sql(q, f, SQL_PLAIN);
+		return add_plain(q, f, whole);
 	if (r == 0)
-		r = bound_query_add_sql(q, f, some ? SQL_OWN_OF_SOME : SQL_OWN);
+		r = profile_source_bind(q, f);
+	if (r == 0)
+		r = bound_query_add_sql(q, f, whole ? SQL_OWN : SQL_OWN_OF_SOME);
+	if (r == 0 && whole)
+		r = add_of_sets(q, f, "), ");
 	return r == 0 ? bound_query_add_sql(q, f, SQL_HELD("")) : r;
 }
 
@@ -145,7 +232,7 @@ static int ask_windows(struct bound_query *q, const struct query_filter *f, bool
 	int r = bound_query_add_uint(q, "grid", (uint64_t)grid_ns);
 
 	if (r == 0)
-		r = add_windows(q, f, held);
+		r = add_windows(q, f, held, err);
 	if (r == 0)
 		r = bound_query_add_sql(q, f, template);
 	return r == 0 ? bound_query_run(q, err) : r;
@@ -244,17 +331,36 @@ static int read_instances(struct timeline_instances *is, double scale, struct er
 	return bound_query_check(&r, err);
 }
 
-static int add_instances(struct bound_query *q, const struct query_filter *f)
+static int add_instances_of(struct bound_query *q, const struct query_filter *f, bool whole)
 {
-	int r = bound_query_add_uint(q, "max", TIMELINE_QUERY_MAX_INSTANCES);
+	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
+	int r;
 
+	if (whole && leaves_gaps(f))
+		return bound_query_add_sql(q, f, SQL_INSTANCES_HELD_OF_PROFILES);
+	if (whole)
+		return bound_query_add_sql(q, f,
+					   sum ? SQL_INSTANCES_OF(PROFILE_PARTS)
+					       : SQL_INSTANCES_OF(PROFILE_INTEGRALS));
+	r = bound_query_add_sql(q, f, SQL_INSTANCES);
+	if (r < 0)
+		return r;
+	return bound_query_add_sql(q, f, leaves_gaps(f) ? SQL_INSTANCES_HELD : SQL_INSTANCES_PLAIN);
+}
+
+static int add_instances(struct bound_query *q, const struct query_filter *f, struct err *err)
+{
+	bool whole = false;
+	int r = profile_source_is_whole(q->store, f, true, &whole, err);
+
+	if (r == 0)
+		r = profile_source_bind(q, f);
+	if (r == 0)
+		r = bound_query_add_uint(q, "max", TIMELINE_QUERY_MAX_INSTANCES);
 	if (r == 0)
 		r = add_hold(q, f);
 	if (r == 0)
-		r = bound_query_add_sql(q, f, SQL_INSTANCES);
-	if (r == 0)
-		r = bound_query_add_sql(q, f,
-					leaves_gaps(f) ? SQL_INSTANCES_HELD : SQL_INSTANCES_PLAIN);
+		r = add_instances_of(q, f, whole);
 	return r == 0 ? bound_query_add_sql(q, f, SQL_INSTANCES_TOP) : r;
 }
 
@@ -273,7 +379,7 @@ int timeline_query_instances(struct store *store, const struct query_filter *f,
 		return r;
 	r = bound_query_init(&is.query, store, &all, MAX_ANSWER_BYTES);
 	if (r == 0)
-		r = add_instances(&is.query, &all);
+		r = add_instances(&is.query, &all, err);
 	if (r == 0)
 		r = bound_query_run(&is.query, err);
 	if (r == 0)

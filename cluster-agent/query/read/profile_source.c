@@ -1,0 +1,112 @@
+#include "cluster-agent/query/read/profile_source.h"
+
+#include "common/system/clock.h"
+
+#define MAX_ANSWER_BYTES ((size_t)1 << 16)
+/* Samples are stored before the profile's row. */
+#define LATE_NS (UINT64_C(600) * NS_PER_S)
+
+#define SQL_KNOWN                                                                       \
+	"SELECT count(), countIf(LabelSet = 0), min(a), max(b) FROM (SELECT LabelSet, " \
+	"toUnixTimestamp64Nano(min(Start)) AS a, "                                      \
+	"toUnixTimestamp64Nano(max(Start)) AS b FROM ${quality} WHERE " PROFILE_OF_TYPE \
+	" AND " SCHEMA_START_HOUR " <= {last_hour:UInt64}"                              \
+	" AND " SCHEMA_END_HOUR " >= {first_hour:UInt64} GROUP BY LabelSet)"
+/* Whether there are samples before the first and after the last profile that is known. */
+#define SQL_SAMPLE "SELECT 1 FROM ${samples} WHERE " PROFILE_OF_TYPE " AND ${range} AND "
+#define SQL_OTHERS                                                                               \
+	"SELECT count() FROM (" SQL_SAMPLE                                                       \
+	"Start < fromUnixTimestamp64Nano(toInt64({first:UInt64})) LIMIT 1 UNION ALL " SQL_SAMPLE \
+	"Start > fromUnixTimestamp64Nano(toInt64({last:UInt64})) LIMIT 1)"
+
+static uint64_t hour_of(int64_t ns)
+{
+	return ns > 0 ? (uint64_t)(ns / SCHEMA_HOUR_NS) : 0;
+}
+
+int profile_source_bind(struct bound_query *q, const struct query_filter *f)
+{
+	const uint64_t head = hour_of(f->from_ns) + 1, tail = hour_of(f->to_ns);
+	int r = bound_query_add_uint(q, "head_hour", head);
+
+	if (r == 0)
+		r = bound_query_add_uint(q, "tail_hour", tail);
+	if (r == 0)
+		r = bound_query_add_uint(q, "head", head * SCHEMA_HOUR_NS);
+	if (r == 0)
+		r = bound_query_add_uint(q, "tail", tail * SCHEMA_HOUR_NS);
+	if (r == 0)
+		r = bound_query_add_uint(q, "first_hour", hour_of(f->from_ns - SCHEMA_HOUR_NS));
+	return r == 0 ? bound_query_add_uint(q, "last_hour", tail + 1) : r;
+}
+
+/* What profiling_quality knows of the range. */
+struct known {
+	uint64_t n_sets;
+	uint64_t n_without_labels; /* of them */
+	int64_t first_ns;          /* when its first and last profile began */
+	int64_t last_ns;
+};
+
+static int ask_known(struct store *store, const struct query_filter *f, struct known *ret,
+		     struct err *err)
+{
+	CLEANUP(bound_query_fini) struct bound_query q;
+	struct rowbinary_reader reader;
+	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+
+	if (r == 0)
+		r = profile_source_bind(&q, f);
+	if (r == 0)
+		r = bound_query_add_sql(&q, f, SQL_KNOWN);
+	if (r == 0)
+		r = bound_query_run(&q, err);
+	if (r < 0)
+		return r;
+	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
+	ret->n_sets = rowbinary_get_u64(&reader);
+	ret->n_without_labels = rowbinary_get_u64(&reader);
+	ret->first_ns = rowbinary_get_i64(&reader);
+	ret->last_ns = rowbinary_get_i64(&reader);
+	return bound_query_check(&reader, err);
+}
+
+static int ask_others(struct store *store, const struct query_filter *f, const struct known *known,
+		      uint64_t *ret_n, struct err *err)
+{
+	CLEANUP(bound_query_fini) struct bound_query q;
+	struct rowbinary_reader reader;
+	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+
+	if (r == 0)
+		r = bound_query_add_uint(&q, "first",
+					 known->first_ns > 0 ? (uint64_t)known->first_ns : 0);
+	if (r == 0)
+		r = bound_query_add_uint(
+			&q, "last", known->last_ns > 0 ? (uint64_t)known->last_ns + LATE_NS : 0);
+	if (r == 0)
+		r = bound_query_add_sql(&q, f, SQL_OTHERS);
+	if (r == 0)
+		r = bound_query_run(&q, err);
+	if (r < 0)
+		return r;
+	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
+	*ret_n = rowbinary_get_u64(&reader);
+	return bound_query_check(&reader, err);
+}
+
+int profile_source_is_whole(struct store *store, const struct query_filter *f, bool labels,
+			    bool *ret, struct err *err)
+{
+	struct known known = {0};
+	uint64_t n_others = 0;
+	int r = ask_known(store, f, &known, err);
+
+	*ret = false;
+	if (r < 0 || known.n_sets == 0 ||
+	    (known.n_without_labels > 0 && (labels || query_filter_is_set(f))))
+		return r;
+	r = ask_others(store, f, &known, &n_others, err);
+	*ret = r == 0 && n_others == 0;
+	return r;
+}
