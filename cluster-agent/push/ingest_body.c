@@ -51,6 +51,10 @@ static int read_jfr(struct decoding *d, const struct text *body)
 				       d->err);
 	for (size_t i = 0; r == 0 && i < profiles.n; i++)
 		r = add_part(d, &profiles.items[i]);
+	if (r == 0)
+		profile_losses_add(&d->ret->losses, &profiles.losses);
+	if (r == 0 && profiles.note[0])
+		ingest_params_note(d->params, "%s", profiles.note);
 	return r;
 }
 
@@ -138,7 +142,7 @@ static int read_speedscope(struct decoding *d, const struct text *body)
 
 static int read_nodes(struct decoding *d, const struct text *body, enum node_form form)
 {
-	struct profile profile;
+	struct profile profile = {.n_types = 0};
 	int r = ingest_params_split_name(d->params);
 
 	if (r == 0)

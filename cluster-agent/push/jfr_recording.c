@@ -40,6 +40,11 @@ static const struct {
 			     {TEXT("java:lock_contentions:count"), COUNT}},
 			    2,
 			    {TEXT("delay"), NANOSECONDS}},
+	/* calls of malloc() that async-profiler samples, whether or not they are freed */
+	[JFR_GROUP_MALLOC] = {{{TEXT("java:malloc_space:bytes"), BYTES},
+			       {TEXT("java:malloc_objects:count"), COUNT}},
+			      2,
+			      {TEXT("space"), BYTES}},
 };
 
 struct reading {
@@ -80,6 +85,8 @@ static int group_of(enum jfr_kind kind)
 		return JFR_GROUP_LIVE;
 	case JFR_LOCK:
 		return JFR_GROUP_LOCK;
+	case JFR_MALLOC:
+		return JFR_GROUP_MALLOC;
 	default:
 		return -1;
 	}
@@ -168,6 +175,33 @@ static int finish(struct jfr_profiles *ret, const struct reading *reading,
 	return 0;
 }
 
+static void name_type(struct jfr_profiles *ret, const char *name, uint64_t n_events)
+{
+	size_t len = strlen(ret->note);
+
+	if (n_events == 0)
+		return;
+	ret->losses.n[PROFILE_LOSS_OTHER_EVENTS] += n_events;
+	snprintf(ret->note + len, sizeof(ret->note) - len, "%s%s (%llu)", len > 0 ? ", " : "", name,
+		 (unsigned long long)n_events);
+}
+
+/* Events that have a stack. Those without one, such as of the CPU's load, are no profile. */
+static void name_left_out(struct jfr_profiles *ret, const struct jfr_result *result)
+{
+	uint64_t n = result->n_other_events;
+
+	ret->losses.n[PROFILE_LOSS_BROKEN_SAMPLES] = result->lost[JFR_LOSS_BAD_EVENT];
+	name_type(ret, "jdk.NativeMethodSample", result->n_used[JFR_NATIVE]);
+	name_type(ret, "jdk.ThreadPark", result->n_used[JFR_PARK]);
+	name_type(ret, "jdk.JavaMonitorWait", result->n_used[JFR_WAIT]);
+	for (uint32_t i = 0; i < result->n_other_types; i++) {
+		name_type(ret, result->other_types[i].name, result->other_types[i].n_events);
+		n -= result->other_types[i].n_events;
+	}
+	name_type(ret, "others", n);
+}
+
 int jfr_recording_read(struct jfr_profiles *ret, struct arena *arena, const void *data, size_t len,
 		       int64_t period_ns, struct err *err)
 {
@@ -185,5 +219,9 @@ int jfr_recording_read(struct jfr_profiles *ret, struct arena *arena, const void
 	if (r == -EBADMSG || r == -ENODATA)
 		return err_set(err, -EBADMSG, "not a valid JFR recording: %s",
 			       why.msg[0] ? why.msg : "it is not complete");
-	return r < 0 ? r : finish(ret, &reading, &result, &settings);
+	if (r < 0)
+		return r;
+	*ret = (struct jfr_profiles){.n = 0};
+	name_left_out(ret, &result);
+	return finish(ret, &reading, &result, &settings);
 }

@@ -17,6 +17,7 @@ enum jfr_group {
 	JFR_GROUP_ALLOC,
 	JFR_GROUP_LIVE,
 	JFR_GROUP_LOCK,
+	JFR_GROUP_MALLOC,
 	JFR_GROUPS,
 };
 
@@ -24,6 +25,8 @@ enum jfr_group {
 struct jfr_profiles {
 	struct profile items[JFR_GROUPS];
 	size_t n;
+	struct profile_losses losses;
+	char note[256]; /* names of types of events that were left out; "" if none was */
 };
 
 /*

@@ -17,7 +17,8 @@
  *   A recording with both of them, which no settings of the JDK make, counts allocations twice.
  * - The JDK's ExecutionSample looks at a few threads at most at a time, and its CPU time is a lower
  *   bound on a busy machine.
- * - Of live objects async-profiler follows 1024 at most: a lower bound as well.
+ * - Of live objects async-profiler follows 1024 at most: a lower bound as well. The JDK follows
+ *   256, of which each counts as one object, and older ones than 21 do not write the size.
  */
 #ifndef COMMON_JFR_JFR_EVENTS_H
 #define COMMON_JFR_JFR_EVENTS_H
@@ -35,6 +36,7 @@ enum jfr_event {
 	JFR_EVENT_ALLOC_TLAB,
 	JFR_EVENT_ALLOC_OUTSIDE,
 	JFR_EVENT_LIVE,
+	JFR_EVENT_OLD_OBJECT,
 	JFR_EVENT_MONITOR_ENTER,
 	JFR_EVENT_MONITOR_WAIT,
 	JFR_EVENT_PARK,

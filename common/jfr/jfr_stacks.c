@@ -27,6 +27,8 @@ struct reading {
 	struct jfr_groups groups;
 	struct jfr_sample others[JFR_KIND_MAX]; /* beyond the last batch */
 	uint32_t n_others[JFR_KIND_MAX];
+	const struct jfr_metadata *metadata; /* of the chunk */
+	uint64_t *n_skipped;                 /* events that are not used, by type; may be NULL */
 	struct arena chunk_arena, batch_arena;
 	size_t fixed_bytes;
 };
@@ -50,6 +52,49 @@ static void add_other(struct reading *rd, const struct jfr_sample *s)
 	sum->count += s->count;
 	sum->amount += s->amount;
 	rd->n_others[s->kind]++;
+}
+
+static void skip_event(struct reading *rd, uint64_t type_id)
+{
+	const struct jfr_type *t = rd->n_skipped ? jfr_metadata_find(rd->metadata, type_id) : NULL;
+
+	if (t)
+		rd->n_skipped[t - rd->metadata->types]++;
+}
+
+static bool has_stack(const struct jfr_metadata *m, const struct jfr_type *t)
+{
+	for (uint32_t i = 0; i < t->n_fields; i++)
+		if (strcmp(m->fields[t->first_field + i].name, "stackTrace") == 0)
+			return true;
+	return false;
+}
+
+static void report_other_type(struct jfr_result *result, const char *name, uint64_t n_events)
+{
+	struct jfr_other_type *t = result->other_types;
+	uint32_t i = 0;
+
+	result->n_other_events += n_events;
+	while (i < result->n_other_types && i < JFR_OTHER_TYPES_MAX &&
+	       strncmp(t[i].name, name, JFR_TYPE_NAME_BYTES - 1) != 0)
+		i++;
+	if (i == result->n_other_types && i < JFR_OTHER_TYPES_MAX) {
+		snprintf(t[i].name, sizeof(t[i].name), "%s", name);
+		result->n_other_types++;
+	}
+	if (i < JFR_OTHER_TYPES_MAX)
+		t[i].n_events += n_events;
+}
+
+/* After the events of a chunk. */
+static void report_skipped(struct reading *rd)
+{
+	const struct jfr_metadata *m = rd->metadata;
+
+	for (uint32_t i = 0; rd->n_skipped && i < m->n_types; i++)
+		if (rd->n_skipped[i] > 0 && has_stack(m, &m->types[i]))
+			report_other_type(rd->result, m->types[i].name, rd->n_skipped[i]);
 }
 
 /*
@@ -83,6 +128,8 @@ static int read_events(struct reading *rd, uint64_t *at, uint64_t end, bool is_l
 					return 0;
 				add_other(rd, &s);
 			}
+		} else {
+			skip_event(rd, type);
 		}
 		rd->result->n_events++;
 		*at = next;
@@ -188,7 +235,12 @@ static int read_chunk(struct reading *rd, uint64_t start, uint64_t *ret_end, str
 	if (r < 0)
 		return r;
 	jfr_events_prepare(&rd->events, &metadata, c.ticks_per_second);
+	rd->metadata = &metadata;
+	/* without memory, the events are not counted */
+	rd->n_skipped =
+		arena_calloc(&rd->chunk_arena, metadata.n_types + 1, sizeof(*rd->n_skipped));
 	r = read_content(rd, &c, &metadata, ret_end, err);
+	report_skipped(rd);
 	rd->result->end_ns = c.end_ns;
 	return r;
 }

@@ -39,7 +39,7 @@ enum jfr_kind {
 	JFR_WALL,   /* profiler.WallClockSample: samples and nanoseconds */
 	JFR_NATIVE, /* jdk.NativeMethodSample: in native code, which may wait: the same */
 	JFR_ALLOC,  /* allocations: objects and bytes, both estimated from the samples */
-	JFR_LIVE,   /* profiler.LiveObject: objects and bytes, estimated as well */
+	JFR_LIVE,   /* profiler.LiveObject, jdk.OldObjectSample: objects and bytes, too few */
 	JFR_LOCK,   /* waits for monitors and java.util.concurrent locks: waits and nanoseconds */
 	JFR_PARK,   /* jdk.ThreadPark on anything else, such as an idle pool's queue: the same */
 	JFR_WAIT,   /* jdk.JavaMonitorWait, Object.wait(): the same */
@@ -104,11 +104,23 @@ enum jfr_loss {
 	JFR_LOSS_MAX,
 };
 
+/* Types of events that have a stack and are none of jfr_kind. */
+#define JFR_OTHER_TYPES_MAX 8u
+#define JFR_TYPE_NAME_BYTES 64u
+
+struct jfr_other_type {
+	char name[JFR_TYPE_NAME_BYTES]; /* any bytes; cut */
+	uint64_t n_events;
+};
+
 struct jfr_result {
 	uint64_t n_chunks;             /* read to their end */
 	uint64_t n_events;             /* of any type */
 	uint64_t n_used[JFR_KIND_MAX]; /* events */
 	uint64_t lost[JFR_LOSS_MAX];
+	uint64_t n_other_events; /* that have a stack, of types that are not used */
+	struct jfr_other_type other_types[JFR_OTHER_TYPES_MAX]; /* the first ones */
+	uint32_t n_other_types;
 	uint64_t unread_bytes; /* from the first chunk that is broken or not finished */
 	uint64_t start_ns;     /* of the first chunk, since the Unix epoch */
 	uint64_t end_ns;       /* of the last chunk */

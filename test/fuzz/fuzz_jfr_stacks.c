@@ -57,6 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	assert(r == 0 || r == -EBADMSG || r == -ENODATA || r == -ENOMEM);
 	assert(result.peak_bytes <= JFR_STACKS_MAX_BYTES);
+	assert(result.n_other_events <= result.n_events);
+	assert(result.n_other_types <= JFR_OTHER_TYPES_MAX);
 	assert(in.n_stacks <= result.n_events + JFR_KIND_MAX * (result.n_chunks + 1));
 	return 0;
 }

@@ -29,6 +29,10 @@ enum {
 	TYPE_ALLOC,
 	TYPE_MONITOR,
 	TYPE_SETTING,
+	TYPE_OLD_OBJECT,
+	TYPE_SOCKET, /* has a stack and is not used */
+	TYPE_LOAD,   /* has none */
+	TYPE_MALLOC,
 	TYPE_PARK = 2000, /* beyond the table of small ids */
 	TYPE_PROFILER,    /* says that async-profiler wrote it */
 };
@@ -87,6 +91,17 @@ static const struct builder_type {
 	  {"duration", TYPE_LONG},
 	  {"stackTrace", TYPE_STACK, CP},
 	  {"parkedClass", TYPE_CLASS, CP}}},
+	{TYPE_OLD_OBJECT,
+	 "jdk.OldObjectSample",
+	 {{"startTime", TYPE_LONG}, {"stackTrace", TYPE_STACK, CP}, {"objectSize", TYPE_LONG}}},
+	{TYPE_SOCKET,
+	 "jdk.SocketRead",
+	 {{"startTime", TYPE_LONG}, {"duration", TYPE_LONG}, {"stackTrace", TYPE_STACK, CP}}},
+	{TYPE_LOAD, "jdk.CPULoad", {{"startTime", TYPE_LONG}}},
+	/* of async-profiler */
+	{TYPE_MALLOC,
+	 "profiler.Malloc",
+	 {{"startTime", TYPE_LONG}, {"stackTrace", TYPE_STACK, CP}, {"size", TYPE_LONG}}},
 	{TYPE_PROFILER, "profiler.Log", {{"startTime", TYPE_LONG}}},
 };
 
@@ -230,7 +245,7 @@ static inline void build_number_text(struct jfr_builder *b, unsigned number)
 
 static inline void build_metadata(struct jfr_builder *b)
 {
-	size_t n_types = ARRAY_SIZE(builder_types) - (b->is_jdk ? 1 : 0);
+	size_t n_types = ARRAY_SIZE(builder_types) - (b->is_jdk ? 2 : 0);
 
 	build_begin(b, TYPE_METADATA);
 	b->metadata = b->record - b->chunk;
@@ -345,6 +360,21 @@ static inline void build_execution(struct jfr_builder *b, uint64_t stack)
 	build_begin(b, TYPE_EXECUTION);
 	build_long(b, 1);
 	build_long(b, stack);
+	build_end(b);
+}
+
+/* An event of a start, numbers if they are not 0, a stack, and a number if it is not 0. */
+static inline void build_event(struct jfr_builder *b, unsigned type, uint64_t duration,
+			       uint64_t stack, uint64_t size)
+{
+	build_begin(b, type);
+	build_long(b, 1);
+	if (duration > 0)
+		build_long(b, duration);
+	if (stack > 0)
+		build_long(b, stack);
+	if (size > 0)
+		build_long(b, size);
 	build_end(b);
 }
 

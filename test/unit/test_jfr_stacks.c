@@ -401,6 +401,46 @@ static void what_has_no_stack_is_counted_and_reported(void **state)
 	assert_int_equal(seen.result.lost[JFR_LOSS_UNKNOWN_STACK], 2);
 }
 
+static void build_others(struct jfr_builder *b, bool is_jdk)
+{
+	b->is_jdk = is_jdk;
+	build_chunk(b);
+	build_event(b, TYPE_OLD_OBJECT, 0, 1, 64);
+	build_event(b, TYPE_OLD_OBJECT, 0, 1, 32);
+	if (!is_jdk)
+		build_event(b, TYPE_MALLOC, 0, 2, 4096);
+	for (int i = 0; i < 3; i++)
+		build_event(b, TYPE_SOCKET, 7, 1, 0);
+	build_event(b, TYPE_LOAD, 0, 0, 0);
+	build_event(b, TYPE_PARK, 5, 1, 1);
+	build_checkpoint(b, 4);
+	build_names(b, 2);
+	build_end(b);
+	build_chunk_end(b);
+}
+
+static void objects_and_memory_in_use_are_read_and_other_events_are_named(void **state)
+{
+	(void)state;
+	for (int is_jdk = 0; is_jdk < 2; is_jdk++) {
+		CLEANUP(fini) struct jfr_builder b;
+		struct seen seen = {0};
+
+		init(&b);
+		build_others(&b, is_jdk);
+		build_others(&b, is_jdk);
+		assert_int_equal(read_built(&b, &seen), 0);
+		assert_int_equal(seen.count[JFR_LIVE], 4);
+		assert_int_equal(seen.amount[JFR_LIVE], 2 * 96);
+		assert_int_equal(seen.count[JFR_MALLOC], is_jdk ? 0 : 2);
+		assert_int_equal(seen.amount[JFR_MALLOC], is_jdk ? 0 : 8192);
+		assert_int_equal(seen.result.n_other_events, 6);
+		assert_int_equal(seen.result.n_other_types, 1);
+		assert_string_equal(seen.result.other_types[0].name, "jdk.SocketRead");
+		assert_int_equal(seen.result.other_types[0].n_events, 6);
+	}
+}
+
 static void the_callback_may_stop(void **state)
 {
 	CLEANUP(fini) struct jfr_builder b;
@@ -685,6 +725,7 @@ int main(void)
 		cmocka_unit_test(settings_of_a_session_are_remembered),
 		cmocka_unit_test(hardware_events_are_not_nanoseconds),
 		cmocka_unit_test(what_has_no_stack_is_counted_and_reported),
+		cmocka_unit_test(objects_and_memory_in_use_are_read_and_other_events_are_named),
 		cmocka_unit_test(the_callback_may_stop),
 		cmocka_unit_test(memory_is_bounded_whatever_there_is),
 		cmocka_unit_test(names_beyond_the_limit_are_other),

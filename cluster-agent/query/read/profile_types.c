@@ -52,6 +52,8 @@ static const struct profile_type types[] = {
 	{"java:heap_inuse_objects:count", "Java Memory (inuse_objects)", "memory", AVG, false,
 	 true},
 	{"java:heap_inuse_space:bytes", "Java Memory (inuse_space)", "memory", AVG, false, true},
+	{"java:malloc_objects:count", "Java Malloc (objects)", "memory", SUM, false, false},
+	{"java:malloc_space:bytes", "Java Malloc (space)", "memory", SUM, false, false},
 	{"ebpf:off_cpu:nanoseconds", "Off-CPU (eBPF)", "", SUM, false, true},
 	PUSHED("nodejs", "Node.js"),
 	PUSHED("python", "Python"),

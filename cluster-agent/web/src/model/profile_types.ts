@@ -61,6 +61,9 @@ const explanations: Record<string, string> = {
   "java:heap_alloc_objects:count":
     "Objects that were allocated, estimated from samples. A place that allocates little may be " +
     "missing.",
+  "java:malloc_space:bytes":
+    "Memory that native code got from malloc(), sampled by async-profiler; most of it may be freed " +
+    "again.",
   "java:lock_delay:nanoseconds":
     "How long threads waited for locks that others held: synchronized and java.util.concurrent. " +
     "Threads that wait at the same time add up.",
