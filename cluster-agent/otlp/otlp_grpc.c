@@ -76,8 +76,8 @@ static void export(void *ctx, struct grpc_call *call)
 		return;
 	}
 	otlp_upload_init(&r->upload);
-	if (!otlp_encoding_find(&r->upload.encoding, grpc_call_encoding(call))) {
-		refuse(g, call, UPLOAD_BAD_PARAMS, "grpc-encoding must be gzip, zstd or identity");
+	if (!body_encoding_find(&r->upload.encoding, grpc_call_encoding(call))) {
+		refuse(g, call, UPLOAD_BAD_PARAMS, "grpc-encoding must be " BODY_ENCODINGS);
 		return;
 	}
 	r->grpc = g;

@@ -162,9 +162,9 @@ void otlp_handler_serve(void *ctx, struct http_exchange *x)
 		       "Content-Type must be " PROTOBUF " or " JSON);
 		return;
 	}
-	if (!otlp_encoding_find(&r->upload.encoding, http_exchange_header(x, "Content-Encoding"))) {
+	if (!body_encoding_find(&r->upload.encoding, http_exchange_header(x, "Content-Encoding"))) {
 		refuse(h, x, UPLOAD_BAD_PARAMS, 415, is_json,
-		       "Content-Encoding must be gzip, zstd or identity");
+		       "Content-Encoding must be " BODY_ENCODINGS);
 		return;
 	}
 	r->handler = h;

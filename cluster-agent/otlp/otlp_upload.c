@@ -1,32 +1,11 @@
 #include "cluster-agent/otlp/otlp_upload.h"
 
 #include <errno.h>
-#include <strings.h>
 
-#include "cluster-agent/otlp/otlp_inflate.h"
 #include "common/limits.h"
 #include "common/protobuf/json_message.h"
 #include "common/system/clock.h"
 #include "proto/otlp_profiles.pb-c.h"
-
-static const char *const encoding_names[] = {
-	[OTLP_IDENTITY] = "identity",
-	[OTLP_GZIP] = "gzip",
-	[OTLP_ZSTD] = "zstd",
-};
-
-bool otlp_encoding_find(enum otlp_encoding *ret, const char *name)
-{
-	if (!name || !name[0])
-		name = encoding_names[OTLP_IDENTITY];
-	for (size_t i = 0; i < ARRAY_SIZE(encoding_names); i++) {
-		if (strcasecmp(name, encoding_names[i]) == 0) {
-			*ret = (enum otlp_encoding)i;
-			return true;
-		}
-	}
-	return false;
-}
 
 void otlp_upload_init(struct otlp_upload *u)
 {
@@ -53,9 +32,8 @@ int otlp_upload_decode(struct upload_parts *ret, struct arena *arena, const void
 	};
 	int e = 0;
 
-	if (u->encoding != OTLP_IDENTITY) {
-		e = u->encoding == OTLP_GZIP ? otlp_inflate_gzip(body, len, &u->inflated, err)
-					     : otlp_inflate_zstd(body, len, &u->inflated, err);
+	if (u->encoding != BODY_IDENTITY) {
+		e = body_inflate(u->encoding, body, len, &u->inflated, err);
 		body = u->inflated.data;
 		len = u->inflated.len;
 	}
@@ -94,9 +72,9 @@ static void on_done(void *ctx, enum ingest_outcome outcome, const char *reason)
 
 int otlp_upload_submit(struct otlp_upload *u, struct ingest *in)
 {
-	static const char *const sources[2][3] = {
-		{"otlp", "otlp gzip", "otlp zstd"},
-		{"otlp json", "otlp json gzip", "otlp json zstd"},
+	static const char *const sources[2][4] = {
+		{"otlp", "otlp gzip", "otlp zstd", "otlp deflate"},
+		{"otlp json", "otlp json gzip", "otlp json zstd", "otlp json deflate"},
 	};
 	const char *source = sources[u->is_json][u->encoding];
 

@@ -10,20 +10,15 @@
 
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/otlp/otlp_parts.h"
+#include "cluster-agent/push/body_encoding.h"
 #include "common/base.h"
 #include "common/data/buf.h"
-
-enum otlp_encoding {
-	OTLP_IDENTITY,
-	OTLP_GZIP,
-	OTLP_ZSTD,
-};
 
 struct otlp_upload {
 	/* set by the caller; borrowed until done is called */
 	const void *body;
 	size_t len;
-	enum otlp_encoding encoding;
+	enum body_encoding encoding;
 	bool is_json;
 	const char *key; /* as of struct ingest_upload */
 	int64_t max_age_ns;
@@ -52,11 +47,5 @@ int otlp_upload_submit(struct otlp_upload *u, struct ingest *in) MUST_CHECK;
  */
 int otlp_upload_decode(struct upload_parts *ret, struct arena *arena, const void *ctx,
 		       const void *body, size_t len, struct err *err) MUST_CHECK;
-
-/*
- * The encoding that a Content-Encoding or grpc-encoding names; NULL and "" are identity. Returns
- * false if it is none of ours.
- */
-bool otlp_encoding_find(enum otlp_encoding *ret, const char *name) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_OTLP_OTLP_UPLOAD_H */

@@ -13,6 +13,7 @@
 #include "common/upload/receiver_clock.h"
 #include "common/upload/receiver_wishes.h"
 
+#define BAD_ENCODING "Content-Encoding must be " BODY_ENCODINGS
 /* more than a whole request line may have */
 #define MAX_REPAIRED_BYTES ((size_t)64 * 1024)
 #define MAX_SKEW_S (UINT64_C(200) * 366 * 86400)
@@ -29,6 +30,7 @@ struct request {
 	struct arena repaired; /* copies of params that were not UTF-8 */
 	bool out_of_memory;
 	struct pprof_upload pprof;
+	struct encoded_body encoded;
 	struct ingest_upload upload;
 };
 
@@ -122,6 +124,13 @@ void profile_handler_serve(void *ctx, struct http_exchange *x)
 		answer(h, x, UPLOAD_BAD_PARAMS, err.msg);
 		return;
 	}
+	r->encoded = (struct encoded_body){.decode = pprof_upload_decode, .ctx = &r->pprof};
+	if (!body_encoding_find(&r->encoded.encoding,
+				http_exchange_header(x, "Content-Encoding"))) {
+		upload_result_note(h->cfg.counters, x, UPLOAD_BAD_PARAMS, "", BAD_ENCODING);
+		http_respond_text(x, 415, "%s", BAD_ENCODING);
+		return;
+	}
 	r->pprof = (struct pprof_upload){
 		.service = r->params.service,
 		.host = r->params.host,
@@ -134,8 +143,8 @@ void profile_handler_serve(void *ctx, struct http_exchange *x)
 		.host = r->params.host,
 		.labels = r->params.labels,
 		.n_labels = r->params.n_labels,
-		.decode = pprof_upload_decode,
-		.decode_ctx = &r->pprof,
+		.decode = encoded_body_decode,
+		.decode_ctx = &r->encoded,
 		.key = upload_key_of(x),
 		.done = upload_done,
 		.ctx = r,

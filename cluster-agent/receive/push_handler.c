@@ -12,6 +12,7 @@
 
 #define JSON "application/json"
 #define PROTOBUF "application/proto"
+#define BAD_ENCODING "Content-Encoding must be " BODY_ENCODINGS
 #define LEFT_OUT_HEADER "Coroot-Left-Out"
 /* more than a whole request line may have */
 #define MAX_SOURCE_BYTES ((size_t)64 * 1024)
@@ -26,6 +27,7 @@ struct request {
 		struct ingest_request ingest;
 		struct push_request push;
 	};
+	struct encoded_body encoded;
 	struct buf source; /* what besides the body tells uploads apart */
 	struct ingest_upload upload;
 };
@@ -59,6 +61,16 @@ static struct request *request_new(struct push_handler *h, struct http_exchange 
 	r->upload = (struct ingest_upload){.key = upload_key_of(x), .done = upload_done, .ctx = r};
 	r->upload.body = http_exchange_body(x, &r->upload.len);
 	return r;
+}
+
+/* Sets how the body is decoded. Returns false if its encoding is not known. */
+static bool set_decode(struct request *r, upload_decode_fn *decode, const void *ctx)
+{
+	r->encoded = (struct encoded_body){.decode = decode, .ctx = ctx};
+	r->upload.decode = encoded_body_decode;
+	r->upload.decode_ctx = &r->encoded;
+	return body_encoding_find(&r->encoded.encoding,
+				  http_exchange_header(r->exchange, "Content-Encoding"));
 }
 
 /* upload_done() frees r. */
@@ -133,8 +145,12 @@ void push_handler_serve_ingest(void *ctx, struct http_exchange *x)
 		.now_ns = (int64_t)clock_realtime_ns(),
 	};
 	set_source(r);
-	r->upload.decode = ingest_body_decode;
-	r->upload.decode_ctx = &r->ingest;
+	if (!set_decode(r, ingest_body_decode, &r->ingest)) {
+		upload_result_note(h->counters, x, UPLOAD_BAD_PARAMS, r->service, BAD_ENCODING);
+		http_respond_text(x, 415, "%s", BAD_ENCODING);
+		request_free(r);
+		return;
+	}
 	submit(r);
 }
 
@@ -219,7 +235,11 @@ void push_handler_serve_push(void *ctx, struct http_exchange *x)
 	r->push = (struct push_request){.codec = is_json ? PUSH_JSON : PUSH_PROTOBUF,
 					.now_ns = (int64_t)clock_realtime_ns()};
 	add_source(r, "path", "push");
-	r->upload.decode = push_request_decode;
-	r->upload.decode_ctx = &r->push;
+	if (!set_decode(r, push_request_decode, &r->push)) {
+		upload_result_note(h->counters, x, UPLOAD_BAD_PARAMS, "", BAD_ENCODING);
+		respond_error(x, 415, "unknown", BAD_ENCODING);
+		request_free(r);
+		return;
+	}
 	submit(r);
 }

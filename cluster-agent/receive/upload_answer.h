@@ -9,6 +9,7 @@
 #define CLUSTER_AGENT_RECEIVE_UPLOAD_ANSWER_H
 
 #include "cluster-agent/ingest/ingest.h"
+#include "cluster-agent/push/body_encoding.h"
 #include "common/base.h"
 #include "common/http/http_server.h"
 #include "common/telemetry/metrics.h"

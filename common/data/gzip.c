@@ -46,19 +46,26 @@ static size_t guess_size(const uint8_t *p, size_t len, size_t room)
 	return guess < room ? guess : room;
 }
 
+/* The three formats of libdeflate. */
+typedef enum libdeflate_result (*inflate_fn)(struct libdeflate_decompressor *, const void *, size_t,
+					     void *, size_t, size_t *, size_t *);
+
 /* Inflates the member at p; *ret_used is its length in bytes. */
-static int inflate_member(struct libdeflate_decompressor *d, const uint8_t *p, size_t len,
-			  struct buf *out, size_t *ret_used)
+static int inflate_member(inflate_fn inflate, const uint8_t *p, size_t len, struct buf *out,
+			  size_t *ret_used)
 {
+	CLEANUP(libdeflate_free_decompressorp) struct libdeflate_decompressor *d = NULL;
 	size_t room = out->limit - out->len, want = guess_size(p, len, room), n_out;
 	int r;
 
+	d = libdeflate_alloc_decompressor();
+	if (!d)
+		return -ENOMEM;
 	for (;;) {
 		r = buf_reserve(out, want);
 		if (r < 0)
 			return r;
-		switch (libdeflate_gzip_decompress_ex(d, p, len, out->data + out->len, want,
-						      ret_used, &n_out)) {
+		switch (inflate(d, p, len, out->data + out->len, want, ret_used, &n_out)) {
 		case LIBDEFLATE_SUCCESS:
 			out->len += n_out;
 			return 0;
@@ -75,22 +82,33 @@ static int inflate_member(struct libdeflate_decompressor *d, const uint8_t *p, s
 
 int gzip_inflate(const void *data, size_t len, struct buf *out)
 {
-	CLEANUP(libdeflate_free_decompressorp) struct libdeflate_decompressor *d = NULL;
 	size_t before = out->len, used = 0;
 	const uint8_t *p = data;
 	int r = -EBADMSG;
 
-	d = libdeflate_alloc_decompressor();
-	if (!d)
-		return -ENOMEM;
-
 	for (size_t pos = 0; pos < len; pos += used) {
-		r = gzip_detect(p + pos, len - pos)
-			    ? inflate_member(d, p + pos, len - pos, out, &used)
-			    : -EBADMSG;
+		r = gzip_detect(p + pos, len - pos) ? inflate_member(libdeflate_gzip_decompress_ex,
+								     p + pos, len - pos, out, &used)
+						    : -EBADMSG;
 		if (r < 0)
 			break;
 	}
+	if (r < 0)
+		out->len = before;
+	if (out->data)
+		out->data[out->len] = '\0';
+	return r;
+}
+
+int zlib_inflate(const void *data, size_t len, struct buf *out)
+{
+	size_t before = out->len, used = 0;
+	int r = inflate_member(libdeflate_zlib_decompress_ex, data, len, out, &used);
+
+	if (r == -EBADMSG)
+		r = inflate_member(libdeflate_deflate_decompress_ex, data, len, out, &used);
+	if (r == 0 && used < len)
+		r = -EBADMSG;
 	if (r < 0)
 		out->len = before;
 	if (out->data)

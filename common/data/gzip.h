@@ -1,4 +1,4 @@
-/* Gzip of whole buffers, by libdeflate. Pure. */
+/* Gzip and zlib of whole buffers, by libdeflate. Pure. */
 #ifndef COMMON_DATA_GZIP_H
 #define COMMON_DATA_GZIP_H
 
@@ -14,6 +14,9 @@ bool gzip_detect(const void *data, size_t len);
  * would be exceeded, or -ENOMEM.
  */
 int gzip_inflate(const void *data, size_t len, struct buf *out) MUST_CHECK;
+
+/* As gzip_inflate(), of one zlib stream, or of deflate without any header. */
+int zlib_inflate(const void *data, size_t len, struct buf *out) MUST_CHECK;
 
 /*
  * Appends data to out as one member. level is 1 (fast) to 12. Returns 0, -EFBIG as above, or
