@@ -102,12 +102,12 @@ int encoded_body_decode(struct upload_parts *ret, struct arena *arena, const voi
 	CLEANUP(buf_fini) struct buf inflated;
 	int e;
 
+	buf_init(&inflated, LIMIT_UPLOAD_INFLATED_BYTES);
 	if (encoding == BODY_IDENTITY && is_zstd(body, len))
 		encoding = BODY_ZSTD;
 	/* proxies inflate bodies without removing the header */
 	if (encoding == BODY_IDENTITY || (encoding == BODY_GZIP && !gzip_detect(body, len)))
 		return b->decode(ret, arena, b->ctx, body, len, err);
-	buf_init(&inflated, LIMIT_UPLOAD_INFLATED_BYTES);
 	e = body_inflate(encoding, body, len, &inflated, err);
 	return e < 0 ? e
 		     : b->decode(ret, arena, b->ctx, inflated.data ? inflated.data : "",
