@@ -41,8 +41,8 @@ struct encoded_body {
 };
 
 /*
- * An upload_decode_fn whose ctx is a struct encoded_body. Without an encoding, zstd is recognised by
- * its first bytes; gzip is left to decode. What decode returns must not refer to the body.
+ * An upload_decode_fn whose ctx is a struct encoded_body. Without an encoding, zstd is recognised
+ * by its first bytes; gzip is left to decode. What decode returns must not refer to the body.
  */
 upload_decode_fn encoded_body_decode;
 

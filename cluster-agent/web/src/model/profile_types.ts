@@ -62,8 +62,8 @@ const explanations: Record<string, string> = {
     "Objects that were allocated, estimated from samples. A place that allocates little may be " +
     "missing.",
   "java:malloc_space:bytes":
-    "Memory that native code got from malloc(), sampled by async-profiler; most of it may be freed " +
-    "again.",
+    "Memory that native code got from malloc(), sampled by async-profiler; most of it may be " +
+    "freed again.",
   "java:lock_delay:nanoseconds":
     "How long threads waited for locks that others held: synchronized and java.util.concurrent. " +
     "Threads that wait at the same time add up.",
