@@ -15,9 +15,8 @@ json_t *object_annotations(const json_t *user, json_t *ours)
 	return all;
 }
 
-static json_t *claim_spec(const struct object_stateful_set *set)
+json_t *object_claim_spec(const struct coroot_storage *storage)
 {
-	const struct coroot_storage *storage = set->storage;
 	json_t *spec = json_pack("{s:[s] s:{s:{s:s}}}", "accessModes", "ReadWriteOnce", "resources",
 				 "requests", "storage", storage->size);
 
@@ -53,7 +52,7 @@ static json_t *set_spec(const struct object_stateful_set *set, json_t *pod_templ
 			  (json_int_t)set->replicas, "podManagementPolicy", "Parallel", "selector",
 			  "matchLabels", object_selector_labels(set->spec, set->component),
 			  "template", pod_template, "volumeClaimTemplates", "metadata", "name",
-			  OBJECT_DATA_VOLUME, "spec", claim_spec(set));
+			  OBJECT_DATA_VOLUME, "spec", object_claim_spec(set->storage));
 
 	if (spec && set->service &&
 	    object_set_made(spec, "serviceName", object_name(set->spec, set->service)) < 0) {
@@ -71,7 +70,7 @@ int object_add_stateful_set(struct rendered *out, const struct object_stateful_s
 	for (int64_t i = 0; r == 0 && i < set->replicas; i++)
 		r = rendered_add(out, OBJECT_PERSISTENT_VOLUME_CLAIM,
 				 json_pack("{s:o s:o}", "metadata", claim_metadata(set, i), "spec",
-					   claim_spec(set)));
+					   object_claim_spec(set->storage)));
 	if (r < 0) {
 		json_decref(pod_template);
 		return r;

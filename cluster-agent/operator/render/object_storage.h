@@ -28,6 +28,9 @@ struct object_stateful_set {
 /* The user's annotations and ours, which win; both borrowed, and NULL is none. */
 json_t *object_annotations(const json_t *user, json_t *ours);
 
+/* "spec" of a claim. */
+json_t *object_claim_spec(const struct coroot_storage *storage);
+
 /*
  * Adds a claim for each pod, and the StatefulSet, whose pods start without waiting for each other.
  * pod_template is taken over; NULL is a lack of memory. Returns 0 or -ENOMEM.

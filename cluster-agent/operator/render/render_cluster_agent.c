@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cluster-agent/operator/render/object_parts.h"
+#include "cluster-agent/operator/render/object_storage.h"
 #include "cluster-agent/operator/render/render_parts.h"
 
 #define COMPONENT "coroot-cluster-agent"
@@ -53,6 +54,31 @@ static json_t *container(const struct render_input *in, json_t *mounts)
 	return c;
 }
 
+/*
+ * What was not sent outlives the pod if the resource asks for a volume. A cluster without a storage
+ * class has none to give, so nothing is asked for by default.
+ */
+static int add_spool(json_t *volumes, const struct coroot_spec *s)
+{
+	json_t *v;
+
+	if (!s->cluster_agent_storage.size)
+		return render_empty_dir(volumes, "spool");
+	v = json_pack("{s:s s:{s:o}}", "name", "spool", "persistentVolumeClaim", "claimName",
+		      object_name(s, SUFFIX));
+	return json_array_append_new(volumes, v) < 0 ? -ENOMEM : 0;
+}
+
+static int render_claim(struct rendered *out, const struct coroot_spec *s)
+{
+	if (!s->cluster_agent_storage.size)
+		return 0;
+	return rendered_add(out, OBJECT_PERSISTENT_VOLUME_CLAIM,
+			    json_pack("{s:o s:o}", "metadata",
+				      object_metadata(s, COMPONENT, SUFFIX, NULL, true), "spec",
+				      object_claim_spec(&s->cluster_agent_storage)));
+}
+
 static json_t *pod_template(const struct render_input *in)
 {
 	json_t *volumes = json_array(), *mounts = json_array(), *template = NULL;
@@ -61,7 +87,7 @@ static json_t *pod_template(const struct render_input *in)
 	int r = volumes && mounts && annotations ? 0 : -ENOMEM;
 
 	if (r == 0)
-		r = render_empty_dir(volumes, "spool");
+		r = add_spool(volumes, in->spec);
 	if (r == 0)
 		r = render_mount(mounts, "spool", SPOOL_DIR, false);
 	if (r == 0)
@@ -110,5 +136,7 @@ int render_cluster_agent(struct rendered *out, const struct render_input *in)
 	if (r == 0)
 		r = render_pod_access(out, s, COMPONENT, SUFFIX,
 				      json_pack("[s s s]", "get", "list", "watch"));
+	if (r == 0)
+		r = render_claim(out, s);
 	return r == 0 ? render_deployment(out, in) : r;
 }

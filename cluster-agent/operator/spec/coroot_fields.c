@@ -239,6 +239,21 @@ const struct coroot_field coroot_fields[] = {
 	IMAGE("spec.clusterAgent.", cluster_agent, " of the cluster agent"),
 	SECURITY_CONTEXT("spec.clusterAgent."),
 	AGENT_TLS("spec.clusterAgent.", cluster_agent_tls),
+	{.path = "spec.clusterAgent.storage",
+	 .type = FIELD_OBJECT,
+	 .help = "a volume for profiles of pods that are not sent yet"},
+	{.path = "spec.clusterAgent.storage.size",
+	 .type = FIELD_QUANTITY,
+	 AT(cluster_agent_storage.size),
+	 .help = "its size, such as `1Gi`; without it they wait in an `emptyDir`, which ends with "
+		 "the pod"},
+	{.path = "spec.clusterAgent.storage.className",
+	 .type = FIELD_STRING,
+	 AT(cluster_agent_storage.class_name),
+	 .empty = true,
+	 .rule = &text_dns_name,
+	 .help = "storage class; without it, the cluster's default; `\"\"`: none, for volumes made "
+		 "by hand"},
 	UNUSED("spec.clusterAgent.kubeStateMetrics", FIELD_ANY, "metrics of the cluster"),
 
 	/* ---- server ---- */

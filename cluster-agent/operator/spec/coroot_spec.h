@@ -148,6 +148,7 @@ struct coroot_spec {
 	struct coroot_pod server; /* the fields at the top of spec; image of communityEdition */
 	int64_t server_replicas;
 	struct coroot_storage server_storage;
+	struct coroot_storage cluster_agent_storage; /* size NULL: none */
 	struct coroot_service service;
 	struct coroot_ingress ingress;
 	struct coroot_clickhouse clickhouse;
