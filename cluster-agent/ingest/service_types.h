@@ -12,8 +12,8 @@
 #include "common/base.h"
 
 #define SERVICE_TYPES_MAX 64u
-#define SERVICE_TYPES_MAX_SERVICES 50000u
-#define SERVICE_TYPES_MAX_PAIRS 400000u /* of all services together */
+#define SERVICE_TYPES_MAX_SERVICES 20000u
+#define SERVICE_TYPES_MAX_PAIRS 100000u /* of all services together */
 
 struct service_types;
 

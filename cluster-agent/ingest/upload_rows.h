@@ -37,7 +37,7 @@ struct upload_rows_config {
 };
 
 /* Of a service's name; the end of a longer one is replaced by a hash of it. */
-#define UPLOAD_SERVICE_BYTES 1024u
+#define UPLOAD_SERVICE_BYTES 512u
 /* Of the frames of one stack, whose outermost frames are cut beyond that. */
 #define UPLOAD_STACK_TEXT_BYTES ((size_t)8 * 1024 * 1024)
 

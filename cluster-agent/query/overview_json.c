@@ -68,24 +68,22 @@ static void put_application(struct json_writer *w, const struct application *a, 
 int profile_query_applications(struct store *store, const struct query_request *p, struct buf *out,
 			       struct err *err)
 {
-	const struct application_question question = {&p->filter, p->search, p->n_points};
+	const struct application_question question = {&p->filter, p->search, p->n_points, p->limit};
 	struct application_list list;
 	struct json_writer w;
-	size_t n;
 	int r = application_query(store, &question, &list, err);
 
 	if (r < 0)
 		return r;
-	n = p->limit > 0 && p->limit < list.n_items ? p->limit : list.n_items;
 	json_writer_init(&w, out);
 	json_open(&w, '{');
 	json_key(&w, "applications");
 	json_open(&w, '[');
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < list.n_items; i++)
 		put_application(&w, &list.items[i], list.n_points);
 	json_close(&w, ']');
 	json_key(&w, "n");
-	json_put_int(&w, (int64_t)list.n_items);
+	json_put_int(&w, (int64_t)list.n_services);
 	json_key(&w, "lastSeen");
 	if (list.last_seen_ns > 0)
 		json_put_int(&w, list.last_seen_ns / (int64_t)NS_PER_MS);

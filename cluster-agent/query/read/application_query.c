@@ -28,7 +28,7 @@
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
 #define MAX_LAST_SEEN_BYTES ((size_t)4096)
-#define MIN_ROW_BYTES 58u /* two empty strings and seven numbers of 8 bytes */
+#define MIN_ROW_BYTES 66u /* two empty strings and eight numbers of 8 bytes */
 
 /*
  * held is v as if each profile of an instance lasted until the next one began. It is estimated:
@@ -44,7 +44,7 @@
 	"sum(toFloat64(Value) * ${overlap_ns} / ${window_ns}) AS v, "                           \
 	"sum(toFloat64(${overlap_ns})) AS own, count() AS n, "                                  \
 	"toFloat64(toUnixTimestamp64Nano(max(Start)) - begin) * n / greatest(n - 1, 1) "        \
-	"AS reach FROM ${quality} WHERE ${range}"
+	"AS reach FROM ${quality} WHERE ${range} AND length(Type) <= 128"
 #define SQL_TYPES_HELD                                                                 \
 	" GROUP BY ServiceName, Type, Host, Instance), "                               \
 	"held AS (SELECT ServiceName, Type, stop, begin, v, "                          \
@@ -54,12 +54,33 @@
 	"known AS (SELECT ServiceName, toUnixTimestamp64Nano(min(LastSeen)) AS since " \
 	"FROM ${profiles} WHERE 1"
 #define SQL_TYPES_KNOWN                                                                    \
-	" GROUP BY ServiceName) "                                                          \
-	"SELECT ServiceName, Type, max(stop), min(begin), sum(v), sum(held), any(first), " \
-	"any(last), any(since) FROM held LEFT JOIN known ON held.ServiceName = known.ServiceName"
-#define SQL_TYPES_GROUPED " GROUP BY ServiceName, Type ORDER BY ServiceName, Type"
-#define SQL_SEARCH                                                         \
-	" WHERE arrayAll(w -> positionCaseInsensitiveUTF8(ServiceName, w)" \
+	" GROUP BY ServiceName), "                                                         \
+	"types AS (SELECT ServiceName, Type, max(stop) AS t_stop, min(begin) AS t_begin, " \
+	"sum(v) AS t_v, sum(held) AS t_held, any(first) AS t_first, any(last) AS t_last "  \
+	"FROM held WHERE 1"
+/*
+ * Whoever uploads decides how many services and types there are, and the list must not fail for it:
+ * it has the 64 types of a service that count CPU time or came last, and the busiest services, up
+ * to {limit} and to an amount of text.
+ */
+#define SQL_TYPES_GROUPED                                                                    \
+	" GROUP BY ServiceName, Type), "                                                     \
+	"services AS (SELECT ServiceName, max(multiIf(Type IN (${gapless_cpu_types}), t_v, " \
+	"Type IN (${cpu_types}), t_held, 0)) AS busiest, "                                   \
+	"arraySlice(arrayReverseSort(x -> (x.1, x.2), groupArray((Type IN (${cpu_types}), "  \
+	"t_stop, Type, t_begin, t_v, t_held, t_first, t_last))), 1, 64) AS own "             \
+	"FROM types GROUP BY ServiceName), "                                                 \
+	"places AS (SELECT *, count() OVER () AS n, row_number() OVER w AS place, "          \
+	"sum(arraySum(x -> 100 + length(ServiceName) + length(x.3), own)) OVER w AS bytes "  \
+	"FROM services WINDOW w AS (ORDER BY busiest DESC, ServiceName "                     \
+	"ROWS UNBOUNDED PRECEDING)), "                                                       \
+	"listed AS (SELECT ServiceName, n, arrayJoin(own) AS t FROM places "                 \
+	"WHERE place <= {limit:UInt64} AND bytes <= 16777216) "                              \
+	"SELECT listed.ServiceName AS s, t.3 AS type, t.2, t.4, t.5, t.6, t.7, t.8, since, " \
+	"toUInt64(n) FROM listed LEFT JOIN known ON listed.ServiceName = known.ServiceName " \
+	"ORDER BY s, type"
+#define SQL_SEARCH                                                       \
+	" AND arrayAll(w -> positionCaseInsensitiveUTF8(ServiceName, w)" \
 	" > 0, splitByWhitespace({search:String}))"
 #define SQL_OF_SERVICE " AND ServiceName = {service:String}"
 #define SQL_LAST_SEEN "SELECT count(), toUnixTimestamp64Nano(max(LastSeen)) FROM ${profiles}"
@@ -99,7 +120,7 @@
 	", sums AS (SELECT ServiceName, Type, p.1 AS step, if(sum(p.4) > 0, sum(p.2), nan) "       \
 	"AS used, sum(p.3) AS busy FROM held GROUP BY ServiceName, Type, step) "                   \
 	"SELECT ServiceName, Type, groupArray(step), groupArray(used), groupArray(busy) "          \
-	"FROM sums"
+	"FROM sums WHERE 1"
 #define SQL_SPARK_GROUPED " GROUP BY ServiceName, Type ORDER BY ServiceName, Type"
 
 /* From the first to the last profile, clipped to the range. */
@@ -125,7 +146,8 @@ static void set_cpu_time(struct application_type *t, double cpu_ns, double held_
 		t->cores = known->node_agent ? cpu_ns : held_ns;
 }
 
-static void read_type(struct rowbinary_reader *r, struct application_type *t, struct span *span)
+static void read_type(struct rowbinary_reader *r, struct application_type *t, struct span *span,
+		      size_t *ret_n_services)
 {
 	double cpu_ns, held_ns;
 	int64_t since_ns;
@@ -139,6 +161,7 @@ static void read_type(struct rowbinary_reader *r, struct application_type *t, st
 	span->from_ns = rowbinary_get_i64(r);
 	span->to_ns = rowbinary_get_i64(r);
 	since_ns = rowbinary_get_i64(r);
+	*ret_n_services = rowbinary_get_u64(r);
 	set_cpu_time(t, cpu_ns, held_ns);
 	t->first_seen_ns = since_ns > 0 && since_ns < t->begin_ns ? since_ns : t->begin_ns;
 }
@@ -156,7 +179,7 @@ static int read_types(struct application_list *l, int64_t from_ns, int64_t to_ns
 		return -ENOMEM;
 	rowbinary_reader_init(&r, l->query.answer.data, l->query.answer.len);
 	while (rowbinary_has_more(&r) && l->n_types < max)
-		read_type(&r, &l->types[l->n_types++], &span);
+		read_type(&r, &l->types[l->n_types++], &span, &l->n_services);
 	e = bound_query_check(&r, err);
 	if (e < 0)
 		return e;
@@ -310,12 +333,32 @@ static int merge_sparks(struct application_list *l, const struct steps *s, struc
 		}
 		if (c > 0)
 			at--;
-		read_spark(&r, s, c == 0 ? t : NULL,
-			   c == 0 ? &l->sparks[(size_t)(t - l->types) * s->n] : NULL);
-		if (c == 0 && t->has_cores)
-			t->spark = &l->sparks[(size_t)(t - l->types) * s->n];
+		if (c != 0 || !t->spark)
+			t = NULL;
+		read_spark(&r, s, t, t ? &l->sparks[t->spark - l->sparks] : NULL);
 	}
 	return bound_query_check(&r, err);
+}
+
+/* Places of n points for the types that count CPU time, without values. */
+static int make_sparks(struct application_list *l, uint32_t n)
+{
+	size_t n_sparks = 0;
+
+	for (size_t i = 0; i < l->n_types; i++)
+		n_sparks += l->types[i].has_cores;
+	l->sparks = calloc(n_sparks * n + 1, sizeof(*l->sparks));
+	if (!l->sparks)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_sparks * n; i++)
+		l->sparks[i] = NAN;
+	n_sparks = 0;
+	for (size_t i = 0; i < l->n_types; i++) {
+		if (l->types[i].has_cores)
+			l->types[i].spark = &l->sparks[n_sparks++ * n];
+	}
+	l->n_points = n;
+	return 0;
 }
 
 static int read_sparks(struct application_list *l, struct store *store,
@@ -328,12 +371,8 @@ static int read_sparks(struct application_list *l, struct store *store,
 	struct steps steps = {f->from_ns, f->to_ns, (f->to_ns - f->from_ns + n - 1) / n, n};
 	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
 
-	l->sparks = calloc(l->n_types * n + 1, sizeof(*l->sparks));
-	if (!l->sparks)
-		return -ENOMEM;
-	for (size_t i = 0; i < l->n_types * n; i++)
-		l->sparks[i] = NAN;
-	l->n_points = n;
+	if (r == 0)
+		r = make_sparks(l, n);
 	if (r == 0)
 		r = bound_query_add_uint(&q, "step", (uint64_t)steps.len_ns);
 	if (r == 0)
@@ -352,6 +391,9 @@ static int read_sparks(struct application_list *l, struct store *store,
 		r = bound_query_add_sql(&q, f, SQL_SPARK_GROUPED);
 	if (r == 0)
 		r = bound_query_run(&q, err);
+	/* too many services for sparklines are not too many for a list */
+	if (r == -EFBIG)
+		return 0;
 	return r == 0 ? merge_sparks(l, &steps, &q, err) : r;
 }
 
@@ -381,6 +423,8 @@ static int query_types(struct application_list *l, struct store *store,
 
 	if (r == 0)
 		r = bound_query_add_uint(&l->query, "hold", TIMELINE_HOLD_NS);
+	if (r == 0)
+		r = bound_query_add_uint(&l->query, "limit", question->max ?: UINT32_MAX);
 	if (r == 0 && question->search && question->search[0])
 		r = bound_query_add_text(&l->query, "search", question->search);
 	if (r == 0)
@@ -412,7 +456,8 @@ int application_query(struct store *store, const struct application_question *qu
 		.to_ns = range->to_ns,
 		.ticket = range->ticket,
 	};
-	const struct application_question own = {&f, question->search, question->n_points};
+	const struct application_question own = {&f, question->search, question->n_points,
+						 question->max};
 	struct application_list l = {0};
 	int r = query_last_seen(store, &f, &l.last_seen_ns, err);
 

@@ -15,6 +15,7 @@ struct application_question {
 	const struct query_filter *range; /* times, a ticket, and perhaps a service; no more */
 	const char *search;               /* words; the name has them all. NULL or "": any name */
 	uint32_t n_points;                /* steps of a sparkline; 0: no sparklines */
+	uint32_t max;                     /* only so many, the busiest; 0: as many as fit */
 };
 
 /* Texts are borrowed from the answer, not NUL-terminated. */
@@ -51,6 +52,7 @@ struct application_list {
 	uint32_t n_points;
 	struct application *items; /* cores descending, then name */
 	size_t n_items;
+	size_t n_services;    /* also of those that are not in the list */
 	int64_t last_seen_ns; /* of any profile, also outside the range; 0: there is none */
 };
 
@@ -59,7 +61,8 @@ struct application_list {
  * and after the last profile of any service (with range->service: of that service). Profiles of
  * types that leave gaps stand for the gaps, too: see TIMELINE_HOLD_NS. first_seen_ns may be up to
  * a day later than the truth if the first profile was before the range. Errors are those of
- * stack_query(). After 0 ret is released with application_list_fini().
+ * stack_query(). The list is cut to the busiest where its text would be more than 16 MiB. Sparklines
+ * are missing if those of all services are more than 64 MiB. After 0 ret is released with application_list_fini().
  */
 int application_query(struct store *store, const struct application_question *question,
 		      struct application_list *ret, struct err *err) MUST_CHECK;

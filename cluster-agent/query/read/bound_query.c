@@ -462,15 +462,18 @@ static int add_which(struct bound_query *q, const struct query_filter *f, const 
 	return r == 0 ? add_filter(q, f) : r;
 }
 
-/* The types whose values are CPU time, as a list of literals. */
-static int add_cpu_types(struct bound_query *q)
+/*
+ * The types whose values are CPU time, as a list of literals; gapless: of these, the ones whose
+ * profiles follow each other without gaps.
+ */
+static int add_cpu_types(struct bound_query *q, bool gapless)
 {
 	size_t n, n_added = 0;
 	const struct profile_type *types = profile_types(&n);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		if (profile_type_is_cpu_time(&types[i]))
+		if (profile_type_is_cpu_time(&types[i]) && (!gapless || types[i].node_agent))
 			r = buf_addf(&q->sql, "%s'%s'", n_added++ > 0 ? ", " : "", types[i].type);
 	return r;
 }
@@ -488,7 +491,9 @@ static int add_piece(struct bound_query *q, const struct query_filter *f, const 
 		return r == 0 ? add_filter(q, f) : r;
 	}
 	if (len == 9 && memcmp(name, "cpu_types", 9) == 0)
-		return add_cpu_types(q);
+		return add_cpu_types(q, false);
+	if (len == 17 && memcmp(name, "gapless_cpu_types", 17) == 0)
+		return add_cpu_types(q, true);
 	if (len == 2 && memcmp(name, "id", 2) == 0)
 		return buf_add(&q->sql, id_of(f), strlen(id_of(f)));
 	if (len == 8 && memcmp(name, "services", 8) == 0)
