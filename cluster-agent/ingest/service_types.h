@@ -13,7 +13,7 @@
 
 #define SERVICE_TYPES_MAX 64u
 #define SERVICE_TYPES_MAX_SERVICES 20000u
-#define SERVICE_TYPES_MAX_PAIRS 100000u /* of all services together */
+#define SERVICE_TYPES_MAX_PAIRS 128000u /* of all services together */
 
 struct service_types;
 

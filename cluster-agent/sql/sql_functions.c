@@ -1,7 +1,8 @@
 /*
  * The functions of ClickHouse that compute something of their arguments and nothing else. Not
  * here: those that read files, dictionaries and other tables, use the network, tell about the
- * machine, sleep, write the log, or make formats with schema files. Those are in a list as well,
+ * machine, sleep, write the log, or make formats with schema files; nor those that a few large
+ * arguments keep busy for minutes, or that take memory which the engine does not count. Those are in a list as well,
  * because a name alone may be that of a column or, as in arrayMap(file, …), of a function.
  * test/store asks the engine for its functions: one that is in neither list fails the test until
  * somebody has judged it.
@@ -31,15 +32,15 @@ static const char *const functions[26] = {
 		"arraydotproduct arrayelement arrayelementornull arrayenumerate "
 		"arrayenumeratedense arrayenumeratedenseranked arrayenumerateuniq "
 		"arrayenumerateuniqranked arrayexcept arrayexists arrayfill arrayfilter "
-		"arrayfirst arrayfirstindex arrayfirstornull arrayflatten arrayfold "
+		"arrayfirst arrayfirstindex arrayfirstornull arrayflatten "
 		"arrayintersect arrayjaccardindex arrayjoin arraylast arraylastindex "
-		"arraylastornull arraylevenshteindistance arraylevenshteindistanceweighted "
+		"arraylastornull "
 		"arraymap arraymax arraymin arraynormalizedgini arraypartialreversesort "
 		"arraypartialshuffle arraypartialsort arraypopback arraypopfront arrayprauc "
 		"arrayproduct arraypushback arraypushfront arrayrandomsample arrayreduce "
 		"arrayreduceinranges arrayremove arrayresize arrayreverse arrayreversefill "
 		"arrayreversesort arrayreversesplit arrayrocauc arrayrotateleft arrayrotateright "
-		"arrayshiftleft arrayshiftright arrayshingles arrayshuffle arraysimilarity "
+		"arrayshiftleft arrayshiftright arrayshingles arrayshuffle "
 		"arrayslice arraysort arraysplit arraystringconcat arraysum "
 		"arraysymmetricdifference arraytranspose arrayunion arrayuniq arraywithconstant "
 		"arrayzip arrayzipunaligned ascii asin asinh assumenotnull atan atan2 atanh "
@@ -79,7 +80,7 @@ static const char *const functions[26] = {
 		"cuttofirstsignificantsubdomainrfc cuttofirstsignificantsubdomainwithwww "
 		"cuttofirstsignificantsubdomainwithwwwrfc cuturlparameter cutwww ",
 	['d' - 'a'] =
-		" dameraulevenshteindistance database date date_bin date_diff date_format "
+		" database date date_bin date_diff date_format "
 		"date_trunc datediff datename datetime64tosnowflake datetime64tosnowflakeid "
 		"datetimetosnowflake datetimetosnowflakeid datetimetouuidv7 datetrunc day "
 		"dayofmonth dayofweek dayofyear decodehtmlcomponent decodeurlcomponent "
@@ -92,7 +93,7 @@ static const char *const functions[26] = {
 		"domain domainrfc domainwithoutwww domainwithoutwwwrfc dotproduct "
 		"dumpcolumnstructure dynamicelement dynamictype ",
 	['e' - 'a'] =
-		" e editdistance editdistanceutf8 empty emptyarraydate emptyarraydatetime "
+		" e empty emptyarraydate emptyarraydatetime "
 		"emptyarrayfloat32 emptyarrayfloat64 emptyarrayint16 emptyarrayint32 "
 		"emptyarrayint64 emptyarrayint8 emptyarraystring emptyarraytosingle "
 		"emptyarrayuint16 emptyarrayuint32 emptyarrayuint64 emptyarrayuint8 "
@@ -143,7 +144,7 @@ static const char *const functions[26] = {
 		"h3getunidirectionaledgeboundary h3getunidirectionaledgesfromhexagon "
 		"h3hexareakm2 h3hexaream2 h3hexring h3indexesareneighbors h3ispentagon "
 		"h3isresclassiii h3isvalid h3kring h3line h3numhexagons h3pointdistkm "
-		"h3pointdistm h3pointdistrads h3polygontocells h3tocenterchild h3tochildren "
+		"h3pointdistm h3pointdistrads h3tocenterchild h3tochildren "
 		"h3togeo h3togeoboundary h3toparent h3tostring h3unidirectionaledgeisvalid "
 		"halfmd5 has hasall hasalltoken hasalltokens hasany hasanytoken hasanytokens "
 		"hasphrase hassubsequence hassubsequencecaseinsensitive "
@@ -166,7 +167,7 @@ static const char *const functions[26] = {
 		"ismergetreepartcoveredby isnan isnotdistinctfrom isnotnull isnull isnullable "
 		"isprime isprobableprime isvalidascii isvalidjson isvalidutf8 iszeroornull ",
 	['j' - 'a'] =
-		" jarosimilarity jarowinklersimilarity javahash javahashutf16le json_array_length "
+		" javahash javahashutf16le json_array_length "
 		"json_exists json_query json_value jsonallpaths jsonallpathswithtypes "
 		"jsonallvalues jsonarraylength jsondynamicpaths jsondynamicpathswithtypes "
 		"jsonextract jsonextractarrayraw jsonextractarrayrawcaseinsensitive "
@@ -177,7 +178,7 @@ static const char *const functions[26] = {
 		"jsonextractkeysandvaluesrawcaseinsensitive jsonextractkeyscaseinsensitive "
 		"jsonextractraw jsonextractrawcaseinsensitive jsonextractstring "
 		"jsonextractstringcaseinsensitive jsonextractuint jsonextractuintcaseinsensitive "
-		"jsonhas jsonkey jsonlength jsonmergepatch jsonshareddatapaths "
+		"jsonhas jsonkey jsonlength jsonshareddatapaths "
 		"jsonshareddatapathswithtypes jsontype jumpconsistenthash ",
 	['k' - 'a'] = " kafkamurmurhash keccak256 kolmogorovsmirnovtest kostikconsistenthash "
 		      "kql_array_sort_asc kql_array_sort_desc kurtpop kurtsamp ",
@@ -186,8 +187,8 @@ static const char *const functions[26] = {
 		"l2normalize l2squareddistance l2squarednorm lag laginframe "
 		"largesttrianglethreebuckets last_day last_value last_value_respect_nulls "
 		"lastvaluerespectnulls lcase lcm lead leadinframe least left leftpad leftpadutf8 "
-		"leftutf8 length lengthutf8 less lessorequals levenshteindistance "
-		"levenshteindistanceutf8 lgamma like linfdistance linfnorm linfnormalize ln "
+		"leftutf8 length lengthutf8 less lessorequals "
+		"lgamma like linfdistance linfnorm linfnormalize ln "
 		"locate log log10 log1p log2 lowcardinalityindices lowcardinalitykeys lower "
 		"lowerutf8 lpad lpdistance lpnorm lpnormalize ltrim lttb ",
 	['m' - 'a'] =
@@ -206,9 +207,9 @@ static const char *const functions[26] = {
 		"min2 minmappedarrays minsamplesizecontinous minsamplesizecontinuous "
 		"minsamplesizeconversion minus minute mismatches mod modornull modulo "
 		"modulolegacy moduloornull moduloorzero month monthname mortondecode "
-		"mortonencode multifuzzymatchallindices multifuzzymatchany "
-		"multifuzzymatchanyindex multiif multimatchallindices multimatchany "
-		"multimatchanyindex multiply multiplydecimal multisearchallpositions "
+		"mortonencode "
+		"multiif "
+		"multiply multiplydecimal multisearchallpositions "
 		"multisearchallpositionscaseinsensitive "
 		"multisearchallpositionscaseinsensitiveutf8 multisearchallpositionsutf8 "
 		"multisearchany multisearchanycaseinsensitive multisearchanycaseinsensitiveutf8 "
@@ -416,7 +417,7 @@ static const char *const functions[26] = {
 
 /* Sources of rows that need no right in the engine. */
 static const char table_functions[] =
-	" numbers numbers_mt zeros zeros_mt generate_series generateseries values view primes "
+	" numbers numbers_mt zeros zeros_mt generate_series generateseries values view "
 	"generaterandom ";
 
 /* Names of types with parameters, and functions that only the engine's parser knows. */
@@ -439,12 +440,14 @@ static const char others[] =
 
 /* Beside these, all that the engine has; the same as in test/data/sql/. */
 static const char refused_functions[] =
-	" __actionname __applyfilter __bitboolmaskand __bitboolmaskor __bitswaplasttwo "
-	"__bitwrapperfunc __getscalar __patchpartitionid __scalarsubqueryresult _cast "
-	"addresstoline addresstolinewithinlines addresstosymbol aggthrow aiclassify "
-	"aiextract aigenerate aitranslate catboostevaluate chdb demangle dictget "
-	"dictgetall dictgetchildren dictgetdate dictgetdateordefault dictgetdatetime "
-	"dictgetdatetimeordefault dictgetdescendants dictgetfloat32 "
+	" __actionname __applyfilter __bitboolmaskand __bitboolmaskor "
+	"__bitswaplasttwo __bitwrapperfunc __getscalar __patchpartitionid "
+	"__scalarsubqueryresult _cast addresstoline addresstolinewithinlines "
+	"addresstosymbol aggthrow aiclassify aiextract aigenerate aitranslate "
+	"arrayfold arraylevenshteindistance arraylevenshteindistanceweighted "
+	"arraysimilarity catboostevaluate chdb dameraulevenshteindistance demangle "
+	"dictget dictgetall dictgetchildren dictgetdate dictgetdateordefault "
+	"dictgetdatetime dictgetdatetimeordefault dictgetdescendants dictgetfloat32 "
 	"dictgetfloat32ordefault dictgetfloat64 dictgetfloat64ordefault "
 	"dictgethierarchy dictgetint16 dictgetint16ordefault dictgetint32 "
 	"dictgetint32ordefault dictgetint64 dictgetint64ordefault dictgetint8 "
@@ -453,17 +456,22 @@ static const char refused_functions[] =
 	"dictgetstring dictgetstringordefault dictgetuint16 dictgetuint16ordefault "
 	"dictgetuint32 dictgetuint32ordefault dictgetuint64 dictgetuint64ordefault "
 	"dictgetuint8 dictgetuint8ordefault dictgetuuid dictgetuuidordefault dicthas "
-	"dictisin file filesystemavailable filesystemcapacity filesystemunreserved "
-	"flamegraph formatrow formatrownonewline fqdn fullhostname fuzzquery "
-	"generateserialid getclienthttpheader getmacro "
-	"getmaxtablenamelengthfordatabase getmergetreesetting getoskernelversion "
-	"getserverport getserversetting hascolumnintable hasthreadfuzzer joinget "
-	"joingetornull logtrace naivebayesclassifier regionhierarchy regionin "
-	"regiontoarea regiontocity regiontocontinent regiontocountry regiontodistrict "
-	"regiontoname regiontopopulation regiontotopcontinent serveruuid "
-	"showcertificate sleep sleepeachrow structuretocapnprotoschema "
-	"structuretoprotobufschema tcpport tid transactionid "
-	"transactionlatestsnapshot transactionoldestsnapshot zookeepersessionuptime ";
+	"dictisin editdistance editdistanceutf8 file filesystemavailable "
+	"filesystemcapacity filesystemunreserved flamegraph formatrow "
+	"formatrownonewline fqdn fullhostname fuzzquery generateserialid "
+	"getclienthttpheader getmacro getmaxtablenamelengthfordatabase "
+	"getmergetreesetting getoskernelversion getserverport getserversetting "
+	"h3polygontocells hascolumnintable hasthreadfuzzer jarosimilarity "
+	"jarowinklersimilarity joinget joingetornull jsonmergepatch "
+	"levenshteindistance levenshteindistanceutf8 logtrace "
+	"multifuzzymatchallindices multifuzzymatchany multifuzzymatchanyindex "
+	"multimatchallindices multimatchany multimatchanyindex naivebayesclassifier "
+	"regionhierarchy regionin regiontoarea regiontocity regiontocontinent "
+	"regiontocountry regiontodistrict regiontoname regiontopopulation "
+	"regiontotopcontinent serveruuid showcertificate sleep sleepeachrow "
+	"structuretocapnprotoschema structuretoprotobufschema tcpport tid "
+	"transactionid transactionlatestsnapshot transactionoldestsnapshot "
+	"zookeepersessionuptime ";
 
 /* What may follow the name of an aggregate function, in small letters. */
 static const char *const combinators[] = {

@@ -1,19 +1,32 @@
 #include "cluster-agent/store/chdb_readers.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 #include "cluster-agent/store/engine_access.h"
 #include "cluster-agent/store/query_turns.h"
 #include "cluster-agent/store/schema.h"
 #include "cluster-agent/store/store_engine.h"
+#include "common/data/arena.h"
 #include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "common/thread/worker_thread.h"
 
-#define N_READERS (2 * STORE_MAX_QUERIES + STORE_MAX_AGENT_QUERIES)
+/* Connections that take the places of those whose query does not end. */
+#define N_SPARE 4
+#define N_READERS (2 * STORE_MAX_QUERIES + STORE_MAX_AGENT_QUERIES + N_SPARE)
 #define CLEAN_ATTEMPTS 3
 #define MAX_SETTINGS_BYTES ((size_t)64 * 1024)
 #define MAX_SQL_BYTES ((size_t)1024 * 1024)
 /* The engine ends a query by itself after STORE_QUERY_TIMEOUT_S, if it looks at its clock. */
 #define RUN_NS ((STORE_QUERY_TIMEOUT_S + 5) * NS_PER_S)
+/* How long a query may take to end once it is asked to; less while the agent stops. */
+#define ABANDON_NS (5 * NS_PER_S)
+#define ABANDON_STOPPED_NS (1 * NS_PER_S)
+#define POLL_NS (100 * NS_PER_MS)
+#define FREE_POLL_US 10000
+#define MAX_COPY_BYTES ((size_t)4 * 1024 * 1024)
 
 struct reader {
 	enum store_lane lane;
@@ -27,11 +40,12 @@ struct chdb_readers {
 	chdb_handle *ender; /* runs nothing but end_sql of readers */
 	struct reader readers[N_READERS];
 	struct query_turns *turns; /* its slots are readers */
+	atomic_bool stopping;
 };
 
 static const unsigned n_of_lane[STORE_LANE_MAX] = {
 	[STORE_FOR_PAGE] = STORE_MAX_QUERIES,
-	[STORE_FOR_SQL] = STORE_MAX_QUERIES,
+	[STORE_FOR_SQL] = STORE_MAX_QUERIES + N_SPARE,
 	[STORE_FOR_AGENT] = STORE_MAX_AGENT_QUERIES,
 };
 
@@ -82,12 +96,11 @@ static int judge(enum query_end why, int r, struct buf *out, size_t start, struc
 	}
 }
 
+/* Returns why the query was ended in *ret_why, for judge(). */
 static int run_on(struct chdb_readers *rs, unsigned slot, const struct chdb_statement *st,
-		  struct buf *out, struct err *err)
+		  struct buf *out, enum query_end *ret_why, struct err *err)
 {
 	struct reader *reader = &rs->readers[slot];
-	size_t start = out->len;
-	enum query_end why;
 	int r = clean_reader(rs, reader);
 
 	if (r < 0)
@@ -97,16 +110,150 @@ static int run_on(struct chdb_readers *rs, unsigned slot, const struct chdb_stat
 		r = chdb_run_sql(rs->api, reader->conn, engine_access_reader, NULL, err);
 	if (r == 0)
 		r = chdb_run(rs->api, reader->conn, st, out, err);
-	why = query_turns_settle(rs->turns, slot);
+	*ret_why = query_turns_settle(rs->turns, slot);
 	/*
 	 * now and not before the next query, as the leftover may be large and the next query
 	 * far off
 	 */
-	reader->dirty = r < 0 || why != QUERY_ENDED_ITSELF;
+	reader->dirty = r < 0 || *ret_why != QUERY_ENDED_ITSELF;
 	if (reader->dirty)
 		(void)clean_reader(rs, reader);
-	return judge(why, r, out, start, err);
+	return r;
 }
+
+/* ---- statements of strangers, which the engine may not end ---- */
+
+/*
+ * The engine looks at its clock, and at the wish to end a query, between two blocks of rows, and
+ * there are functions that need minutes for one. So a thread of its own runs the statement, on
+ * copies of everything, and can be left alone with it.
+ */
+struct call {
+	struct chdb_readers *rs;
+	unsigned slot;
+	struct arena copies;
+	struct chdb_statement st;
+	struct store_query_cost cost;
+	struct buf out;
+	struct err err;
+	enum query_end why;
+	int r;
+};
+
+static void call_free(struct call *c)
+{
+	if (!c)
+		return;
+	buf_fini(&c->out);
+	arena_fini(&c->copies);
+	free(c);
+}
+DEFINE_CLEANUP(struct call *, call_free);
+
+static const char *copy(struct call *c, const char *text, size_t len)
+{
+	return arena_strndup(&c->copies, text, len);
+}
+
+static int copy_statement(struct call *c, const struct chdb_statement *st)
+{
+	struct store_param *params = arena_calloc(&c->copies, st->n_params + 1, sizeof(*params));
+
+	if (!params)
+		return -ENOMEM;
+	c->st = *st;
+	c->st.sql = copy(c, st->sql, st->sql_len);
+	c->st.format = copy(c, st->format, strlen(st->format));
+	c->st.params = params;
+	c->st.cost = &c->cost;
+	for (size_t i = 0; i < st->n_params; i++) {
+		params[i].name = copy(c, st->params[i].name, strlen(st->params[i].name));
+		params[i].value = copy(c, st->params[i].value, strlen(st->params[i].value));
+		if (!params[i].name || !params[i].value)
+			return -ENOMEM;
+	}
+	return c->st.sql && c->st.format ? 0 : -ENOMEM;
+}
+
+static void run_call(void *ctx, struct worker_thread *t)
+{
+	struct call *c = ctx;
+
+	(void)t;
+	c->r = run_on(c->rs, c->slot, &c->st, &c->out, &c->why, &c->err);
+}
+
+static void end_call(void *ctx, bool abandoned)
+{
+	struct call *c = ctx;
+
+	query_turns_give(c->rs->turns, c->slot);
+	if (abandoned)
+		call_free(c);
+}
+
+static bool is_patience_over(struct chdb_readers *rs, unsigned slot)
+{
+	uint64_t limit_ns = atomic_load(&rs->stopping) ? ABANDON_STOPPED_NS : ABANDON_NS;
+
+	return query_turns_ending_ns(rs->turns, slot) > limit_ns;
+}
+
+/* Takes the result of a call that has ended. */
+static int take_result(struct call *c, const struct chdb_statement *st, struct buf *out,
+		       struct err *err)
+{
+	size_t start = out->len;
+	int r = c->r;
+
+	if (c->out.len > 0 && buf_add(out, c->out.data, c->out.len) < 0)
+		r = -ENOMEM;
+	if (r < 0)
+		err_set(err, r, "%s", c->err.msg[0] ? c->err.msg : "out of memory");
+	if (st->cost)
+		*st->cost = c->cost;
+	return judge(c->why, r, out, start, err);
+}
+
+/* Takes the slot, too. */
+static int run_apart(struct chdb_readers *rs, unsigned slot, const struct chdb_statement *st,
+		     struct buf *out, struct err *err)
+{
+	CLEANUP(call_freep) struct call *c = calloc(1, sizeof(*c));
+	struct worker_thread_config cfg = {.run = run_call, .free = end_call, .ctx = c};
+	struct worker_thread *t;
+	enum query_end why;
+	int r = c ? 0 : -ENOMEM;
+
+	if (r == 0) {
+		c->rs = rs;
+		c->slot = slot;
+		arena_init(&c->copies, MAX_COPY_BYTES);
+		buf_init(&c->out, out->limit - out->len);
+		r = copy_statement(c, st);
+	}
+	if (r == 0)
+		r = worker_thread_start(&t, &cfg);
+	if (r < 0) {
+		(void)query_turns_settle(rs->turns, slot);
+		query_turns_give(rs->turns, slot);
+		return err_set(err, r, "run the query: %s", strerror(-r));
+	}
+	while (worker_thread_join(t, POLL_NS) == -ETIMEDOUT) {
+		if (!is_patience_over(rs, slot))
+			continue;
+		why = query_turns_abandon(rs->turns, slot);
+		if (!worker_thread_abandon(t))
+			break; /* it has just ended */
+		TAKE_PTR(c);
+		log_warn_limited("the embedded engine does not end a query; it is left behind",
+				 "abandoned=%u", query_turns_abandoned(rs->turns));
+		return judge(why, 0, out, out->len, err);
+	}
+	return take_result(c, st, out, err);
+}
+
+/* ---- queries ---- */
 
 /* Makes sql the query with its settings, and ret refer to that, if it has any. */
 static int add_settings(struct buf *sql, const struct store_query *q, struct chdb_statement *ret,
@@ -138,7 +285,9 @@ int chdb_readers_query(struct chdb_readers *rs, const struct store_query *q, str
 		.n_params = q->n_params,
 		.cost = q->cost,
 	};
+	enum query_end why;
 	unsigned slot;
+	size_t start;
 	int r;
 
 	buf_init(&sql, MAX_SQL_BYTES);
@@ -147,9 +296,12 @@ int chdb_readers_query(struct chdb_readers *rs, const struct store_query *q, str
 		r = query_turns_take(rs->turns, q->lane, q->ticket, RUN_NS, &slot, err);
 	if (r < 0)
 		return r;
-	r = run_on(rs, slot, &st, out, err);
+	if (q->lane == STORE_FOR_SQL)
+		return run_apart(rs, slot, &st, out, err);
+	start = out->len;
+	r = run_on(rs, slot, &st, out, &why, err);
 	query_turns_give(rs->turns, slot);
-	return r;
+	return judge(why, r, out, start, err);
 }
 
 void chdb_readers_wake(struct chdb_readers *rs)
@@ -159,6 +311,7 @@ void chdb_readers_wake(struct chdb_readers *rs)
 
 void chdb_readers_stop(struct chdb_readers *rs)
 {
+	atomic_store(&rs->stopping, true);
 	query_turns_stop(rs->turns, STORE_STOP_TIMEOUT_S * NS_PER_S);
 }
 
@@ -219,6 +372,7 @@ static int start_turns(struct chdb_readers *rs, struct err *err)
 {
 	struct query_turns_config cfg = {
 		.wait_ns = STORE_QUERY_TIMEOUT_S * NS_PER_S,
+		.n_spare = {[STORE_FOR_SQL] = N_SPARE},
 		.end = end_query,
 		.ctx = rs,
 	};
@@ -258,6 +412,9 @@ void chdb_readers_free(struct chdb_readers *rs)
 {
 	if (!rs)
 		return;
+	/* their threads use all of this; whoever cannot wait ends the process */
+	while (rs->turns && query_turns_abandoned(rs->turns) > 0)
+		usleep(FREE_POLL_US);
 	query_turns_free(rs->turns);
 	for (size_t i = 0; i < N_READERS; i++) {
 		if (rs->readers[i].conn)

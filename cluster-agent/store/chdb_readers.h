@@ -9,6 +9,10 @@
  * A statement that failed after it had produced output leaves that output to the next answer of the
  * connection, which may be another user's. So a connection is not given to the next query before a
  * trivial question has been answered right.
+ *
+ * The engine does not end every query when it should. One of a stranger that does not end within
+ * seconds is answered all the same and left behind on its connection, and another connection takes
+ * the place of that one. There are a few; beyond them such queries are refused.
  */
 #ifndef CLUSTER_AGENT_STORE_CHDB_READERS_H
 #define CLUSTER_AGENT_STORE_CHDB_READERS_H
@@ -30,6 +34,7 @@ int chdb_readers_new(struct chdb_readers **ret, const struct chdb_api *api, chdb
  */
 int chdb_readers_prepare(struct chdb_readers *r, const struct engine_memory *memory,
 			 struct err *err) MUST_CHECK;
+/* Waits for queries that the engine does not end: for minutes, perhaps. NULL is allowed. */
 void chdb_readers_free(struct chdb_readers *r);
 DEFINE_CLEANUP(struct chdb_readers *, chdb_readers_free);
 

@@ -14,11 +14,13 @@ struct slot {
 	bool taken;
 	bool running; /* taken and not settled */
 	bool ending;  /* end() is under way */
+	bool abandoned;
 	const struct store_ticket *ticket;
 	uint64_t deadline_ns;  /* of the query */
 	uint64_t end_again_ns; /* not before */
 	uint64_t end_delay_ns;
 	enum query_end why; /* what end() was called for first */
+	uint64_t why_ns;    /* since when */
 };
 
 struct query_turns {
@@ -60,8 +62,10 @@ static struct slot *find_to_end(struct query_turns *t, uint64_t now, uint64_t *r
 
 		if (!slot->running)
 			continue;
-		if (why && !slot->why)
+		if (why && !slot->why) {
 			slot->why = why;
+			slot->why_ns = now;
+		}
 		if (why && when <= now)
 			return slot;
 		*ret_when = when < *ret_when ? when : *ret_when;
@@ -98,13 +102,36 @@ static void *end_queries(void *ctx)
 
 /* ---- turns ---- */
 
+/* Slots of the lane that may run at the same time. */
+static unsigned n_running(const struct query_turns *t, enum store_lane lane)
+{
+	return t->cfg.n_slots[lane] - t->cfg.n_spare[lane];
+}
+
 static struct slot *find_free(struct query_turns *t, enum store_lane lane)
 {
+	struct slot *found = NULL;
+	unsigned n = 0;
+
 	for (unsigned i = 0; i < t->n_slots; i++) {
-		if (t->slots[i].lane == lane && !t->slots[i].taken)
-			return &t->slots[i];
+		struct slot *slot = &t->slots[i];
+
+		if (slot->lane != lane)
+			continue;
+		n += slot->taken && !slot->abandoned;
+		if (!slot->taken && !found)
+			found = slot;
 	}
-	return NULL;
+	return n < n_running(t, lane) ? found : NULL;
+}
+
+static unsigned count_abandoned(const struct query_turns *t)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < t->n_slots; i++)
+		n += t->slots[i].abandoned;
+	return n;
 }
 
 static int refuse(const struct query_turns *t, enum store_lane lane,
@@ -114,7 +141,10 @@ static int refuse(const struct query_turns *t, enum store_lane lane,
 		return err_set(err, -EPIPE, "shutting down");
 	if (is_cancelled(ticket))
 		return err_set(err, -ECANCELED, "the query was cancelled");
-	return err_set(err, -EAGAIN, "%u other queries are under way", t->cfg.n_slots[lane]);
+	if (count_abandoned(t) > t->cfg.n_spare[lane])
+		return err_set(err, -EAGAIN, "the engine has not ended %u earlier queries",
+			       count_abandoned(t));
+	return err_set(err, -EAGAIN, "%u other queries are under way", n_running(t, lane));
 }
 
 int query_turns_take(struct query_turns *t, enum store_lane lane, const struct store_ticket *ticket,
@@ -162,10 +192,46 @@ enum query_end query_turns_settle(struct query_turns *t, unsigned slot_number)
 	return why;
 }
 
+uint64_t query_turns_ending_ns(struct query_turns *t, unsigned slot_number)
+{
+	const struct slot *slot = &t->slots[slot_number];
+	uint64_t ns;
+
+	pthread_mutex_lock(&t->lock);
+	ns = slot->why ? clock_monotonic_ns() - slot->why_ns : 0;
+	pthread_mutex_unlock(&t->lock);
+	return ns;
+}
+
+enum query_end query_turns_abandon(struct query_turns *t, unsigned slot_number)
+{
+	struct slot *slot = &t->slots[slot_number];
+	enum query_end why;
+
+	pthread_mutex_lock(&t->lock);
+	slot->abandoned = true;
+	slot->ticket = NULL;
+	why = slot->why;
+	condition_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+	return why;
+}
+
+unsigned query_turns_abandoned(struct query_turns *t)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&t->lock);
+	n = count_abandoned(t);
+	pthread_mutex_unlock(&t->lock);
+	return n;
+}
+
 void query_turns_give(struct query_turns *t, unsigned slot_number)
 {
 	pthread_mutex_lock(&t->lock);
 	t->slots[slot_number].taken = false;
+	t->slots[slot_number].abandoned = false;
 	condition_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -180,7 +246,7 @@ void query_turns_wake(struct query_turns *t)
 static bool is_quiet(const struct query_turns *t)
 {
 	for (unsigned i = 0; i < t->n_slots; i++) {
-		if (t->slots[i].taken)
+		if (t->slots[i].taken && !t->slots[i].abandoned)
 			return false;
 	}
 	return true;

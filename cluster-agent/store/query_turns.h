@@ -8,6 +8,10 @@
  * So a thread repeats it until the query has settled, and nobody else waits for it.
  *
  * A slot that has settled is not ended any more, so that nothing can hit the next query of it.
+ *
+ * The engine may not end a query for minutes. Whoever waits for such a one abandons its slot: it no
+ * longer counts among those that may run, and another one of the lane takes its place, as long as
+ * there is one.
  */
 #ifndef CLUSTER_AGENT_STORE_QUERY_TURNS_H
 #define CLUSTER_AGENT_STORE_QUERY_TURNS_H
@@ -27,7 +31,9 @@ enum query_end {
 
 struct query_turns_config {
 	unsigned n_slots[STORE_LANE_MAX]; /* at most QUERY_TURNS_MAX_SLOTS together */
-	uint64_t wait_ns;                 /* how long a query waits for a slot */
+	/* Of these, how many are for abandoned queries; the others may run at the same time. */
+	unsigned n_spare[STORE_LANE_MAX];
+	uint64_t wait_ns; /* how long a query waits for a slot */
 	/*
 	 * Asks the engine to end what runs on the slot. From the thread of turns, one call at a
 	 * time, possibly after the query has ended by itself. NULL: queries watch their tickets
@@ -52,12 +58,24 @@ int query_turns_take(struct query_turns *t, enum store_lane lane, const struct s
 		     uint64_t run_ns, unsigned *ret_slot, struct err *err) MUST_CHECK;
 /* After the query has returned: from here on end() is not called. Returns why it was. */
 enum query_end query_turns_settle(struct query_turns *t, unsigned slot_number);
+/* For how long the query on the slot has been asked to end; 0 if it has not. */
+uint64_t query_turns_ending_ns(struct query_turns *t, unsigned slot_number);
+/*
+ * Nobody waits for the query on the slot any more; its ticket is not used from here on. The query
+ * settles later, or never. Returns why it was asked to end.
+ */
+enum query_end query_turns_abandon(struct query_turns *t, unsigned slot_number);
+/* Slots that were abandoned and have not been given back. */
+unsigned query_turns_abandoned(struct query_turns *t);
 /* After query_turns_settle(). */
 void query_turns_give(struct query_turns *t, unsigned slot_number);
 
 /* A ticket has been cancelled. From any thread; does not wait. */
 void query_turns_wake(struct query_turns *t);
-/* Ends all queries and refuses later ones. Waits until they have settled, or for timeout_ns. */
+/*
+ * Ends all queries and refuses later ones. Waits until those that were not abandoned have settled,
+ * or for timeout_ns.
+ */
 void query_turns_stop(struct query_turns *t, uint64_t timeout_ns);
 
 #endif /* CLUSTER_AGENT_STORE_QUERY_TURNS_H */

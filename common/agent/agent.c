@@ -24,6 +24,7 @@
 /* Kubernetes and systemd kill after 30 and 90 s; ten is what we promise. */
 #define AGENT_STOP_NS (8 * NS_PER_S)
 #define AGENT_EXIT_NS (9 * NS_PER_S)
+#define AGENT_GUARD_NS (10 * NS_PER_S)
 #define UPLOAD_RETRY_MAX_NS (30 * NS_PER_S)
 #define UPLOADER_CLOSE_NS (2 * NS_PER_S) /* what it waits if there is time */
 
@@ -75,6 +76,7 @@ static void on_signal(void *ctx)
 	}
 	a->stopping = true;
 	a->exit_by_ns = clock_monotonic_ns() + AGENT_EXIT_NS;
+	exit_guard_start(&a->guard, clock_monotonic_ns() + AGENT_GUARD_NS);
 	loop_set_timer(a->stop_timer, AGENT_STOP_NS);
 	log_info("stopping", "uploads_waiting=%zu", count_waiting(a));
 	a->cfg.stop(a->cfg.ctx);
@@ -125,6 +127,7 @@ void agent_fini(struct agent *a)
 	upload_format_free(a->format);
 	metrics_free(a->metrics);
 	loop_free(a->loop);
+	exit_guard_stop(&a->guard);
 }
 
 /* ---- uploads ------------------------------------------------------------------------------- */

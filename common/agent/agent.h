@@ -13,6 +13,7 @@
 #define COMMON_AGENT_AGENT_H
 
 #include "common/agent/agent_status.h"
+#include "common/agent/exit_guard.h"
 #include "common/base.h"
 #include "common/err.h"
 #include "common/http/http.h"
@@ -79,6 +80,7 @@ struct agent {
 	struct loop_source *stop_timer;
 	bool stopping;
 	uint64_t exit_by_ns; /* monotonic; 0 before the stop */
+	struct exit_guard guard;
 };
 
 /*

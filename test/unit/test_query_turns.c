@@ -216,6 +216,37 @@ static void an_end_never_hits_the_next_query(void **state)
 	finish(&e);
 }
 
+static void an_abandoned_query_makes_room_for_another_one(void **state)
+{
+	const struct query_turns_config cfg = {
+		.n_slots = {[STORE_FOR_SQL] = 3},
+		.n_spare = {[STORE_FOR_SQL] = 2},
+		.wait_ns = NS_PER_MS,
+	};
+	CLEANUP(query_turns_freep) struct query_turns *t = NULL;
+	unsigned slots[4];
+
+	(void)state;
+	assert_int_equal(query_turns_new(&t, &cfg), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(
+			query_turns_take(t, STORE_FOR_SQL, NULL, FOR_EVER, &slots[i], NULL), 0);
+		assert_int_equal(
+			query_turns_take(t, STORE_FOR_SQL, NULL, FOR_EVER, &slots[3], NULL),
+			-EAGAIN);
+		(void)query_turns_abandon(t, slots[i]);
+		assert_int_equal(query_turns_abandoned(t), i + 1);
+	}
+	/* all places are lost until one of the queries returns */
+	assert_int_equal(query_turns_take(t, STORE_FOR_SQL, NULL, FOR_EVER, &slots[3], NULL),
+			 -EAGAIN);
+	(void)query_turns_settle(t, slots[1]);
+	query_turns_give(t, slots[1]);
+	assert_int_equal(query_turns_take(t, STORE_FOR_SQL, NULL, FOR_EVER, &slots[3], NULL), 0);
+	assert_int_equal(slots[3], slots[1]);
+	query_turns_stop(t, NS_PER_MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +255,7 @@ int main(void)
 		cmocka_unit_test(a_query_waits_for_so_long_and_for_its_lane_only),
 		cmocka_unit_test(stopping_ends_what_runs_and_refuses_what_waits),
 		cmocka_unit_test(an_end_never_hits_the_next_query),
+		cmocka_unit_test(an_abandoned_query_makes_room_for_another_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

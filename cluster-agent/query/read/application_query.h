@@ -61,8 +61,9 @@ struct application_list {
  * and after the last profile of any service (with range->service: of that service). Profiles of
  * types that leave gaps stand for the gaps, too: see TIMELINE_HOLD_NS. first_seen_ns may be up to
  * a day later than the truth if the first profile was before the range. Errors are those of
- * stack_query(). The list is cut to the busiest where its text would be more than 16 MiB. Sparklines
- * are missing if those of all services are more than 64 MiB. After 0 ret is released with application_list_fini().
+ * stack_query(). The list is cut to the busiest where its text would be more than 16 MiB.
+ * Sparklines are missing if those of all services are more than 64 MiB. After 0 ret is released
+ * with application_list_fini().
  */
 int application_query(struct store *store, const struct application_question *question,
 		      struct application_list *ret, struct err *err) MUST_CHECK;
