@@ -2,10 +2,10 @@
  * The functions of ClickHouse that compute something of their arguments and nothing else. Not
  * here: those that read files, dictionaries and other tables, use the network, tell about the
  * machine, sleep, write the log, or make formats with schema files; nor those that a few large
- * arguments keep busy for minutes, or that take memory which the engine does not count. Those are in a list as well,
- * because a name alone may be that of a column or, as in arrayMap(file, …), of a function.
- * test/store asks the engine for its functions: one that is in neither list fails the test until
- * somebody has judged it.
+ * arguments keep busy for minutes, or that take memory which the engine does not count. Those are
+ * in a list as well, because a name alone may be that of a column or, as in arrayMap(file, …), of a
+ * function. test/store asks the engine for its functions: one that is in neither list fails the
+ * test until somebody has judged it.
  *
  * A list is one text per first letter: quick enough to search, and easy to read and to change.
  */
