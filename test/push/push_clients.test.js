@@ -36,6 +36,18 @@ const clients = [
     types: ["python:cpu:nanoseconds"],
   },
   {
+    name: "py-spy-speedscope",
+    fetch: "python/fetch-python-profilers.sh",
+    command: (dir) => [here("python/py-spy-speedscope.sh"), dir],
+    types: ["python:cpu:nanoseconds"],
+  },
+  {
+    name: "pyinstrument",
+    fetch: "python/fetch-python-profilers.sh",
+    command: (dir) => [here("python/pyinstrument.sh"), dir],
+    types: ["python:wall:nanoseconds"],
+  },
+  {
     name: "node",
     endless: true,
     fetch: "node/fetch-node-profiler.sh",

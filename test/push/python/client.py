@@ -1,4 +1,7 @@
-"""Burns a second of CPU time in leaf(); with "push", pyroscope-io samples and pushes it."""
+"""Burns a second of CPU time in leaf(); with "push", pyroscope-io samples and pushes it.
+
+With "pyinstrument", that samples it and writes a file of speedscope to standard output.
+"""
 
 import os
 import sys
@@ -24,6 +27,14 @@ def main():
             tenant_id="tenant",
             tags={"region": "eu"},
         )
+    if "pyinstrument" in sys.argv:
+        from pyinstrument import Profiler
+        from pyinstrument.renderers import SpeedscopeRenderer
+
+        with Profiler() as profiler:
+            leaf(time.process_time() + 1)
+        print(SpeedscopeRenderer().render(profiler.last_session))
+        return
     leaf(time.process_time() + 1)
     if "push" in sys.argv:
         pyroscope.shutdown()
