@@ -242,6 +242,8 @@ static int read_form(struct decoding *d, const struct text *body, const char *bo
 	if (!find_part(&m, "profile", &profile))
 		return err_set(d->err, -EBADMSG,
 			       "multipart/form-data has neither \"profile\" nor \"jfr\"");
+	if (d->params->format == INGEST_FORMAT_NONE && speedscope_detect(profile.data, profile.len))
+		d->params->format = INGEST_FORMAT_SPEEDSCOPE;
 	if (d->params->format != INGEST_FORMAT_NONE && d->params->format != INGEST_FORMAT_PPROF)
 		return read_plain(d, &profile);
 	return read_pprof(d, &profile, find_part(&m, "prev_profile", &previous),

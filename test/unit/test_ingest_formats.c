@@ -150,6 +150,16 @@ static void files_of_speedscope_are_recognised(void **state)
 	assert_memory_equal(f.parts.items[0].service.data, "app", 4);
 	f.req.query.format = "folded";
 	assert_int_equal(decode(&f), -EBADMSG);
+	/* as a form, with and without the format */
+	f.body.len = 0;
+	add(&f, "--b\r\nContent-Disposition: form-data; name=\"profile\"\r\n\r\n" SPEEDSCOPE
+		"\r\n--b--\r\n");
+	f.req.content_type = "multipart/form-data; boundary=b";
+	for (int i = 0; i < 2; i++) {
+		f.req.query.format = i ? "speedscope" : NULL;
+		decodes(&f, 1);
+		type_is(&f, 0, "python:wall:nanoseconds", 30000000);
+	}
 }
 
 static void trees_and_tries_of_old_clients_are_read(void **state)
