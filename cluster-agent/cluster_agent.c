@@ -379,7 +379,8 @@ static int start_scraping(struct cluster_agent *a, struct err *err)
 	if (!pod_scraping_wanted(a->opts)) {
 		if (cluster_options_forward(a->opts))
 			return err_set(err, -EINVAL,
-				       "nothing to forward: not in a pod, and no --kubeconfig");
+				       "nothing to forward: not in a pod, no --kubeconfig and no "
+				       "--scrape-config");
 		return 0;
 	}
 	if (a->base.uploader)

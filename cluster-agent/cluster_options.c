@@ -262,6 +262,12 @@ const struct option_def cluster_option_defs[] = {
 	 .offset = FIELD(kube_namespace),
 	 .value = "NAME",
 	 .help = "namespace whose pods are scraped; unset: all"},
+	{.name = "scrape-config",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(scrape_config),
+	 .value = "FILE",
+	 .help = "YAML file of addresses that are scraped besides annotated pods, without "
+		 "Kubernetes too; read again when it changes"},
 	{.name = "profiles-scrape-interval",
 	 .type = OPTION_DURATION,
 	 .offset = FIELD(scrape_interval_ns),
@@ -441,7 +447,9 @@ int cluster_options_scrape_kinds(const struct cluster_options *o, bool ret[PROFI
 		if (k == PROFILE_KIND_MAX)
 			return err_set(err, -EINVAL,
 				       "--profiles-scrape-types: \"%.*s\" is none of cpu, heap, "
-				       "goroutine, mutex, block",
+				       "goroutine, mutex, block, wall, fgprof, "
+				       "godeltaprof_memory, godeltaprof_mutex, "
+				       "godeltaprof_block",
 				       (int)(len < 40 ? len : 40), at);
 		ret[k] = true;
 		at += len + (at[len] == ',');

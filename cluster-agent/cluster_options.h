@@ -57,6 +57,7 @@ struct cluster_options {
 	uint64_t scrape_timeout_ns;
 	uint64_t scrape_cpu_duration_ns;
 	char *scrape_types;
+	char *scrape_config;
 	uint64_t scrape_concurrency;
 	uint64_t scrape_max_profile_mib;
 	uint64_t scrape_max_memory_mib;

@@ -15,6 +15,7 @@
 #include "cluster-agent/discover/discovery.h"
 #include "cluster-agent/replica/replica_set.h"
 #include "cluster-agent/scrape/scraper.h"
+#include "cluster-agent/scrape/target_file.h"
 #include "common/kubernetes/kube_client.h"
 #include "common/kubernetes/kube_config_load.h"
 #include "common/limits.h"
@@ -29,10 +30,11 @@
 struct pod_scraping {
 	struct pod_scraping_config cfg;
 	struct kube_config kube;
-	struct kube_client *client;
+	struct kube_client *client;   /* NULL without an API server */
 	struct replica_set *replicas; /* NULL without --replica-group */
 	struct scraper *scraper;
-	struct discovery *discovery;
+	struct discovery *discovery; /* NULL without an API server */
+	struct target_file *file;    /* NULL without --scrape-config */
 	_Atomic bool synced;
 };
 
@@ -41,10 +43,14 @@ static const char *given(const char *s)
 	return s && s[0] ? s : NULL;
 }
 
+static bool has_api_server(const struct cluster_options *o)
+{
+	return given(o->kubeconfig) || kube_config_in_cluster(KUBE_SERVICE_ACCOUNT_DIR);
+}
+
 bool pod_scraping_wanted(const struct cluster_options *o)
 {
-	return o->scrape_interval_ns > 0 &&
-	       (given(o->kubeconfig) || kube_config_in_cluster(KUBE_SERVICE_ACCOUNT_DIR));
+	return o->scrape_interval_ns > 0 && (given(o->scrape_config) || has_api_server(o));
 }
 
 static bool owns(void *ctx, const char *uid)
@@ -88,6 +94,8 @@ static int make_client(struct pod_scraping *p, struct err *err)
 	const struct cluster_options *o = p->cfg.opts;
 	int r;
 
+	if (!has_api_server(o))
+		return 0;
 	if (given(o->kubeconfig))
 		r = kube_config_load_file(&p->kube, o->kubeconfig, given(o->kube_context), err);
 	else
@@ -102,7 +110,7 @@ static int make_replicas(struct pod_scraping *p, struct err *err)
 	struct replica_set_config cfg = {
 		.client = p->client,
 		.loop = p->cfg.loop,
-		.namespace = given(o->replica_namespace) ?: kube_client_namespace(p->client),
+		.namespace = given(o->replica_namespace),
 		.group = o->replica_group,
 		.name = given(o->replica_name) ?: host,
 		.ctx = p,
@@ -112,6 +120,10 @@ static int make_replicas(struct pod_scraping *p, struct err *err)
 
 	if (!given(o->replica_group))
 		return 0;
+	if (!p->client)
+		return err_set(err, -EINVAL, "--replica-group needs an API server of Kubernetes");
+	if (!cfg.namespace)
+		cfg.namespace = kube_client_namespace(p->client);
 	if (gethostname(host, sizeof(host) - 1) < 0)
 		return err_set(err, -errno, "no host name; give --replica-name");
 	r = replica_set_new(&p->replicas, &cfg);
@@ -167,6 +179,19 @@ static int make_scraper(struct pod_scraping *p, struct err *err)
 	return r;
 }
 
+static int make_file(struct pod_scraping *p, struct err *err)
+{
+	const struct cluster_options *o = p->cfg.opts;
+	bool kinds[PROFILE_KIND_MAX];
+	int r;
+
+	if (!given(o->scrape_config))
+		return 0;
+	r = cluster_options_scrape_kinds(o, kinds, err);
+	return r < 0 ? r
+		     : target_file_new(&p->file, p->scraper, given(o->scrape_config), kinds, err);
+}
+
 static int make_discovery(struct pod_scraping *p, struct err *err)
 {
 	const struct cluster_options *o = p->cfg.opts;
@@ -180,6 +205,8 @@ static int make_discovery(struct pod_scraping *p, struct err *err)
 	};
 	int r = cluster_options_scrape_kinds(o, cfg.kinds, err);
 
+	if (!p->client)
+		return r;
 	return r < 0 ? r : discovery_new(&p->discovery, &cfg);
 }
 
@@ -198,13 +225,19 @@ int pod_scraping_new(struct pod_scraping **ret, const struct pod_scraping_config
 	if (r == 0)
 		r = make_scraper(p, err);
 	if (r == 0)
+		r = make_file(p, err);
+	if (r == 0)
 		r = make_discovery(p, err);
 	if (r < 0)
 		return r;
-	log_info("scraping annotated pods", "api=%s interval_ms=%llu replica_group=%s",
-		 kube_client_server(p->client),
-		 (unsigned long long)(cfg->opts->scrape_interval_ns / NS_PER_MS),
-		 given(cfg->opts->replica_group) ?: "");
+	if (p->file)
+		log_info("scraping the targets of a file", "file=%s targets=%zu",
+			 LOG_QUOTED(cfg->opts->scrape_config), target_file_count(p->file));
+	if (p->client)
+		log_info("scraping annotated pods", "api=%s interval_ms=%llu replica_group=%s",
+			 kube_client_server(p->client),
+			 (unsigned long long)(cfg->opts->scrape_interval_ns / NS_PER_MS),
+			 given(cfg->opts->replica_group) ?: "");
 	*ret = TAKE_PTR(p);
 	return 0;
 }
@@ -220,6 +253,7 @@ void pod_scraping_free(struct pod_scraping *p)
 	if (!p)
 		return;
 	discovery_free(p->discovery);
+	target_file_free(p->file);
 	scraper_free(p->scraper);
 	replica_set_free(p->replicas);
 	kube_client_free(p->client);
@@ -229,7 +263,7 @@ void pod_scraping_free(struct pod_scraping *p)
 
 int pod_scraping_register(struct pod_scraping *p, struct metrics *ms)
 {
-	int r = discovery_register(p->discovery, ms);
+	int r = p->discovery ? discovery_register(p->discovery, ms) : 0;
 
 	if (r == 0)
 		r = scraper_register(p->scraper, ms);
@@ -261,10 +295,15 @@ void pod_scraping_set_wishes(struct pod_scraping *p, const struct receiver_wishe
 
 void pod_scraping_beat(struct pod_scraping *p)
 {
-	bool synced = discovery_synced(p->discovery);
+	bool synced = !p->discovery || discovery_synced(p->discovery);
+	const char *problem = p->discovery ? discovery_problem(p->discovery) : "";
 
+	if (p->file)
+		target_file_beat(p->file);
+	if (p->file && !problem[0])
+		problem = target_file_problem(p->file);
 	atomic_store(&p->synced, synced);
-	scraper_set_discovery(p->scraper, synced, discovery_problem(p->discovery));
+	scraper_set_discovery(p->scraper, synced, problem);
 }
 
 bool pod_scraping_synced(struct pod_scraping *p)

@@ -204,24 +204,6 @@ static bool read_scheme(struct reader *r, const char *key, bool *https)
 	return false;
 }
 
-/* Whether all characters of a path stand for themselves in a URL, with no "..". */
-static bool is_path(struct value v)
-{
-	static const char marks[] = "/-._~!$&'()*+,;=:@";
-
-	if (v.len == 0 || v.len > POD_ANNOTATIONS_PATH_BYTES || v.text[0] != '/')
-		return false;
-	for (size_t i = 0; i < v.len; i++) {
-		char c = v.text[i];
-		bool is_word =
-			(c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-
-		if (!is_word && (c == '\0' || !strchr(marks, c)))
-			return false;
-	}
-	return !memmem(v.text, v.len, "..", 2);
-}
-
 /*
  * Returns false, after a complaint, if the annotation exists but is not a valid path. *path is
  * unchanged if it does not exist.
@@ -232,7 +214,7 @@ static bool read_path(struct reader *r, const char *key, struct value *path)
 
 	if (!v.text)
 		return true;
-	if (!is_path(v)) {
+	if (!scrape_path_is_valid(v.text, v.len)) {
 		complain(r, "annotation %s is \"%s\", not a path", key, SHOWN(v));
 		return false;
 	}

@@ -16,7 +16,7 @@
 #include "common/data/arena.h"
 
 #define POD_ANNOTATIONS_PROBLEM_BYTES 512
-#define POD_ANNOTATIONS_PATH_BYTES 512 /* longest accepted prefix or path */
+#define POD_ANNOTATIONS_PATH_BYTES SCRAPE_PATH_BYTES
 
 struct pod_annotations {
 	struct scrape_endpoint endpoints[SCRAPE_TARGET_MAX_ENDPOINTS];

@@ -77,3 +77,20 @@ enum profile_kind profile_kind_find(const char *name, size_t len)
 		k++;
 	return (enum profile_kind)k;
 }
+
+bool scrape_path_is_valid(const char *path, size_t len)
+{
+	static const char marks[] = "/-._~!$&'()*+,;=:@";
+
+	if (len == 0 || len > SCRAPE_PATH_BYTES || path[0] != '/')
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		char c = path[i];
+		bool is_word =
+			(c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+		if (!is_word && (c == '\0' || !strchr(marks, c)))
+			return false;
+	}
+	return !memmem(path, len, "..", 2);
+}

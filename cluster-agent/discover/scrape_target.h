@@ -57,19 +57,58 @@ struct scrape_container {
 	const char *process;     /* another text when its process has been replaced */
 };
 
-/* Immutable; strings are never NULL. Owned by its creator. */
+/* Strings are borrowed, and NULL if not given. The scraper's own must outlive it. */
+struct scraper_auth {
+	const char *ca_file; /* NULL: the system's CA bundle */
+	bool insecure_skip_verify;
+	const char *tls_server_name; /* the name expected in certificates, instead of the address */
+	const char *cert_file;
+	const char *key_file;
+	const char *token_file; /* holds a bearer token; read again when it is a minute old */
+	const char *username;
+	const char *password_file; /* likewise */
+	bool over_http;            /* send token or password over plain http, too */
+};
+
+/* What a target is asked with, where it is not what all pods are asked with. */
+struct scrape_settings {
+	uint64_t interval_ns; /* between two scrapes; 0: as for pods */
+	struct scraper_auth auth;
+};
+
+#define SCRAPE_TARGET_MAX_LABELS 32
+
+struct scrape_label {
+	const char *name;
+	const char *value;
+};
+
+/*
+ * Immutable; strings are never NULL. Owned by its creator. A target with settings is no pod but an
+ * address out of a file: then namespace and pod are the job and the address, which are only shown,
+ * and what its profiles are labelled with is in labels.
+ */
 struct scrape_target {
 	const char *uid; /* of the pod */
 	const char *namespace;
 	const char *pod;
 	const char *node;
 	const char *service; /* "/k8s/<namespace>/<owner>" */
-	const char *ip;      /* numeric, v4 or v6 without brackets; the pod's own address */
+	const char *ip;      /* v4 or v6 without brackets; with settings, also a host's name */
 	const char *problem; /* one line about mistakes in its annotations; "" if none */
 	struct scrape_container *containers; /* those with endpoints; none if they are unknown */
 	size_t n_containers;
 	struct scrape_endpoint *endpoints; /* with a problem, only the endpoints that are clear */
 	size_t n_endpoints;
+	const struct scrape_settings *settings; /* NULL for a pod */
+	const struct scrape_label *labels;
+	size_t n_labels; /* at most SCRAPE_TARGET_MAX_LABELS */
 };
+
+/* Longest accepted path, or prefix of one. */
+#define SCRAPE_PATH_BYTES 512
+
+/* Whether it begins with '/', and every character stands for itself in a URL, with no "..". */
+bool scrape_path_is_valid(const char *path, size_t len);
 
 #endif /* CLUSTER_AGENT_DISCOVER_SCRAPE_TARGET_H */

@@ -12,12 +12,12 @@
 #include "common/system/clock.h"
 
 #define CREDENTIALS_MAX_AGE_NS (60 * NS_PER_S)
-/* Enough for any address with brackets and port. */
-#define SCRAPE_ADDRESS_BYTES 64u
+/* Enough for any address with brackets and port, and any host's name. */
+#define SCRAPE_ADDRESS_BYTES 280u
 
 struct scraper_auth;
 
-/* The location of an endpoint; ip is numeric. */
+/* The location of an endpoint; ip is numeric, or the name of a host. */
 struct scrape_place {
 	const char *ip;
 	uint16_t port;

@@ -19,13 +19,13 @@
 #include <errno.h>
 
 #include "cluster-agent/scrape/scrape_answer.h"
+#include "cluster-agent/scrape/scrape_group.h"
 #include "cluster-agent/scrape/scrape_metrics.h"
 #include "cluster-agent/scrape/scrape_request.h"
 #include "cluster-agent/scrape/scrape_worker.h"
 #include "common/http/http.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
-#include "version.h"
 
 #define LATE_NS NS_PER_S
 /* Delay of a scrape that may not run at the moment: see may_ask(). */
@@ -35,11 +35,6 @@
 /* After this many answers in a row that there is no such profile, every tenth slot is used. */
 #define NOT_FOUND_LIMIT 3u
 #define NOT_FOUND_SLOTS 10u
-
-/*
- * curl walks over all connections of a client at the end of each request, so there are several.
- */
-#define N_CLIENTS 16u
 
 /* Profiles of which it is not known yet whether they were taken; more than wait anywhere. */
 #define N_RECEIPTS 16384u
@@ -60,10 +55,10 @@ struct scrape_job {
 struct scrape_run {
 	struct scrape_run_config cfg;
 	const struct scraper_config *scraper;
-	struct http_client *clients[N_CLIENTS]; /* each serves some of the pods */
+	struct scrape_group *pods;   /* how they are asked */
+	struct scrape_group *others; /* of targets that are no pods; a list */
 	struct scrape_worker *worker;
 	struct scrape_schedule schedule;
-	struct scrape_credentials credentials;
 	struct loop_source *timer;
 	unsigned n_in_flight;
 	unsigned n_converting;
@@ -186,13 +181,31 @@ static void set_error(struct target_endpoint *e, const char *error)
 	e->error = error ? strdup(error) : NULL;
 }
 
+static const struct scrape_group *group_of(const struct scrape_run *run,
+					   const struct target_endpoint *e)
+{
+	return e->target->group ?: run->pods;
+}
+
+/* For how long an endpoint records before it answers; 0 if it does not. */
+static uint64_t recording_ns(const struct scrape_run *run, const struct target_endpoint *e)
+{
+	uint64_t ns = run->scraper->cpu_duration_ns;
+
+	if (!profile_kind_is_timed(e->kind))
+		return 0;
+	if (ns > e->item.interval_ns)
+		ns = e->item.interval_ns - e->item.interval_ns % NS_PER_S;
+	return ns > NS_PER_S ? ns : NS_PER_S;
+}
+
 static void schedule_again(struct scrape_run *run, struct target_endpoint *e, bool is_first)
 {
 	uint64_t now_ns = clock_monotonic_ns(), missed = 0;
 
 	if (e->n_not_found >= NOT_FOUND_LIMIT)
 		scrape_schedule_put(&run->schedule, &e->item,
-				    now_ns + (NOT_FOUND_SLOTS - 1) * run->scraper->interval_ns);
+				    now_ns + (NOT_FOUND_SLOTS - 1) * e->item.interval_ns);
 	else if (is_first)
 		scrape_schedule_put(&run->schedule, &e->item, now_ns);
 	else
@@ -237,12 +250,15 @@ static void end_scrape(struct scrape_run *run, struct target_endpoint *e,
 
 /* ---- answers and conversions ---- */
 
-static void pass_on(struct scrape_run *run, struct target_endpoint *e, struct scrape_conversion *c)
+/* Room for those of a pod, or of another target, and the end. */
+#define MAX_LABELS (SCRAPE_TARGET_MAX_LABELS + 10)
+
+static void label_pod(struct upload_label labels[static MAX_LABELS],
+		      const struct target_endpoint *e, const struct receiver_wishes *w,
+		      const char *port)
 {
-	const struct receiver_wishes *w = &run->scraper->wishes;
 	const struct target *t = e->target;
-	char port[8] = "";
-	const struct upload_label labels[] = {
+	const struct upload_label all[] = {
 		{"service.name", target_endpoint_service(e, w->naming)},
 		{"namespace", t->namespace},
 		{"pod", t->pod},
@@ -254,6 +270,25 @@ static void pass_on(struct scrape_run *run, struct target_endpoint *e, struct sc
 		{0},
 	};
 
+	memcpy(labels, all, sizeof(all));
+}
+
+static void label_other(struct upload_label labels[static MAX_LABELS], const struct target *t)
+{
+	size_t n = 0;
+
+	labels[n++] = (struct upload_label){"service.name", t->service};
+	for (size_t i = 0; i < t->n_labels; i++)
+		labels[n++] = (struct upload_label){t->labels[i].name, t->labels[i].value};
+	labels[n] = (struct upload_label){0};
+}
+
+static void pass_on(struct scrape_run *run, struct target_endpoint *e, struct scrape_conversion *c)
+{
+	struct upload_label labels[MAX_LABELS];
+	const struct target *t = e->target;
+	char port[8] = "";
+
 	if (c->upload.len == 0) {
 		/* nothing that can be refused, maybe for hours */
 		set_refusal(e, NULL);
@@ -261,6 +296,10 @@ static void pass_on(struct scrape_run *run, struct target_endpoint *e, struct sc
 	}
 	if (t->several_ports)
 		snprintf(port, sizeof(port), "%u", e->port);
+	if (t->is_pod)
+		label_pod(labels, e, &run->scraper->wishes, port);
+	else
+		label_other(labels, t);
 	count(run, SCRAPE_METRIC_PROFILES + (unsigned)e->kind, 1);
 	run->scraper->put(run->scraper->ctx, new_receipt(run, e), labels, &c->upload);
 }
@@ -309,7 +348,6 @@ static void convert(struct scrape_run *run, struct scrape_job *job)
 {
 	struct target_endpoint *e = job->endpoint;
 	struct scrape_conversion *c = &job->conversion;
-	const struct scraper_config *cfg = run->scraper;
 	int r;
 
 	count(run, SCRAPE_METRIC_BYTES, job->n_bytes);
@@ -317,8 +355,7 @@ static void convert(struct scrape_run *run, struct scrape_job *job)
 		.kind = e->kind,
 		.scraped_at_ns = (int64_t)job->ended_at_ns,
 		.previous_at_ns = e->previous_at_ns,
-		.interval_ns = (int64_t)(profile_kind_is_timed(e->kind) ? cfg->cpu_duration_ns
-									: cfg->interval_ns),
+		.interval_ns = (int64_t)(recording_ns(run, e) ?: e->item.interval_ns),
 		.restarted = e->restarted,
 	};
 	c->baseline = e->baseline;
@@ -409,9 +446,10 @@ static int send_request(struct scrape_run *run, struct target_endpoint *e, const
 {
 	const struct scraper_config *cfg = run->scraper;
 	const struct scrape_place place = {e->target->ip, e->port, e->https, e->path};
-	const char *host = e->https ? cfg->auth.tls_server_name : NULL;
+	const struct scrape_group *g = group_of(run, e);
+	const char *host = e->https ? g->settings.auth.tls_server_name : NULL;
 	const char *const headers[] = {credentials, NULL};
-	uint64_t duration_ns = profile_kind_is_timed(e->kind) ? cfg->cpu_duration_ns : 0;
+	uint64_t duration_ns = recording_ns(run, e);
 	char address[SCRAPE_ADDRESS_BYTES];
 	AUTO_FREE char *url = NULL;
 	struct http_request req = {
@@ -428,7 +466,7 @@ static int send_request(struct scrape_run *run, struct target_endpoint *e, const
 		return r;
 	req.url = url;
 	scrape_address(address, &place);
-	return http_start(run->clients[e->target->hh.hashv % N_CLIENTS], &req, on_done, e->job,
+	return http_start(g->clients[e->target->hh.hashv % g->n_clients], &req, on_done, e->job,
 			  &e->job->transfer);
 }
 
@@ -444,7 +482,8 @@ static void begin(struct scrape_run *run, struct target_endpoint *e, uint64_t no
 		return;
 	}
 	count(run, SCRAPE_METRIC_LATE, now_ns - e->item.slot_ns > LATE_NS);
-	r = scrape_credentials_get(&run->credentials, e->https, now_ns, &credentials, &err);
+	r = scrape_credentials_get(&(e->target->group ?: run->pods)->credentials, e->https, now_ns,
+				   &credentials, &err);
 	if (r < 0) {
 		end_scrape(run, e, SCRAPE_CREDENTIALS, err.msg[0] ? err.msg : strerror(-r));
 		return;
@@ -545,6 +584,7 @@ void scrape_run_start(struct scrape_run *run, struct target *target)
 			continue;
 		if (burst < 0)
 			burst = scrape_schedule_may_burst(&run->schedule, now_ns);
+		e->item.interval_ns = group_of(run, e)->settings.interval_ns;
 		scrape_schedule_place(&run->schedule, &e->item, place_of(e));
 		if (burst)
 			scrape_schedule_put_now(&run->schedule, &e->item, now_ns);
@@ -599,23 +639,51 @@ int scrape_run_reserve(struct scrape_run *run, size_t n)
 
 /* ---- create and destroy ---- */
 
-static int make_clients(struct scrape_run *run)
+static int make_pods(struct scrape_run *run)
 {
-	const struct scraper_auth *auth = &run->scraper->auth;
-	const struct http_client_config cfg = {
-		.ca_file = auth->ca_file,
-		.insecure_skip_verify = auth->insecure_skip_verify,
-		.cert_file = auth->cert_file,
-		.key_file = auth->key_file,
-		.user_agent = "coroot-cluster-agent/" VERSION,
-		.proxy = "",
-		.max_idle_connections = run->scraper->max_in_flight / N_CLIENTS + 1,
-	};
-	int r = 0;
+	const struct scrape_settings settings = {.auth = run->scraper->auth};
 
-	for (size_t i = 0; i < N_CLIENTS && r == 0; i++)
-		r = http_client_new(&run->clients[i], run->scraper->loop, &cfg);
-	return r;
+	return scrape_group_new(&run->pods, &settings, run->scraper, SCRAPE_GROUP_CLIENTS);
+}
+
+int scrape_run_group(struct scrape_run *run, const struct scrape_settings *settings,
+		     struct scrape_group **ret)
+{
+	struct scrape_group *g = run->others;
+	int r;
+
+	while (g && !scrape_group_has(g, settings))
+		g = g->next;
+	if (!g) {
+		r = scrape_group_new(&g, settings, run->scraper, 1);
+		if (r < 0)
+			return r;
+		g->next = run->others;
+		run->others = g;
+	}
+	*ret = g;
+	return 0;
+}
+
+void scrape_run_drop_groups(struct scrape_run *run, const struct target_table *table)
+{
+	struct scrape_group **at = &run->others;
+
+	for (struct scrape_group *g = run->others; g; g = g->next)
+		g->is_used = false;
+	for (const struct target *t = target_table_first(table); t; t = target_table_next(t))
+		if (t->group)
+			t->group->is_used = true;
+	while (*at) {
+		struct scrape_group *g = *at;
+
+		if (g->is_used) {
+			at = &g->next;
+			continue;
+		}
+		*at = g->next;
+		scrape_group_free(g);
+	}
 }
 
 int scrape_run_new(struct scrape_run **ret, const struct scrape_run_config *cfg)
@@ -629,11 +697,10 @@ int scrape_run_new(struct scrape_run **ret, const struct scrape_run_config *cfg)
 	run->cfg = *cfg;
 	run->scraper = scraper;
 	scrape_schedule_init(&run->schedule, scraper->interval_ns);
-	scrape_credentials_init(&run->credentials, &scraper->auth);
 	run->receipts = calloc(N_RECEIPTS, sizeof(struct target_endpoint *));
 	if (!run->receipts)
 		return -ENOMEM;
-	r = make_clients(run);
+	r = make_pods(run);
 	if (r == 0)
 		r = loop_add_timer(scraper->loop, on_timer, run, &run->timer);
 	/* max_in_flight conversions may be queued while as many requests complete */
@@ -651,12 +718,16 @@ void scrape_run_free(struct scrape_run *run)
 	if (!run)
 		return;
 	assert(run->n_in_flight == 0 && run->schedule.n == 0);
-	for (size_t i = 0; i < N_CLIENTS; i++)
-		http_client_free(run->clients[i]);
+	scrape_group_free(run->pods);
+	while (run->others) {
+		struct scrape_group *g = run->others;
+
+		run->others = g->next;
+		scrape_group_free(g);
+	}
 	scrape_worker_free(run->worker, release_conversion);
 	loop_remove(run->timer);
 	scrape_schedule_fini(&run->schedule);
-	scrape_credentials_fini(&run->credentials);
 	free(run->receipts);
 	free(run);
 }

@@ -31,6 +31,12 @@ int scrape_run_new(struct scrape_run **ret, const struct scrape_run_config *cfg)
 void scrape_run_free(struct scrape_run *run);
 DEFINE_CLEANUP(struct scrape_run *, scrape_run_free);
 
+/* Finds or makes the group of those settings, which are copied. *ret is run's. 0 or -errno. */
+int scrape_run_group(struct scrape_run *run, const struct scrape_settings *settings,
+		     struct scrape_group **ret) MUST_CHECK;
+/* Frees the groups that no target in the table belongs to. */
+void scrape_run_drop_groups(struct scrape_run *run, const struct target_table *table);
+
 /* Reserves memory for n endpoints. Returns 0 or -ENOMEM. */
 int scrape_run_reserve(struct scrape_run *run, size_t n) MUST_CHECK;
 

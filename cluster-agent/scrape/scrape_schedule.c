@@ -96,31 +96,37 @@ void scrape_schedule_remove(struct scrape_schedule *s, struct schedule_item *ite
 	item->position = 0;
 }
 
+static void set_interval(const struct scrape_schedule *s, struct schedule_item *item)
+{
+	if (item->interval_ns == 0)
+		item->interval_ns = s->interval_ns;
+}
+
 void scrape_schedule_place(const struct scrape_schedule *s, struct schedule_item *item,
 			   uint64_t hash)
 {
-	item->offset_ns = hash % s->interval_ns;
+	set_interval(s, item);
+	item->offset_ns = hash % item->interval_ns;
 }
 
-static uint64_t slot_after(const struct scrape_schedule *s, const struct schedule_item *item,
-			   uint64_t after_ns)
+static uint64_t slot_after(const struct schedule_item *item, uint64_t after_ns)
 {
 	if (after_ns < item->offset_ns)
 		return item->offset_ns;
-	return after_ns - (after_ns - item->offset_ns) % s->interval_ns + s->interval_ns;
+	return after_ns - (after_ns - item->offset_ns) % item->interval_ns + item->interval_ns;
 }
 
 /* The number of slots with after_ns < slot <= now_ns. */
-static uint64_t slots_between(const struct scrape_schedule *s, const struct schedule_item *item,
-			      uint64_t after_ns, uint64_t now_ns)
+static uint64_t slots_between(const struct schedule_item *item, uint64_t after_ns, uint64_t now_ns)
 {
-	uint64_t first = slot_after(s, item, after_ns);
+	uint64_t first = slot_after(item, after_ns);
 
-	return now_ns < first ? 0 : (now_ns - first) / s->interval_ns + 1;
+	return now_ns < first ? 0 : (now_ns - first) / item->interval_ns + 1;
 }
 
 void scrape_schedule_put_now(struct scrape_schedule *s, struct schedule_item *item, uint64_t now_ns)
 {
+	set_interval(s, item);
 	item->slot_ns = now_ns;
 	item->due_ns = now_ns;
 	insert(s, item);
@@ -128,17 +134,20 @@ void scrape_schedule_put_now(struct scrape_schedule *s, struct schedule_item *it
 
 void scrape_schedule_put(struct scrape_schedule *s, struct schedule_item *item, uint64_t after_ns)
 {
-	scrape_schedule_put_now(s, item, slot_after(s, item, after_ns));
+	set_interval(s, item);
+	scrape_schedule_put_now(s, item, slot_after(item, after_ns));
 }
 
 void scrape_schedule_put_again(struct scrape_schedule *s, struct schedule_item *item,
 			       uint64_t now_ns, uint64_t *missed)
 {
-	uint64_t n = slots_between(s, item, item->slot_ns, now_ns);
-	uint64_t next_ns = slot_after(s, item, now_ns);
+	uint64_t n, next_ns;
 
-	if (n > 0 && now_ns - (next_ns - s->interval_ns) < s->interval_ns / 4) {
-		next_ns -= s->interval_ns;
+	set_interval(s, item);
+	n = slots_between(item, item->slot_ns, now_ns);
+	next_ns = slot_after(item, now_ns);
+	if (n > 0 && now_ns - (next_ns - item->interval_ns) < item->interval_ns / 4) {
+		next_ns -= item->interval_ns;
 		n--;
 	}
 	*missed += n;
@@ -156,10 +165,9 @@ uint64_t scrape_schedule_next_ns(const struct scrape_schedule *s)
 	return s->n > 0 ? s->heap[0]->due_ns : UINT64_MAX;
 }
 
-static bool is_slot(const struct scrape_schedule *s, const struct schedule_item *item,
-		    uint64_t time_ns)
+static bool is_slot(const struct schedule_item *item, uint64_t time_ns)
 {
-	return time_ns >= item->offset_ns && (time_ns - item->offset_ns) % s->interval_ns == 0;
+	return time_ns >= item->offset_ns && (time_ns - item->offset_ns) % item->interval_ns == 0;
 }
 
 struct schedule_item *scrape_schedule_pop(struct scrape_schedule *s, uint64_t now_ns,
@@ -172,11 +180,11 @@ struct schedule_item *scrape_schedule_pop(struct scrape_schedule *s, uint64_t no
 		return NULL;
 	item = s->heap[0];
 	scrape_schedule_remove(s, item);
-	n = slots_between(s, item, item->slot_ns, now_ns);
+	n = slots_between(item, item->slot_ns, now_ns);
 	if (n > 0) {
 		/* an item added for "now" was not waiting for a slot that it could miss */
-		*missed += is_slot(s, item, item->slot_ns) ? n : n - 1;
-		item->slot_ns = slot_after(s, item, now_ns) - s->interval_ns;
+		*missed += is_slot(item, item->slot_ns) ? n : n - 1;
+		item->slot_ns = slot_after(item, now_ns) - item->interval_ns;
 	}
 	return item;
 }

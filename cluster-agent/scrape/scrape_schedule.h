@@ -19,17 +19,18 @@
 
 /* Embedded in the scheduled object. If zeroed, it is not in a schedule. */
 struct schedule_item {
-	uint64_t slot_ns;   /* the slot that it waits for */
-	uint64_t due_ns;    /* earliest start; slot_ns or later */
-	uint64_t offset_ns; /* of its slots within the interval */
-	size_t position;    /* in the heap, counted from 1; 0 if not in it */
+	uint64_t slot_ns;     /* the slot that it waits for */
+	uint64_t due_ns;      /* earliest start; slot_ns or later */
+	uint64_t offset_ns;   /* of its slots within the interval */
+	uint64_t interval_ns; /* between its slots; 0: the schedule's, until it is added */
+	size_t position;      /* in the heap, counted from 1; 0 if not in it */
 };
 
 struct scrape_schedule {
 	struct schedule_item **heap; /* the earliest at the top */
 	size_t n;
 	size_t cap;
-	uint64_t interval_ns;
+	uint64_t interval_ns;      /* of items that have none of their own */
 	uint64_t burst_full_at_ns; /* when the burst is fully available again */
 };
 

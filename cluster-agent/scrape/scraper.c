@@ -78,6 +78,8 @@ int scraper_upsert(struct scraper *s, const struct scrape_target *t)
 	if (s->stopped)
 		return 0;
 	r = target_new(&fresh, t);
+	if (r == 0 && t->settings)
+		r = scrape_run_group(s->run, t->settings, &fresh->group);
 	if (r == 0)
 		r = scrape_run_reserve(s->run,
 				       target_table_endpoints(s->table) + fresh->n_endpoints);
@@ -106,6 +108,12 @@ void scraper_remove(struct scraper *s, const char *uid)
 		return;
 	target_table_remove(s->table, target);
 	drop(s, target);
+}
+
+void scraper_drop_settings(struct scraper *s)
+{
+	if (!s->stopped)
+		scrape_run_drop_groups(s->run, s->table);
 }
 
 void scraper_ownership_changed(struct scraper *s)

@@ -34,10 +34,13 @@ DEFINE_CLEANUP(struct scraper *, scraper_free);
 
 /*
  * Adds the pod, or replaces it. t is copied. The state of an endpoint (its previous values) is
- * kept as long as address, kind, scheme, port and path stay the same. Returns 0, or -ENOMEM:
- * the pod is then as it was before, or no longer in the scraper at all.
+ * kept as long as address, kind, scheme, port, path and settings stay the same. Returns 0, -ENOMEM,
+ * or -errno of making clients for new settings: the pod is then as it was before, or no longer in
+ * the scraper at all.
  */
 int scraper_upsert(struct scraper *s, const struct scrape_target *t) MUST_CHECK;
+/* Forgets settings that no target has any more; call it when many have been removed. */
+void scraper_drop_settings(struct scraper *s);
 /* Stops scraping the pod immediately and cancels its requests. */
 void scraper_remove(struct scraper *s, const char *uid);
 /*

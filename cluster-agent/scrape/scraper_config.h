@@ -2,24 +2,12 @@
 #ifndef CLUSTER_AGENT_SCRAPE_SCRAPER_CONFIG_H
 #define CLUSTER_AGENT_SCRAPE_SCRAPER_CONFIG_H
 
+#include "cluster-agent/discover/scrape_target.h"
 #include "common/base.h"
 #include "common/data/buf.h"
 #include "common/system/loop.h"
 #include "common/upload/receiver_wishes.h"
 #include "common/upload/upload_url.h"
-
-/* Strings are borrowed, must outlive the scraper, and are NULL if not given. */
-struct scraper_auth {
-	const char *ca_file; /* NULL: the system's CA bundle */
-	bool insecure_skip_verify;
-	const char *tls_server_name; /* the name expected in certificates, instead of the address */
-	const char *cert_file;
-	const char *key_file;
-	const char *token_file; /* holds a bearer token; read again when it is a minute old */
-	const char *username;
-	const char *password_file; /* likewise */
-	bool over_http;            /* send token or password over plain http, too */
-};
 
 struct scraper_config {
 	struct loop *loop;

@@ -111,7 +111,7 @@ static bool is_address(const char *ip)
  */
 static const char *danger_of(const struct scrape_target *from)
 {
-	if (from->n_endpoints > 0 && !is_address(from->ip))
+	if (from->n_endpoints > 0 && !is_address(from->ip) && !from->settings)
 		return "the pod's IP is not an address";
 	for (size_t i = 0; i < from->n_endpoints; i++)
 		if (from->endpoints[i].path[0] != '/' || strpbrk(from->endpoints[i].path, "?#"))
@@ -157,23 +157,31 @@ static int copy_texts(struct target *target, const struct text_copy *texts, size
 
 static int copy_strings(struct target *target, const struct scrape_target *from)
 {
-	struct text_copy texts[7 + 3 * SCRAPE_TARGET_MAX_CONTAINERS] = {
-		{from->uid, &target->uid},
-		{from->namespace, &target->namespace},
-		{from->pod, &target->pod},
-		{from->node, &target->node},
-		{from->service, &target->service},
-		{from->ip, &target->ip},
-		{problem_of(from), &target->problem},
-	};
+	struct text_copy
+		texts[7 + 3 * SCRAPE_TARGET_MAX_CONTAINERS + 2 * SCRAPE_TARGET_MAX_LABELS] = {
+			{from->uid, &target->uid},
+			{from->namespace, &target->namespace},
+			{from->pod, &target->pod},
+			{from->node, &target->node},
+			{from->service, &target->service},
+			{from->ip, &target->ip},
+			{problem_of(from), &target->problem},
+		};
 	size_t n = 7;
 
 	target->n_containers = from->n_containers < SCRAPE_TARGET_MAX_CONTAINERS
 				       ? from->n_containers
 				       : SCRAPE_TARGET_MAX_CONTAINERS;
 	target->containers = calloc(target->n_containers + 1, sizeof(*target->containers));
-	if (!target->containers)
+	target->n_labels = from->n_labels < SCRAPE_TARGET_MAX_LABELS ? from->n_labels
+								     : SCRAPE_TARGET_MAX_LABELS;
+	target->labels = calloc(target->n_labels + 1, sizeof(*target->labels));
+	if (!target->containers || !target->labels)
 		return -ENOMEM;
+	for (size_t i = 0; i < target->n_labels; i++) {
+		texts[n++] = (struct text_copy){from->labels[i].name, &target->labels[i].name};
+		texts[n++] = (struct text_copy){from->labels[i].value, &target->labels[i].value};
+	}
 	for (size_t i = 0; i < target->n_containers; i++) {
 		const struct scrape_container *c = &from->containers[i];
 		struct scrape_container *to = &target->containers[i];
@@ -240,6 +248,7 @@ int target_new(struct target **ret, const struct scrape_target *from)
 
 	if (!target)
 		return -ENOMEM;
+	target->is_pod = !from->settings;
 	r = copy_strings(target, from);
 	if (r < 0)
 		return r;
@@ -276,6 +285,7 @@ void target_free(struct target *target)
 		endpoint_free(target->endpoints[i]);
 	free(target->endpoints);
 	free(target->containers);
+	free(target->labels);
 	free(target->strings);
 	free(target);
 }
@@ -326,7 +336,7 @@ static void inherit(struct target_endpoint **fresh, struct target *old)
 
 void target_inherit(struct target *fresh, struct target *old)
 {
-	if (strcmp(fresh->ip, old->ip) != 0)
+	if (strcmp(fresh->ip, old->ip) != 0 || fresh->group != old->group)
 		return;
 	for (size_t i = 0; i < fresh->n_endpoints; i++)
 		inherit(&fresh->endpoints[i], old);

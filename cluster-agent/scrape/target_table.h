@@ -12,7 +12,8 @@
 #include "common/data/table.h"
 #include "common/text/kube_names.h"
 
-struct scrape_job; /* a running scrape, see scrape_run.c */
+struct scrape_job;   /* a running scrape, see scrape_run.c */
+struct scrape_group; /* how it is asked, see scrape_group.h */
 
 /* The state shown for a pod or an endpoint. Endpoints only have the first five. */
 enum target_state {
@@ -67,7 +68,11 @@ struct target {
 	const char *problem;
 	struct scrape_container *containers;
 	size_t n_containers;
-	char *strings; /* holds all of the above, and theirs */
+	struct scrape_label *labels;
+	size_t n_labels;
+	char *strings;              /* holds all of the above, and theirs */
+	struct scrape_group *group; /* NULL: as all pods */
+	bool is_pod;
 	enum target_state state;
 	bool owned;
 	bool several_ports;

@@ -34,7 +34,7 @@ static void put_url(struct json_writer *w, const struct target_endpoint *e,
 	const struct scrape_place place = {e->target->ip, e->port, e->https, e->path};
 	AUTO_FREE char *url = NULL;
 	int r = scrape_url_make(&url, &place, NULL,
-				e->kind == PROFILE_KIND_CPU ? v->cpu_seconds : 0);
+				profile_kind_is_timed(e->kind) ? v->cpu_seconds : 0);
 
 	if (r < 0 && w->error == 0)
 		w->error = r;

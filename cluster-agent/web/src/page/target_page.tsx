@@ -408,7 +408,7 @@ function Notes({ targets, error }: { targets: Targets | null; error: string }) {
       {problem && (
         <div class="strip warn-strip" role="status" data-testid="discovery-problem">
           <span class="one-line" title={problem}>
-            Pods are not followed: {problem}
+            Targets may be out of date: {problem}
           </span>
         </div>
       )}
