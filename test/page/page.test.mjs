@@ -337,6 +337,20 @@ pageTest("types, instances, ranges and colours reach the server and the address"
   });
 });
 
+pageTest("quality that ignores the filter says so", { scope: "application" }, async () => {
+  await open(`?service=${APP}&where=${encodeURIComponent('version="1.4.2"')}`);
+  await eventually(async () =>
+    assert.match(await id("quality").innerText(), /complete stacks.* of the whole application/),
+  );
+  await id("quality").click();
+  await eventually(async () =>
+    assert.match(
+      await page.locator(".quality-panel").innerText(),
+      /numbers are those of the whole application, not of the filter/,
+    ),
+  );
+});
+
 pageTest("quality is in sight, and says why samples are lost or stacks end", {}, async () => {
   await open(`?service=${APP}`);
   await eventually(async () =>

@@ -218,10 +218,12 @@ export function createFixture(options = {}) {
       "seen:libc.so.6": n,
     };
   };
+  const scope = options.scope ?? "selection";
   const qualityOf = (n) =>
     n === 0
-      ? { samples: 0, truncated: 0, lost: 0, lostReasons: {}, runtimes, unwinding: {} }
+      ? { scope, samples: 0, truncated: 0, lost: 0, lostReasons: {}, runtimes, unwinding: {} }
       : {
+          scope,
           samples: n,
           truncated: Math.round(n * 0.0003),
           lost: 12,

@@ -48,7 +48,11 @@
 #define SIDE_BASE                                                         \
 	"Start < fromUnixTimestamp64Nano(toInt64({base_to:UInt64})) AND " \
 	"End > fromUnixTimestamp64Nano(toInt64({base_from:UInt64}))"
-#define EITHER_SIDE "((" SIDE_RANGE ") OR (" SIDE_BASE "))"
+/* The first two conditions are of both together: an index takes no OR of different columns. */
+#define EITHER_SIDE                                                                             \
+	"Start < fromUnixTimestamp64Nano(greatest({to:Int64}, toInt64({base_to:UInt64}))) AND " \
+	"End > fromUnixTimestamp64Nano(least({from:Int64}, toInt64({base_from:UInt64}))) AND "  \
+	"((" SIDE_RANGE ") OR (" SIDE_BASE "))"
 
 /* As SQL_TYPES of application_query.c, for two ranges. */
 #define SQL_PROFILES(side, from, to, where)                                                \
