@@ -106,7 +106,9 @@ int profile_source_is_whole(struct store *store, const struct query_filter *f, b
 	if (r < 0 || known.n_sets == 0 ||
 	    (known.n_without_labels > 0 && (labels || query_filter_is_set(f))))
 		return r;
-	r = ask_others(store, f, &known, &n_others, err);
+	/* known from before the range to its end: the common case */
+	if (known.first_ns > f->from_ns || known.last_ns + (int64_t)LATE_NS < f->to_ns)
+		r = ask_others(store, f, &known, &n_others, err);
 	*ret = r == 0 && n_others == 0;
 	return r;
 }
