@@ -66,6 +66,14 @@ static int64_t skew_ns(const struct uploader *u)
 							: 0;
 }
 
+/* Rounded, as a measurement is half a second wrong. */
+static int64_t to_seconds(int64_t ns)
+{
+	const int64_t half = (int64_t)NS_PER_S / 2;
+
+	return (ns < 0 ? ns - half : ns + half) / (int64_t)NS_PER_S;
+}
+
 static void report(struct uploader *u)
 {
 	int64_t skew = skew_ns(u), before = atomic_exchange(&u->skew_ns, skew);
@@ -73,13 +81,13 @@ static void report(struct uploader *u)
 
 	if (skew == 0 && before != 0)
 		log_info("the clock of this host agrees with the receiver's again",
-			 "was_ahead_seconds=%lld", (long long)(before / (int64_t)NS_PER_S));
+			 "was_ahead_seconds=%lld", (long long)to_seconds(before));
 	if (skew == 0 || (before != 0 && now_ns - u->skew_logged_ns < LOG_EVERY_NS))
 		return;
 	u->skew_logged_ns = now_ns;
 	log_warn("the clock of this host differs from the receiver's; correcting the times of "
 		 "profiles",
-		 "ahead_seconds=%lld", (long long)(skew / (int64_t)NS_PER_S));
+		 "ahead_seconds=%lld", (long long)to_seconds(skew));
 }
 
 static void end_hold(struct uploader *u)
@@ -138,7 +146,7 @@ int uploader_correct(const struct uploader *u, const struct upload_item *item, s
 
 void uploader_clock_header(const struct uploader *u, char ret[static UPLOADER_CLOCK_HEADER_BYTES])
 {
-	int64_t seconds = skew_ns(u) / (int64_t)NS_PER_S;
+	int64_t seconds = to_seconds(skew_ns(u));
 
 	ret[0] = '\0';
 	if (seconds != 0)
