@@ -162,6 +162,8 @@ static void pods_without_controller_are_their_own(void **state)
 	assert_string_equal(s.text, "a c i:1 web\n");
 	assert_int_equal(each(&s, POD("", "'nodeName':'y'", RUNNING)), 1);
 	assert_string_equal(s.text, "a c i:1 web-x\n");
+	assert_int_equal(each(&s, POD(",'generateName':'web-'", "'nodeName':'y'", RUNNING)), 1);
+	assert_string_equal(s.text, "a c i:1 web\n");
 	assert_int_equal(each(&s, POD(",'ownerReferences':[{'kind':'X','name':'y'}]", "", RUNNING)),
 			 1);
 	assert_string_equal(s.text, "a c i:1 web-x\n");
