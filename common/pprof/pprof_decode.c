@@ -251,10 +251,12 @@ static int note_string(struct decoder *d, const struct wire_field *f)
 		s.cut = true;
 		count(d, PROFILE_LOSS_CUT_STRINGS);
 	}
-	if (is(f, BASE_LABEL))
-		d->base_label = d->n_strings;
-	else if (is(f, BASE_VALUE))
-		d->base_value = d->n_strings;
+	if (f->len <= strlen(BASE_LABEL)) {
+		if (is(f, BASE_LABEL))
+			d->base_label = d->n_strings;
+		else if (is(f, BASE_VALUE))
+			d->base_value = d->n_strings;
+	}
 	d->strings[d->n_strings++] = s;
 	return 0;
 }
@@ -634,10 +636,22 @@ static void copy_values(struct decoder *d, const struct pprof_numbers *from, int
 	}
 }
 
+/* Returns how many of the n ids were found before one that was not. */
+static size_t find_locations(const struct decoder *d, const uint64_t *ids, size_t n, uint32_t *ret)
+{
+	/* a copy, as the compiler knows that writing to ret does not change it */
+	const struct pprof_ids known = d->locations;
+	size_t i = 0;
+
+	while (i < n && pprof_ids_find(&known, ids[i], &ret[i], NULL) == 0)
+		i++;
+	return i;
+}
+
 static int fill_sample(struct decoder *d, const struct pprof_sample *from)
 {
 	const uint64_t *ids = from->location_ids.items;
-	size_t n = from->location_ids.n, n_values = from->values.n;
+	size_t n = from->location_ids.n, n_values = from->values.n, n_found;
 	bool is_cut = n > LIMIT_PPROF_STACK_DEPTH;
 	uint32_t *locations;
 	int64_t *values;
@@ -658,10 +672,9 @@ static int fill_sample(struct decoder *d, const struct pprof_sample *from)
 	if (!values)
 		return r;
 	locations = (uint32_t *)(values + n_values);
-	for (size_t i = 0; i < n - is_cut; i++) {
-		if (pprof_ids_find(&d->locations, ids[i], &locations[i], NULL) < 0)
-			return break_sample(d, "no location of id", ids[i]);
-	}
+	n_found = find_locations(d, ids, n - is_cut, locations);
+	if (n_found < n - is_cut)
+		return break_sample(d, "no location of id", ids[n_found]);
 	if (is_cut) {
 		count(d, PROFILE_LOSS_CUT_STACKS);
 		r = cut_location(d, &locations[n - 1]);
