@@ -108,6 +108,7 @@ test("problems come first, then names", () => {
     down: 1,
     pending: 1,
     invalid: 1,
+    not_offered: 0,
     elsewhere: 1,
   });
 });
