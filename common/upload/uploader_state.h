@@ -61,6 +61,7 @@ struct uploader {
 	bool waiting;            /* the retry timer is set: nothing is sent */
 	bool down;               /* the last request failed */
 	bool is_stopping;
+	bool has_no_clock; /* the receiver's last answer had no usable "Date" */
 	/* why it is down, as of the last log line: UPLOAD_BUSY, or UPLOAD_BLOCKED with a status */
 	enum upload_verdict down_verdict;
 	int down_status;
@@ -68,7 +69,6 @@ struct uploader {
 	/* of uploader_clock.c */
 	uint64_t boot; /* which one this is; 0 if unknown */
 	struct receiver_clock clock;
-	bool has_no_clock;       /* the receiver's last answer had no usable "Date" */
 	uint64_t hold_until_ns;  /* monotonic: the clock is about to be measured; 0: go on */
 	uint64_t skew_logged_ns; /* monotonic */
 	_Atomic int64_t skew_ns; /* of our clock, for the metric */
