@@ -1,5 +1,5 @@
 /*
- * Included by every unit test: cmocka with the headers it needs, and check_oom() for
+ * Included by every test in C: cmocka with the headers it needs, TEST(), and check_oom() for
  * constructors and decoders.
  */
 #ifndef TEST_LIB_UNIT_H
@@ -14,6 +14,37 @@
 #include <cmocka.h>
 
 #include "common/base.h"
+
+/*
+ * Defines a test. The tests of a binary run in the order in which they are written; main() is in
+ * unit.c, and the environment variable FILTER chooses those whose name contains it.
+ */
+#define TEST(name) TEST_FIXTURE(name, NULL, NULL)
+
+/*
+ * A test that runs between set_up and tear_down, functions of type int (void **state). What the
+ * first stores in *state is what the test finds there.
+ */
+#define TEST_FIXTURE(name, set_up, tear_down)                                         \
+	static void name(void **state);                                               \
+	__attribute__((constructor)) static void name##_is_a_test(void)               \
+	{                                                                             \
+		unit_add(&(struct CMUnitTest){#name, name, set_up, tear_down, NULL}); \
+	}                                                                             \
+	static void name(void **state __attribute__((unused)))
+
+/* Runs start before the first test of this file, and stop after the last one. */
+#define GROUP_FIXTURE(start, stop)                                       \
+	__attribute__((constructor)) static void set_group_fixture(void) \
+	{                                                                \
+		unit_set_group(start, stop);                             \
+	}
+
+void unit_add(const struct CMUnitTest *test);
+void unit_set_group(CMFixtureFunction start, CMFixtureFunction stop);
+
+/* Runs all tests, for a main() of a test's own. Returns the number of those that failed. */
+int unit_run(CMFixtureFunction start, CMFixtureFunction stop);
 
 /*
  * Runs body once per allocation that it makes, failing that allocation. It must return -ENOMEM

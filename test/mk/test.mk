@@ -37,8 +37,8 @@ $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_lib)) $(O)/libcluster.
 	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) $(wrap_sync) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka
 # what it loads into JVMs
 $(O)/test/unit/test_jvm_attach_java $(O)/test/unit/test_java_runtime_java: | $(java_library)
-check: $(unit_tests) ## unit tests of the current BUILD
-	$(Q)JOBS=$(JOBS) test/run-unit.sh $(unit_tests)
+check: $(if $(T),$(O)/test/unit/test_$(T),$(unit_tests)) ## unit tests of the current BUILD (T=cycle FILTER=limit)
+	$(Q)JOBS=$(JOBS) test/run-unit.sh $^
 check-asan: ## unit tests under ASan + UBSan
 	$(Q)$(MAKE) BUILD=asan check
 check-tsan: ## unit tests under TSan
@@ -79,7 +79,7 @@ java-jdks: ## fetch the JDKs that Java tests run on, once (120 MB, kept in $DEPS
 
 # ---- the sampler on real kernels --------------------------------------------
 # As root; without the cluster-agent, whose libraries the guests do not have.
-$(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,test/lib/oom.c test/lib/own_process.c test/lib/fake_proc.c \
+$(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,test/lib/unit.c test/lib/oom.c test/lib/own_process.c test/lib/fake_proc.c \
                            test/lib/own_mounts.c test/lib/test_cgroup.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) -o $@ $^ $(libs_node) -lcmocka
@@ -142,7 +142,7 @@ $(old_clickhouse)/usr/sbin/clickhouse-server:
 server_process := $(call obj,$(patsubst %,test/store/%.c,clickhouse_process server_statement) test/lib/remove_tree.c)
 
 # The engine brings its own allocator, so these run without sanitizers and failing allocations.
-$(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(server_process) $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
+$(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(O)/obj/test/lib/unit.o $(server_process) $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(libs_cluster) -lcmocka
 $(O)/test/store/test_clickhouse_faults: $(O)/obj/test/lib/fault_proxy.o
@@ -155,7 +155,7 @@ check-store: $(store_tests) $(clickhouse_server) | $(old_clickhouse)/usr/sbin/cl
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) \
 	    CLICKHOUSE_OLD_SERVER=$(old_clickhouse)/usr/sbin/clickhouse-server test/run-unit.sh $(store_tests)
 
-$(pipeline_tests): $(O)/test/pipeline/%: $(O)/obj/test/pipeline/%.o $(O)/obj/test/pipeline/agent_process.o \
+$(pipeline_tests): $(O)/test/pipeline/%: $(O)/obj/test/pipeline/%.o $(call obj,test/pipeline/agent_process.c test/lib/unit.c) \
                    $(server_process) $(O)/libcluster.a $(O)/libcommon.a $(O)/coroot-cluster-agent \
                    $(clickhouse_server) $(O)/.chdb
 	$(call say,LINK)
