@@ -116,7 +116,7 @@ static struct family start_family(struct fixture *f)
 }
 
 /* Cgroup v1 shows a zombie in the root. */
-static void nothing_is_learned_of_a_zombie(void **state)
+TEST_FIXTURE(nothing_is_learned_of_a_zombie, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct family family = start_family(f);
@@ -157,7 +157,7 @@ static pid_t start_in(struct fixture *f, const struct test_cgroup *c)
 }
 
 /* Runtimes move the first process of a container out of their own cgroup. */
-static void nothing_is_learned_of_a_process_that_was_moved(void **state)
+TEST_FIXTURE(nothing_is_learned_of_a_process_that_was_moved, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	pid_t first = start_in(f, &f->b), second = start_in(f, &f->b), own = start_in(f, &f->a);
@@ -172,15 +172,4 @@ static void nothing_is_learned_of_a_process_that_was_moved(void **state)
 	(void)sample(f, first, f->a.id);
 	(void)sample(f, second, f->a.id);
 	assert_string_equal(sample(f, GONE, f->a.id), ID_A);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(nothing_is_learned_of_a_zombie, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(nothing_is_learned_of_a_process_that_was_moved,
-						set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

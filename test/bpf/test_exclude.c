@@ -194,9 +194,8 @@ static void begin_excluded(uint64_t excluded_before)
 
 /* ---- tests ---- */
 
-static void the_cgroup_id_is_the_number_of_its_directory(void **state)
+TEST(the_cgroup_id_is_the_number_of_its_directory)
 {
-	(void)state;
 	begin();
 	watch(&busy[0]);
 	watch(&busy[1]);
@@ -206,18 +205,16 @@ static void the_cgroup_id_is_the_number_of_its_directory(void **state)
 	assert_int_equal(busy[1].n_other_cgroup, 0);
 }
 
-static void a_sample_says_what_it_cost(void **state)
+TEST(a_sample_says_what_it_cost)
 {
-	(void)state;
 	watch(&busy[0]);
 	assert_true(busy[0].cost_ns > 0);
 }
 
-static void an_excluded_cgroup_has_no_samples_and_its_sibling_has(void **state)
+TEST(an_excluded_cgroup_has_no_samples_and_its_sibling_has)
 {
 	uint64_t before = n_excluded();
 
-	(void)state;
 	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup.id), 0);
 	begin_excluded(before);
 	watch(&busy[1]);
@@ -229,12 +226,11 @@ static void an_excluded_cgroup_has_no_samples_and_its_sibling_has(void **state)
 	watch(&busy[0]);
 }
 
-static void an_excluded_process_has_no_samples_and_others_have(void **state)
+TEST(an_excluded_process_has_no_samples_and_others_have)
 {
 	struct sampler_process other;
 	uint64_t before = n_excluded();
 
-	(void)state;
 	watch(&busy[0]);
 	watch(&busy[1]);
 	other = busy[1].process;
@@ -252,11 +248,10 @@ static void an_excluded_process_has_no_samples_and_others_have(void **state)
 	watch(&busy[0]);
 }
 
-static void when_nothing_is_excluded_any_more_nothing_is_looked_up(void **state)
+TEST(when_nothing_is_excluded_any_more_nothing_is_looked_up)
 {
 	uint64_t before;
 
-	(void)state;
 	/* twice the same is one entry */
 	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup.id), 0);
 	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup.id), 0);
@@ -269,9 +264,8 @@ static void when_nothing_is_excluded_any_more_nothing_is_looked_up(void **state)
 	assert_int_equal(n_excluded(), before);
 }
 
-static void the_maps_are_bounded(void **state)
+TEST(the_maps_are_bounded)
 {
-	(void)state;
 	for (uint64_t i = 0; i < SAMPLER_EXCLUDE_MAX; i++)
 		assert_int_equal(sampler_exclude_cgroup(sampler, UINT64_MAX - i), 0);
 	assert_int_equal(sampler_exclude_cgroup(sampler, 2), -E2BIG);
@@ -280,12 +274,11 @@ static void the_maps_are_bounded(void **state)
 }
 
 /* The sampler of the group, which no longer ticks when it is attached to no CPU. */
-static void excluded_ticks_are_accounted_for(void **state)
+TEST(excluded_ticks_are_accounted_for)
 {
 	struct sampler_stats s;
 	uint64_t before = n_excluded();
 
-	(void)state;
 	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup.id), 0);
 	watch_excluded(before + ENOUGH);
 	assert_int_equal(ftruncate(online_fd, 0), 0);
@@ -296,17 +289,4 @@ static void excluded_ticks_are_accounted_for(void **state)
 						 s.kernel.lost_ring_full + s.kernel.lost_no_task);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_cgroup_id_is_the_number_of_its_directory),
-		cmocka_unit_test(a_sample_says_what_it_cost),
-		cmocka_unit_test(an_excluded_cgroup_has_no_samples_and_its_sibling_has),
-		cmocka_unit_test(an_excluded_process_has_no_samples_and_others_have),
-		cmocka_unit_test(when_nothing_is_excluded_any_more_nothing_is_looked_up),
-		cmocka_unit_test(the_maps_are_bounded),
-		cmocka_unit_test(excluded_ticks_are_accounted_for),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+GROUP_FIXTURE(setup, teardown)

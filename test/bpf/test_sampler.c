@@ -333,12 +333,11 @@ static void watch_events(struct sampler **sampler, struct seen *s, void (*body)(
 
 /* ---- tests ---- */
 
-static void a_chain_of_thirty_frames_arrives_whole(void **state)
+TEST(a_chain_of_thirty_frames_arrives_whole)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
 	struct seen s = {.pid = start_child(burn_deep)};
 
-	(void)state;
 	watch(sampler, &s, &s.n_chain, 100);
 	stop_child(s.pid);
 	assert_true(s.n_chain >= 100);
@@ -347,44 +346,41 @@ static void a_chain_of_thirty_frames_arrives_whole(void **state)
 	assert_string_equal(s.comm, "test_sampler");
 }
 
-static void a_stack_beyond_the_limit_is_marked_and_keeps_both_ends(void **state)
+TEST(a_stack_beyond_the_limit_is_marked_and_keeps_both_ends)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
 	struct seen s = {.pid = start_child(burn_too_deep)};
 
-	(void)state;
 	watch(sampler, &s, &s.n_depth_limit, 10);
 	stop_child(s.pid);
 	assert_true(s.n_depth_limit >= 10);
 	assert_true(s.n_root >= s.n_depth_limit);
 }
 
-static void a_tick_in_the_kernel_gives_both_halves_of_the_stack(void **state)
+TEST(a_tick_in_the_kernel_gives_both_halves_of_the_stack)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
 	struct seen s = {.pid = start_child(call_reader)};
 
-	(void)state;
 	watch(sampler, &s, &s.n_both, 50);
 	stop_child(s.pid);
 	assert_true(s.n_kernel >= 50);
 	assert_true(s.n_both >= s.n_kernel / 2);
 }
 
-static void kernel_stacks_can_be_switched_off(void **state)
+TEST(kernel_stacks_can_be_switched_off)
 {
 	CLEANUP(sampler_freep)
 	struct sampler *sampler = new_sampler(&(struct sampler_config){.hz = HZ});
 	struct seen s = {.pid = start_child(call_reader)};
 
-	(void)state;
 	watch(sampler, &s, &s.n_samples, 50);
 	stop_child(s.pid);
 	assert_true(s.n_samples >= 50);
 	assert_int_equal(s.n_kernel, 0);
 }
 
-static void the_start_time_is_that_of_proc(void **state)
+TEST(the_start_time_is_that_of_proc)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
 	struct seen s = {.pid = start_child(burn)};
@@ -392,7 +388,6 @@ static void the_start_time_is_that_of_proc(void **state)
 	const char *p;
 	FILE *f;
 
-	(void)state;
 	watch(sampler, &s, &s.n_samples, 5);
 	snprintf(path, sizeof(path), "/proc/%d/stat", s.pid);
 	f = fopen(path, "r");
@@ -425,14 +420,13 @@ static bool all_ticks_are_counted(const struct sampler_stats *s)
 	return k->ticks == k->idle + k->excluded + k->sent + k->lost_ring_full + k->lost_no_task;
 }
 
-static void cpus_come_and_go_and_every_tick_is_accounted_for(void **state)
+TEST(cpus_come_and_go_and_every_tick_is_accounted_for)
 {
 	char dir[] = "/tmp/test_sampler.XXXXXX", path[64];
 	struct sampler_stats a, b;
 	struct seen s = {0};
 	struct sampler *sampler;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/online", dir);
 	write_text(path, "0\n");
@@ -465,7 +459,7 @@ static void cpus_come_and_go_and_every_tick_is_accounted_for(void **state)
 	rmdir(dir);
 }
 
-static void records_that_are_not_drained_are_counted_as_lost(void **state)
+TEST(records_that_are_not_drained_are_counted_as_lost)
 {
 	CLEANUP(sampler_freep)
 	struct sampler *sampler = new_sampler(
@@ -473,7 +467,6 @@ static void records_that_are_not_drained_are_counted_as_lost(void **state)
 	pid_t pid = start_child(burn_deep);
 	struct sampler_stats stats;
 
-	(void)state;
 	for (int i = 0; i < 1200; i++) {
 		usleep(50000);
 		assert_int_equal(sampler_read_stats(sampler, &stats), 0);
@@ -511,12 +504,11 @@ static void leave_a_thread_behind(void)
 	syscall(SYS_exit, 0); /* this thread alone */
 }
 
-static void exec_and_exit_arrive(void **state)
+TEST(exec_and_exit_arrive)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = NULL;
 	struct seen s;
 
-	(void)state;
 	do {
 		renew(&sampler);
 		s = (struct seen){.pid = start_child(exec_true)};
@@ -555,14 +547,13 @@ static uint64_t stat_field(pid_t pid, unsigned n)
 }
 
 /* The same file in another process: what the event says must be what /proc says. */
-static void an_exec_event_identifies_the_executable_and_its_addresses(void **state)
+TEST(an_exec_event_identifies_the_executable_and_its_addresses)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = NULL;
 	struct seen s = {0};
 	struct file_version said, own;
 	AUTO_CLOSE int dir = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	(void)state;
 	watch_events(&sampler, &s, exec_own_file, &s.n_exec, 1);
 	assert_int_equal(s.n_exec, 1);
 	assert_int_equal(file_version_read(dir, "exe", &own, NULL), 0);
@@ -582,14 +573,13 @@ static void an_exec_event_identifies_the_executable_and_its_addresses(void **sta
  * The code of this file is in the executable, that of libc is not. A sample outside read() names
  * the library that called the test.
  */
-static void the_first_samples_name_a_mapping_outside_the_executable(void **state)
+TEST(the_first_samples_name_a_mapping_outside_the_executable)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = NULL;
 	struct seen s = {.in_map = (uintptr_t)&read};
 	bool named =
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_find_vma, NULL) == 1;
 
-	(void)state;
 	watch_events(&sampler, &s, call_reader, named ? &s.n_in_map : &s.n_samples, 1);
 	watch(sampler, &s, &s.n_samples, 30);
 	stop_child(s.pid);
@@ -626,12 +616,11 @@ static void fork_twice(void)
 	pause();
 }
 
-static void a_fork_names_parent_and_child(void **state)
+TEST(a_fork_names_parent_and_child)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = NULL;
 	struct seen s = {0};
 
-	(void)state;
 	watch_events(&sampler, &s, fork_twice, &s.n_fork, 2);
 	drain(sampler, &s);
 	assert_int_equal(s.n_fork, 2);
@@ -661,12 +650,11 @@ static void wait_until_leader_ended(pid_t pid)
 	assert_non_null(strstr(text, ") Z "));
 }
 
-static void a_process_ends_with_its_last_thread(void **state)
+TEST(a_process_ends_with_its_last_thread)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = NULL;
 	struct seen s;
 
-	(void)state;
 	do {
 		renew(&sampler);
 		assert_int_equal(pipe(child_exit), 0);
@@ -690,7 +678,7 @@ static void burn_for_a_moment(void)
 		pause();
 }
 
-static void a_new_process_wakes_us_at_its_first_sample(void **state)
+TEST(a_new_process_wakes_us_at_its_first_sample)
 {
 	/* half a ring would take all processors some ten seconds */
 	CLEANUP(sampler_freep)
@@ -699,7 +687,6 @@ static void a_new_process_wakes_us_at_its_first_sample(void **state)
 	struct pollfd p = {.fd = sampler_fd(sampler), .events = POLLIN};
 	struct seen s = {0};
 
-	(void)state;
 	usleep(200000); /* those that run already */
 	drain(sampler, &s);
 	s.pid = start_child(burn_for_a_moment);
@@ -709,51 +696,31 @@ static void a_new_process_wakes_us_at_its_first_sample(void **state)
 	assert_true(s.n_samples >= 1);
 }
 
-static void maps_can_be_reached_by_name(void **state)
+TEST(maps_can_be_reached_by_name)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
 	uint32_t zero = 0, value = 0;
 
-	(void)state;
 	assert_int_equal(sampler_map_fd(sampler, "events"), sampler_fd(sampler));
 	assert_int_equal(bpf_map_lookup_elem(sampler_map_fd(sampler, "seen"), &zero, &value), 0);
 	assert_int_equal(sampler_map_fd(sampler, "nothing"), -ENOENT);
 }
 
-static void a_rate_out_of_range_is_refused(void **state)
+TEST(a_rate_out_of_range_is_refused)
 {
 	struct sampler *s = NULL;
 	struct err err = {0};
 
-	(void)state;
 	assert_int_equal(sampler_new(&s, &(struct sampler_config){.hz = 0}, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "sample rate 0 Hz"));
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_chain_of_thirty_frames_arrives_whole),
-		cmocka_unit_test(a_stack_beyond_the_limit_is_marked_and_keeps_both_ends),
-		cmocka_unit_test(a_tick_in_the_kernel_gives_both_halves_of_the_stack),
-		cmocka_unit_test(kernel_stacks_can_be_switched_off),
-		cmocka_unit_test(the_start_time_is_that_of_proc),
-		cmocka_unit_test(cpus_come_and_go_and_every_tick_is_accounted_for),
-		cmocka_unit_test(records_that_are_not_drained_are_counted_as_lost),
-		cmocka_unit_test(exec_and_exit_arrive),
-		cmocka_unit_test(an_exec_event_identifies_the_executable_and_its_addresses),
-		cmocka_unit_test(a_fork_names_parent_and_child),
-		cmocka_unit_test(the_first_samples_name_a_mapping_outside_the_executable),
-		cmocka_unit_test(a_process_ends_with_its_last_thread),
-		cmocka_unit_test(a_new_process_wakes_us_at_its_first_sample),
-		cmocka_unit_test(maps_can_be_reached_by_name),
-		cmocka_unit_test(a_rate_out_of_range_is_refused),
-	};
-
 	if (argc > 1 && strcmp(argv[1], "--wait") == 0) {
 		alarm(180);
 		pause();
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -32,7 +32,7 @@ static unsigned verified_insns(const char *log)
 	return p ? (unsigned)strtoul(p + strlen("processed "), NULL, 10) : 0;
 }
 
-static void every_program_loads_within_its_instruction_budget(void **state)
+TEST(every_program_loads_within_its_instruction_budget)
 {
 	enum { BPF_LOG_STATS = 4, MAX_PROGRAMS = 8, LOG_BYTES = 1 << 20 };
 	static char logs[MAX_PROGRAMS][LOG_BYTES];
@@ -40,7 +40,6 @@ static void every_program_loads_within_its_instruction_budget(void **state)
 	struct bpf_program *prog;
 	size_t n = 0;
 
-	(void)state;
 	assert_non_null(skel);
 	assert_int_equal(bpf_map__set_max_entries(skel->maps.events, SAMPLER_RING_MIN_BYTES), 0);
 	bpf_program__set_autoload(
@@ -67,13 +66,4 @@ static void every_program_loads_within_its_instruction_budget(void **state)
 		assert_true(verified <= budget);
 	}
 	sampler_bpf__destroy(skel);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_program_loads_within_its_instruction_budget),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,28 +266,21 @@ static void check(void (*body)(void), const char *comm)
 	assert_true(s.n_named >= ENOUGH_SAMPLES);
 }
 
-static void programs_are_named_by_their_exec_events(void **state)
+TEST(programs_are_named_by_their_exec_events)
 {
-	(void)state;
 	check(burn_after_exec, "exe");
 }
 
-static void children_without_a_program_of_their_own_are_named_by_their_parent(void **state)
+TEST(children_without_a_program_of_their_own_are_named_by_their_parent)
 {
-	(void)state;
 	check(burn, "test_short_live");
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(programs_are_named_by_their_exec_events),
-		cmocka_unit_test(children_without_a_program_of_their_own_are_named_by_their_parent),
-	};
-
 	if (argc > 1 && strcmp(argv[1], "--burn") == 0) {
 		burn();
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -263,7 +263,7 @@ static int tear_down(void **state)
 
 /* ---- tests ---- */
 
-static void a_process_is_walked_by_the_tables_of_its_files(void **state)
+TEST_FIXTURE(a_process_is_walked_by_the_tables_of_its_files, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -286,7 +286,7 @@ static void a_process_is_walked_by_the_tables_of_its_files(void **state)
 	assert_int_equal(f->last.end, WALK_END_NO_TABLE);
 }
 
-static void what_is_not_known_is_named(void **state)
+TEST_FIXTURE(what_is_not_known_is_named, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -302,7 +302,7 @@ static void what_is_not_known_is_named(void **state)
 	assert_int_equal(f->last.end, WALK_END_JIT);
 }
 
-static void a_process_is_forgotten_when_it_exits(void **state)
+TEST_FIXTURE(a_process_is_forgotten_when_it_exits, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct unwind_ref ref;
@@ -316,17 +316,4 @@ static void a_process_is_forgotten_when_it_exits(void **state)
 	assert_true(bpf_map_lookup_elem(sampler_map_fd(f->sampler, "unwind_processes"), &tgid,
 					&ref) < 0);
 	assert_int_equal(errno, ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_process_is_walked_by_the_tables_of_its_files,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_not_known_is_named, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_process_is_forgotten_when_it_exits, set_up,
-						tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,11 +232,10 @@ static void drain(struct fixture *f)
 	(void)usleep(10000);
 }
 
-static void test_frames_of_the_c_library_are_unwound(void **state)
+TEST(test_frames_of_the_c_library_are_unwound)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	start_child(&f);
 	while (f.n_whole < ENOUGH)
@@ -264,11 +263,10 @@ static double metric(struct fixture *f, const char *name)
 	return strtod(p + strlen(name), NULL);
 }
 
-static void test_nothing_is_left_of_processes_that_exited(void **state)
+TEST(test_nothing_is_left_of_processes_that_exited)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	for (unsigned i = 0; i < 3; i++) {
 		start_child(&f);
@@ -346,12 +344,11 @@ static void expect_known(struct fixture *f, const char *path)
 }
 
 /* What most processes of a compiler driver are: gone before they can be read. */
-static void test_processes_that_are_not_reported_use_tables_of_known_files(void **state)
+TEST(test_processes_that_are_not_reported_use_tables_of_known_files)
 {
 	struct fixture f;
 	char path[32];
 
-	(void)state;
 	copy_program(path);
 	begin(&f);
 	execute(&f, path);
@@ -398,11 +395,10 @@ static int mount_container(const char *name)
 	return mount("overlay", at, "overlay", 0, options) < 0 ? -errno : 0;
 }
 
-static void test_files_of_an_image_are_known_in_each_container(void **state)
+TEST(test_files_of_an_image_are_known_in_each_container)
 {
 	struct fixture f;
 
-	(void)state;
 	assert_true(own_mounts_enter());
 	assert_true(mkdir(LAYERS, 0700) == 0 || errno == EEXIST);
 	assert_int_equal(mount("layers", LAYERS, "tmpfs", 0, NULL), 0);
@@ -437,15 +433,8 @@ static void test_files_of_an_image_are_known_in_each_container(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames_of_the_c_library_are_unwound),
-		cmocka_unit_test(test_nothing_is_left_of_processes_that_exited),
-		cmocka_unit_test(test_processes_that_are_not_reported_use_tables_of_known_files),
-		cmocka_unit_test(test_files_of_an_image_are_known_in_each_container),
-	};
-
 	if (argc == 2 && strcmp(argv[1], SPIN) == 0)
 		return (int)run_child();
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -121,12 +121,11 @@ static int64_t seconds_at(const json_t *object, const char *key)
 	return ms / 1000 - t0_ns / S;
 }
 
-static void an_application_says_when_each_type_was_last_seen(void **state)
+TEST(an_application_says_when_each_type_was_last_seen)
 {
 	json_t *list;
 	const json_t *types, *shop;
 
-	(void)state;
 	post_minutely((struct upload){EBPF, "service.name=/k8s/shop/web&container.id=/k8s/shop/w/w",
 				      0, 60, "serve", 30 * S, 1},
 		      MINUTES);
@@ -149,11 +148,10 @@ static void an_application_says_when_each_type_was_last_seen(void **state)
 	json_decref(list);
 }
 
-static void sparklines_have_cores_per_step_and_gaps(void **state)
+TEST(sparklines_have_cores_per_step_and_gaps)
 {
 	json_t *list;
 
-	(void)state;
 	/* two instances of half a core; the second starts late, neither fits the steps */
 	post_minutely(
 		(struct upload){EBPF, "service.name=steps&container.id=a", 30, 90, "f", 30 * S, 1},
@@ -173,11 +171,10 @@ static void sparklines_have_cores_per_step_and_gaps(void **state)
 }
 
 /* Steps shorter than the scrape interval: each instance stands for the time until its next one. */
-static void a_sparkline_adds_instances_that_are_scraped_in_turn(void **state)
+TEST(a_sparkline_adds_instances_that_are_scraped_in_turn)
 {
 	json_t *list;
 
-	(void)state;
 	post_minutely((struct upload){SCRAPED, "service.name=turns&pod=a", 0, 10, "f", 1 * S, 1},
 		      4);
 	post_minutely((struct upload){SCRAPED, "service.name=turns&pod=b", 30, 40, "f", 2 * S, 1},
@@ -189,12 +186,11 @@ static void a_sparkline_adds_instances_that_are_scraped_in_turn(void **state)
 	json_decref(list);
 }
 
-static void a_search_finds_all_words_in_any_case(void **state)
+TEST(a_search_finds_all_words_in_any_case)
 {
 	json_t *list, *all;
 	double cores;
 
-	(void)state;
 	all = ask("applications", "");
 	cores = json_number_value(
 		json_object_get(row_of(all, "applications", "/k8s/shop/web"), "cores"));
@@ -242,12 +238,11 @@ static void post_day(int day, const char *service, const char *type, const char 
 	post_minutely(u, MINUTES);
 }
 
-static void movers_are_functions_with_the_largest_change(void **state)
+TEST(movers_are_functions_with_the_largest_change)
 {
 	json_t *list;
 	const json_t *movers;
 
-	(void)state;
 	list = ask("movers", "");
 	assert_json(list, "movers", "[]");
 	assert_json(list, "baseCores", "null");
@@ -303,11 +298,10 @@ static void movers_are_functions_with_the_largest_change(void **state)
 }
 
 /* Each question is about one service, which has profiles in one of the two ranges only. */
-static void a_service_that_is_new_or_gone_moves(void **state)
+TEST(a_service_that_is_new_or_gone_moves)
 {
 	json_t *list;
 
-	(void)state;
 	list = ask("movers", "&service=gone");
 	assert_int_equal(json_array_size(json_object_get(list, "movers")), 1);
 	assert_mover(row_of(list, "movers", "gone"), "gone", "left", 0.2, 0);
@@ -330,12 +324,11 @@ static double cores_of(const json_t *row)
 }
 
 /* Profiles begin before the range and end within it: only the time that both share counts. */
-static void movers_have_the_cores_of_the_applications(void **state)
+TEST(movers_have_the_cores_of_the_applications)
 {
 	json_t *list, *movers;
 	double cores;
 
-	(void)state;
 	list = ask_range("applications", 90, 2 * MINUTES * 60, "");
 	cores = cores_of(row_of(list, "applications", "/k8s/shop/web"));
 	assert_true(fabs(cores - 0.5) < 1e-9);
@@ -346,14 +339,13 @@ static void movers_have_the_cores_of_the_applications(void **state)
 }
 
 /* A year in the range, and ten minutes of yesterday as its base. */
-static void movers_of_ranges_of_any_length(void **state)
+TEST(movers_of_ranges_of_any_length)
 {
 	long long from_ms = (long long)(t0_ns / (int64_t)NS_PER_MS) - DAY_S * 1000LL;
 	char base[128];
 	json_t *list;
 	const json_t *m;
 
-	(void)state;
 	snprintf(base, sizeof(base), "&baseFrom=%lld&baseTo=%lld&limit=100", from_ms,
 		 from_ms + MINUTES * 60000LL);
 	list = ask_range("movers", -365 * DAY_S, DAY_S, base);
@@ -438,14 +430,13 @@ static size_t first_of(size_t i)
 	return first;
 }
 
-static void movers_are_one_function_in_all_releases(void **state)
+TEST(movers_are_one_function_in_all_releases)
 {
 	int64_t expected[ARRAY_SIZE(files)] = {0};
 	const json_t *movers, *m;
 	size_t n = 0, i;
 	json_t *list;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(files); i++) {
 		expected[first_of(i)] += (int64_t)(1 + i) * S;
 		post(&(struct upload){EBPF, "service.name=releases", 0, 60, "f",
@@ -482,19 +473,4 @@ static void movers_are_one_function_in_all_releases(void **state)
 	json_decref(list);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_application_says_when_each_type_was_last_seen),
-		cmocka_unit_test(sparklines_have_cores_per_step_and_gaps),
-		cmocka_unit_test(a_sparkline_adds_instances_that_are_scraped_in_turn),
-		cmocka_unit_test(a_search_finds_all_words_in_any_case),
-		cmocka_unit_test(movers_are_functions_with_the_largest_change),
-		cmocka_unit_test(a_service_that_is_new_or_gone_moves),
-		cmocka_unit_test(movers_have_the_cores_of_the_applications),
-		cmocka_unit_test(movers_of_ranges_of_any_length),
-		cmocka_unit_test(movers_are_one_function_in_all_releases),
-	};
-
-	return cmocka_run_group_tests(tests, start, finish);
-}
+GROUP_FIXTURE(start, finish)

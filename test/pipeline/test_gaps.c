@@ -89,13 +89,12 @@ static void assert_json(const json_t *object, const char *key, const char *expec
 	assert_string_equal(text, expected);
 }
 
-static void pods_scraped_at_different_moments_add_up(void **state)
+TEST(pods_scraped_at_different_moments_add_up)
 {
 	static const char cpu[] = "go:profile_cpu:nanoseconds";
 	json_t *t, *apps;
 	char path[128];
 
-	(void)state;
 	post_minutely((struct sample){cpu, "service.name=/k8s/shop/a&namespace=shop&pod=a1", 0, 10,
 				      10 * S});
 	post_minutely((struct sample){cpu, "service.name=/k8s/shop/a&namespace=shop&pod=a2", 30, 40,
@@ -118,7 +117,7 @@ static void pods_scraped_at_different_moments_add_up(void **state)
 	json_decref(apps);
 }
 
-static void a_profile_stands_until_the_next_of_its_instance_began(void **state)
+TEST(a_profile_stands_until_the_next_of_its_instance_began)
 {
 	static const char cpu[] = "go:profile_cpu:nanoseconds";
 	static const char labels[] = "service.name=gaps&namespace=shop&pod=g";
@@ -128,7 +127,6 @@ static void a_profile_stands_until_the_next_of_its_instance_began(void **state)
 						{cpu, labels, 480, 490, 30 * S}};
 	json_t *t;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
 		post(&samples[i]);
 	t = timeline_of("gaps", cpu, "");
@@ -136,13 +134,12 @@ static void a_profile_stands_until_the_next_of_its_instance_began(void **state)
 	json_decref(t);
 }
 
-static void the_newest_profile_stands_as_long_as_those_before_it(void **state)
+TEST(the_newest_profile_stands_as_long_as_those_before_it)
 {
 	static const char cpu[] = "go:profile_cpu:nanoseconds";
 	static const char labels[] = "service.name=newest&namespace=shop&pod=n";
 	json_t *t;
 
-	(void)state;
 	post(&(struct sample){cpu, labels, 420, 430, 10 * S});
 	post(&(struct sample){cpu, labels, 480, 490, 20 * S});
 	t = timeline_of("newest", cpu, "");
@@ -150,12 +147,11 @@ static void the_newest_profile_stands_as_long_as_those_before_it(void **state)
 	json_decref(t);
 }
 
-static void ports_of_a_pod_are_instances(void **state)
+TEST(ports_of_a_pod_are_instances)
 {
 	static const char cpu[] = "go:profile_cpu:nanoseconds";
 	json_t *t;
 
-	(void)state;
 	post_minutely((struct sample){cpu, "service.name=ports&namespace=s&pod=p&port=80", 0, 10,
 				      10 * S});
 	post_minutely((struct sample){cpu, "service.name=ports&namespace=s&pod=p&port=81", 20, 30,
@@ -169,7 +165,7 @@ static void ports_of_a_pod_are_instances(void **state)
 /* The labels that both agents send of one pod. */
 #define POD_LABELS "namespace=s&pod=p&k8s.namespace.name=s&k8s.pod.name=p"
 
-static void a_pod_is_chosen_by_its_name_in_either_agents_profiles(void **state)
+TEST(a_pod_is_chosen_by_its_name_in_either_agents_profiles)
 {
 	static const char sampled[] = "ebpf:cpu:nanoseconds",
 			  scraped[] = "go:profile_cpu:nanoseconds";
@@ -179,7 +175,6 @@ static void a_pod_is_chosen_by_its_name_in_either_agents_profiles(void **state)
 	char params[64];
 	json_t *t;
 
-	(void)state;
 	for (int i = 0; i < MINUTES; i++) {
 		post(&(struct sample){sampled,
 				      "service.name=/k8s/s/both&container.id=/k8s/s/p/web&"
@@ -214,12 +209,11 @@ static void a_pod_is_chosen_by_its_name_in_either_agents_profiles(void **state)
 	}
 }
 
-static void levels_are_averaged_per_instance_and_added(void **state)
+TEST(levels_are_averaged_per_instance_and_added)
 {
 	static const char goroutines[] = "go:goroutine_goroutine:count";
 	json_t *t;
 
-	(void)state;
 	post_minutely(
 		(struct sample){goroutines, "service.name=levels&namespace=s&pod=p", 0, 60, 10});
 	post_minutely(
@@ -230,12 +224,11 @@ static void levels_are_averaged_per_instance_and_added(void **state)
 	json_decref(t);
 }
 
-static void waiting_is_not_counted_in_cores(void **state)
+TEST(waiting_is_not_counted_in_cores)
 {
 	static const char delay[] = "go:block_delay:nanoseconds";
 	json_t *t;
 
-	(void)state;
 	post_minutely(
 		(struct sample){delay, "service.name=waits&namespace=s&pod=p", 0, 60, 150 * S});
 	t = timeline_of("waits", delay, "");
@@ -244,13 +237,12 @@ static void waiting_is_not_counted_in_cores(void **state)
 	json_decref(t);
 }
 
-static void what_the_node_agent_sends_is_left_as_it_is(void **state)
+TEST(what_the_node_agent_sends_is_left_as_it_is)
 {
 	static const char cpu[] = "ebpf:cpu:nanoseconds";
 	static const char labels[] = "service.name=node&container.id=/k8s/s/p/c&host.name=n1";
 	json_t *t;
 
-	(void)state;
 	/* an idle pod sends nothing */
 	post(&(struct sample){cpu, labels, 0, 60, 60 * S});
 	post(&(struct sample){cpu, labels, 120, 180, 60 * S});
@@ -276,22 +268,4 @@ static int stop(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		/*
-		 * the first one: cores on the start page count from the first profile of any
-		 * service
-		 */
-		cmocka_unit_test(pods_scraped_at_different_moments_add_up),
-		cmocka_unit_test(a_profile_stands_until_the_next_of_its_instance_began),
-		cmocka_unit_test(the_newest_profile_stands_as_long_as_those_before_it),
-		cmocka_unit_test(ports_of_a_pod_are_instances),
-		cmocka_unit_test(a_pod_is_chosen_by_its_name_in_either_agents_profiles),
-		cmocka_unit_test(levels_are_averaged_per_instance_and_added),
-		cmocka_unit_test(waiting_is_not_counted_in_cores),
-		cmocka_unit_test(what_the_node_agent_sends_is_left_as_it_is),
-	};
-
-	return cmocka_run_group_tests(tests, start, stop);
-}
+GROUP_FIXTURE(start, stop)

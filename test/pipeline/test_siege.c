@@ -113,12 +113,11 @@ static void expect_200(const struct reply *r, const char *what, int round)
 		fail_msg("%s %d: %ld", what, round, r->status);
 }
 
-static void uploads_go_through_a_siege(void **state)
+TEST(uploads_go_through_a_siege)
 {
 	CLEANUP(buf_fini) struct buf profile;
 	uint64_t next_ns;
 
-	(void)state;
 	buf_init(&profile, 1 << 20);
 	make_profile(&profile);
 	for (int i = 0; i < N_IDLE; i++)
@@ -145,11 +144,4 @@ static void uploads_go_through_a_siege(void **state)
 	assert_int_equal(kill(agent.pid, 0), 0);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(uploads_go_through_a_siege),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP_FIXTURE(set_up, tear_down)

@@ -74,11 +74,10 @@ static void assert_service(const struct application *a, const char *service, siz
 	assert_int_equal(a->n_types, n_types);
 }
 
-static void a_limit_leaves_the_busiest(void **state)
+TEST(a_limit_leaves_the_busiest)
 {
 	struct application_list l;
 
-	(void)state;
 	list(&l, 1);
 	assert_int_equal(l.n_items, 1);
 	assert_int_equal(l.n_services, 2);
@@ -91,11 +90,10 @@ static void a_limit_leaves_the_busiest(void **state)
 }
 
 /* 60 uploads of 64 types with names of 60,000 bytes each; compressed they are 329 KB. */
-static void types_with_endless_names_do_not_break_it(void **state)
+TEST(types_with_endless_names_do_not_break_it)
 {
 	struct application_list l;
 
-	(void)state;
 	insert("concat('long', toString(number % 60))",
 	       "concat('a:', repeat('x', 60000), toString(intDiv(number, 60)), ':b')", "1",
 	       60 * 64);
@@ -105,11 +103,10 @@ static void types_with_endless_names_do_not_break_it(void **state)
 	application_list_fini(&l);
 }
 
-static void a_service_with_many_types_shows_what_counts(void **state)
+TEST(a_service_with_many_types_shows_what_counts)
 {
 	struct application_list l;
 
-	(void)state;
 	insert("'idle'", "concat('a:', toString(number), ':b')", "1", 1000);
 	list(&l, 0);
 	assert_int_equal(l.n_items, 2);
@@ -118,11 +115,10 @@ static void a_service_with_many_types_shows_what_counts(void **state)
 	application_list_fini(&l);
 }
 
-static void many_services_with_many_types_leave_room_for_the_busiest(void **state)
+TEST(many_services_with_many_types_leave_room_for_the_busiest)
 {
 	struct application_list l;
 
-	(void)state;
 	insert("concat('many', toString(number % 1500), repeat('y', 500))",
 	       "concat('a:', repeat('x', 100), toString(intDiv(number, 1500)), ':b')", "1",
 	       1500 * 64);
@@ -136,16 +132,9 @@ static void many_services_with_many_types_leave_room_for_the_busiest(void **stat
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_limit_leaves_the_busiest),
-		cmocka_unit_test(types_with_endless_names_do_not_break_it),
-		cmocka_unit_test(a_service_with_many_types_shows_what_counts),
-		cmocka_unit_test(many_services_with_many_types_leave_room_for_the_busiest),
-	};
-
 	if (!getenv("CHDB_LIBRARY")) {
 		fprintf(stderr, "CHDB_LIBRARY is not set\n");
 		return 1;
 	}
-	return cmocka_run_group_tests(tests, start, stop);
+	return unit_run(start, stop);
 }

@@ -176,12 +176,11 @@ static void assert_answer(const char *sql, const char *expected)
 	assert_string_equal(out.data, expected);
 }
 
-static void the_password_of_the_pod_is_needed(void **state)
+TEST(the_password_of_the_pod_is_needed)
 {
 	CLEANUP(buf_fini) struct buf out;
 	int code;
 
-	(void)state;
 	buf_init(&out, 10000);
 	assert_int_equal(ask("", "SELECT 1", &out, &code), -EREMOTEIO);
 	assert_int_equal(code, 194);
@@ -189,16 +188,14 @@ static void the_password_of_the_pod_is_needed(void **state)
 	assert_int_equal(code, 193);
 }
 
-static void macros_are_those_of_the_pod(void **state)
+TEST(macros_are_those_of_the_pod)
 {
-	(void)state;
 	assert_answer("SELECT * FROM system.macros ORDER BY macro",
 		      "replica\tmain-clickhouse-shard-0-0\nshard\tshard-0\n");
 }
 
-static void the_cluster_is_the_one_that_is_configured(void **state)
+TEST(the_cluster_is_the_one_that_is_configured)
 {
-	(void)state;
 	assert_answer("SELECT cluster, shard_num, replica_num, port, user FROM system.clusters",
 		      "default\t1\t1\t9000\tdefault\n");
 }
@@ -218,7 +215,7 @@ static void assert_engine_answers(const struct chdb_api *api, chdb_handle conn, 
 	api->destroy(r);
 }
 
-static void disks_and_policies_are_those_of_the_resource(void **state)
+TEST(disks_and_policies_are_those_of_the_resource)
 {
 	char data[96], path[96], config[128], program[] = "clickhouse";
 	char *args[] = {program, path, config};
@@ -227,7 +224,6 @@ static void disks_and_policies_are_those_of_the_resource(void **state)
 	chdb_handle *conn;
 	char *text;
 
-	(void)state;
 	snprintf(data, sizeof(data), "%s/engine/", dir);
 	snprintf(path, sizeof(path), "--path=%s/engine/", dir);
 	snprintf(config, sizeof(config), "--config-file=%s/engine.xml", dir);
@@ -261,14 +257,4 @@ static void disks_and_policies_are_those_of_the_resource(void **state)
 	api.close(conn);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_password_of_the_pod_is_needed),
-		cmocka_unit_test(macros_are_those_of_the_pod),
-		cmocka_unit_test(the_cluster_is_the_one_that_is_configured),
-		cmocka_unit_test(disks_and_policies_are_those_of_the_resource),
-	};
-
-	return cmocka_run_group_tests(tests, start, stop);
-}
+GROUP_FIXTURE(start, stop)

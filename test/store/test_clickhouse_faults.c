@@ -161,11 +161,10 @@ static uint64_t timeout_of(const struct fault *f)
 	return (f->kind == FAULT_STALL ? 2 : 120) * NS_PER_S;
 }
 
-static void repeated_inserts_store_their_rows_once(void **state)
+TEST(repeated_inserts_store_their_rows_once)
 {
 	unsigned n_failed = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		unsigned before = fault_proxy_broken(&proxy);
 		struct err err = {0};
@@ -200,9 +199,8 @@ static void check_answer(const struct buf *out)
 		assert_int_equal(rowbinary_get_u64(&reader), n);
 }
 
-static void answers_are_whole_or_none(void **state)
+TEST(answers_are_whole_or_none)
 {
-	(void)state;
 	for (uint64_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		CLEANUP(buf_fini) struct buf out;
 		struct err err = {0};
@@ -219,12 +217,11 @@ static void answers_are_whole_or_none(void **state)
 	}
 }
 
-static void an_insert_outlives_a_killed_server(void **state)
+TEST(an_insert_outlives_a_killed_server)
 {
 	struct err err = {0};
 	int r;
 
-	(void)state;
 	fault_proxy_set(&proxy, (struct fault){FAULT_STALL, true, 0, 1});
 	/* the rows arrive, the answer does not, and the server is gone */
 	assert_int_equal(insert(1000, 2 * NS_PER_S, &err), -EAGAIN);
@@ -240,12 +237,6 @@ static void an_insert_outlives_a_killed_server(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(repeated_inserts_store_their_rows_once),
-		cmocka_unit_test(answers_are_whole_or_none),
-		cmocka_unit_test(an_insert_outlives_a_killed_server),
-	};
-
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, start, stop);
+	return unit_run(start, stop);
 }

@@ -10,7 +10,7 @@
 
 #define KEY "c0ffee"
 
-static void answers_as_clickhouse_does(void **state)
+TEST(answers_as_clickhouse_does)
 {
 	static const struct {
 		const char *target;
@@ -50,7 +50,6 @@ static void answers_as_clickhouse_does(void **state)
 		{"/", "KILL QUERY WHERE query_id = 'nobody'", "finished\tnobody\tdefault\t\n", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(answer_fini) struct answer a;
 
@@ -61,7 +60,7 @@ static void answers_as_clickhouse_does(void **state)
 	}
 }
 
-static void exceptions_have_text_code_and_status(void **state)
+TEST(exceptions_have_text_code_and_status)
 {
 	static const struct {
 		const char *target;
@@ -85,7 +84,6 @@ static void exceptions_have_text_code_and_status(void **state)
 		{"/?max_block_size=x", "SELECT 1", 400, "36", "(BAD_ARGUMENTS)"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(answer_fini) struct answer a;
 		char header[64], start_of_body[32];
@@ -104,7 +102,7 @@ static void exceptions_have_text_code_and_status(void **state)
 }
 
 /* Exceptions, too. */
-static void answers_come_in_frames_on_demand(void **state)
+TEST(answers_come_in_frames_on_demand)
 {
 	static const struct {
 		const char *target;
@@ -124,7 +122,6 @@ static void answers_come_in_frames_on_demand(void **state)
 		{"/?compress=1", "DROP TABLE x", 403, CLICKHOUSE_METHOD_LZ4, "Code: 164. "},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(answer_fini) struct answer a;
 		CLEANUP(buf_fini) struct buf text;
@@ -139,13 +136,12 @@ static void answers_come_in_frames_on_demand(void **state)
 	}
 }
 
-static void queries_may_come_in_frames(void **state)
+TEST(queries_may_come_in_frames)
 {
 	static const char sql[] = "SELECT 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa'";
 	CLEANUP(answer_fini) struct answer a;
 	CLEANUP(buf_fini) struct buf frames;
 
-	(void)state;
 	buf_init(&frames, 1000);
 	assert_int_equal(
 		clickhouse_frames_encode(sql, sizeof(sql) - 1, CLICKHOUSE_METHOD_LZ4, &frames), 0);
@@ -154,7 +150,7 @@ static void queries_may_come_in_frames(void **state)
 }
 
 /* curl inflates gzip and deflate itself, so only what it does not know is seen here. */
-static void answers_are_compressed_by_http_on_demand(void **state)
+TEST(answers_are_compressed_by_http_on_demand)
 {
 	static const struct {
 		const char *target;
@@ -171,7 +167,6 @@ static void answers_are_compressed_by_http_on_demand(void **state)
 		{"/?enable_http_compression=1", "Accept-Encoding: lz4", "lz4"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(answer_fini) struct answer a;
 		char header[64];
@@ -191,13 +186,12 @@ static void answers_are_compressed_by_http_on_demand(void **state)
 }
 
 /* The limit counts what the engine answers, however well it can be compressed. */
-static void answers_that_are_too_large_are_exceptions(void **state)
+TEST(answers_that_are_too_large_are_exceptions)
 {
 	static const char query[] = "SELECT repeat('x', 1000000) FROM numbers(%u) FORMAT Native";
 	static const char target[] = "/?compress=1&client_protocol_version=54460";
 	char sql[100];
 
-	(void)state;
 	for (unsigned rows = 60; rows <= 75; rows += 15) {
 		CLEANUP(answer_fini) struct answer a;
 		CLEANUP(buf_fini) struct buf text;
@@ -214,12 +208,11 @@ static void answers_that_are_too_large_are_exceptions(void **state)
 	}
 }
 
-static void with_little_memory_answers_are_smaller(void **state)
+TEST(with_little_memory_answers_are_smaller)
 {
 	static const char query[] = "SELECT repeat('x', 1000000) FROM numbers(%u)";
 	char sql[100];
 
-	(void)state;
 	clickhouse_port_free(sql_port);
 	assert_int_equal(sql_port_open_within(NULL, UINT64_C(512) << 20), 0);
 	for (unsigned rows = 15; rows <= 18; rows += 3) {
@@ -237,7 +230,7 @@ static void with_little_memory_answers_are_smaller(void **state)
 	assert_int_equal(sql_port_open(NULL), 0);
 }
 
-static void answers_say_what_clients_read_in_headers(void **state)
+TEST(answers_say_what_clients_read_in_headers)
 {
 	static const struct {
 		const char *target;
@@ -258,7 +251,6 @@ static void answers_say_what_clients_read_in_headers(void **state)
 		{"/", "SELECT number FROM numbers(30)", "\"result_rows\":\"30\","},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(answer_fini) struct answer a;
 
@@ -270,12 +262,11 @@ static void answers_say_what_clients_read_in_headers(void **state)
 	}
 }
 
-static void codes_have_the_names_of_the_engine(void **state)
+TEST(codes_have_the_names_of_the_engine)
 {
 	CLEANUP(answer_fini) struct answer a;
 	unsigned code = 0, n = 0;
 
-	(void)state;
 	ask(&a, "/", "SELECT errorCodeToName(number) FROM numbers(1100)", NULL);
 	for (char *line = a.body.data, *end; (end = strchr(line, '\n')); line = end + 1, code++) {
 		const char *name = clickhouse_code_name((int)code);
@@ -290,7 +281,7 @@ static void codes_have_the_names_of_the_engine(void **state)
 	assert_true(n > 50);
 }
 
-static void wants_the_key_in_one_of_its_places(void **state)
+TEST(wants_the_key_in_one_of_its_places)
 {
 	static const struct {
 		const char *target;
@@ -309,7 +300,6 @@ static void wants_the_key_in_one_of_its_places(void **state)
 		{"/play", NULL, 404},
 	};
 
-	(void)state;
 	clickhouse_port_free(sql_port);
 	assert_int_equal(sql_port_open(KEY), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -322,18 +312,17 @@ static void wants_the_key_in_one_of_its_places(void **state)
 	assert_int_equal(sql_port_open(NULL), 0);
 }
 
-static void other_than_loopback_addresses_need_a_key(void **state)
+TEST(other_than_loopback_addresses_need_a_key)
 {
 	const struct clickhouse_port_config cfg = {sql_store, "0.0.0.0:0", NULL};
 	CLEANUP(clickhouse_port_freep) struct clickhouse_port *p = NULL;
 	struct err err = {0};
 
-	(void)state;
 	assert_int_equal(clickhouse_port_new(&p, &cfg, &err), -EPERM);
 	assert_non_null(strstr(err.msg, "--api-key"));
 }
 
-static void attacks_neither_read_nor_change_anything(void **state)
+TEST(attacks_neither_read_nor_change_anything)
 {
 	static const char *const attacks[] = {
 		"SELECT * FROM file('/etc/passwd', 'LineAsString')",
@@ -364,7 +353,6 @@ static void attacks_neither_read_nor_change_anything(void **state)
 	};
 	CLEANUP(answer_fini) struct answer last;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(attacks); i++) {
 		CLEANUP(answer_fini) struct answer a;
 
@@ -383,24 +371,9 @@ static void attacks_neither_read_nor_change_anything(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_as_clickhouse_does),
-		cmocka_unit_test(exceptions_have_text_code_and_status),
-		cmocka_unit_test(answers_come_in_frames_on_demand),
-		cmocka_unit_test(queries_may_come_in_frames),
-		cmocka_unit_test(answers_are_compressed_by_http_on_demand),
-		cmocka_unit_test(answers_that_are_too_large_are_exceptions),
-		cmocka_unit_test(with_little_memory_answers_are_smaller),
-		cmocka_unit_test(answers_say_what_clients_read_in_headers),
-		cmocka_unit_test(codes_have_the_names_of_the_engine),
-		cmocka_unit_test(wants_the_key_in_one_of_its_places),
-		cmocka_unit_test(other_than_loopback_addresses_need_a_key),
-		cmocka_unit_test(attacks_neither_read_nor_change_anything),
-	};
-
 	if (!getenv("CHDB_LIBRARY")) {
 		fprintf(stderr, "CHDB_LIBRARY is not set\n");
 		return 1;
 	}
-	return cmocka_run_group_tests(tests, sql_fixture_start, sql_fixture_stop);
+	return unit_run(sql_fixture_start, sql_fixture_stop);
 }

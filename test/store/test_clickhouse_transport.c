@@ -165,7 +165,7 @@ static int run_on(const char *user, const char *password, const char *sql, struc
 
 /* ---- tests ---- */
 
-static void exceptions_have_code_and_advice(void **state)
+TEST(exceptions_have_code_and_advice)
 {
 	static const struct {
 		const char *user;
@@ -184,7 +184,6 @@ static void exceptions_have_code_and_advice(void **state)
 		{"limited", "", "SELECT count() FROM system.numbers", 159, CLICKHOUSE_BUSY},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(buf_fini) struct buf out;
 		struct clickhouse_failure f;
@@ -198,14 +197,13 @@ static void exceptions_have_code_and_advice(void **state)
 	}
 }
 
-static void a_new_password_is_read_from_its_file(void **state)
+TEST(a_new_password_is_read_from_its_file)
 {
 	CLEANUP(clickhouse_client_freep) struct clickhouse_client *c = NULL;
 	CLEANUP(buf_fini) struct buf out;
 	struct clickhouse_failure f;
 	char path[96];
 
-	(void)state;
 	buf_init(&out, 10000);
 	snprintf(path, sizeof(path), "%s/password", dir);
 	write_file("password", "old\n");
@@ -218,7 +216,7 @@ static void a_new_password_is_read_from_its_file(void **state)
 	assert_string_equal(out.data, "1\n");
 }
 
-static void long_parameters_arrive_as_a_form(void **state)
+TEST(long_parameters_arrive_as_a_form)
 {
 	char text[8001];
 	const struct store_param param = {"long", text};
@@ -233,7 +231,6 @@ static void long_parameters_arrive_as_a_form(void **state)
 	CLEANUP(buf_fini) struct buf out;
 	struct clickhouse_failure f;
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	buf_init(&out, 100000);
@@ -243,7 +240,7 @@ static void long_parameters_arrive_as_a_form(void **state)
 	assert_non_null(strstr(out.data, "Unknown setting param_long"));
 }
 
-static void compressed_answers_are_inflated(void **state)
+TEST(compressed_answers_are_inflated)
 {
 	static const struct clickhouse_setting settings[] = {{"enable_http_compression", "1"},
 							     {"wait_end_of_query", "1"}};
@@ -258,7 +255,6 @@ static void compressed_answers_are_inflated(void **state)
 	CLEANUP(buf_fini) struct buf out;
 	struct clickhouse_failure f;
 
-	(void)state;
 	buf_init(&out, 1000000);
 	c = make_client("default", "secret", NULL);
 	assert_int_equal(clickhouse_client_run(c, &st, &out, &f, NULL), 0);
@@ -291,13 +287,12 @@ static int insert(struct clickhouse_client *c, size_t n_frames, struct clickhous
 	return clickhouse_client_run(c, &st, &answer, f, NULL);
 }
 
-static void rows_are_inflated_for_a_server_without_zstd(void **state)
+TEST(rows_are_inflated_for_a_server_without_zstd)
 {
 	CLEANUP(clickhouse_client_freep) struct clickhouse_client *c = NULL;
 	CLEANUP(buf_fini) struct buf out;
 	struct clickhouse_failure f;
 
-	(void)state;
 	buf_init(&out, 10000);
 	c = make_client("default", "secret", NULL);
 	assert_int_equal(run(c, "CREATE TABLE t (n UInt64) ENGINE = Memory", &out, &f), 0);
@@ -314,14 +309,13 @@ static void *stop_soon(void *client)
 	return NULL;
 }
 
-static void a_stop_ends_a_query_that_runs(void **state)
+TEST(a_stop_ends_a_query_that_runs)
 {
 	CLEANUP(clickhouse_client_freep) struct clickhouse_client *c = NULL;
 	CLEANUP(buf_fini) struct buf out;
 	struct clickhouse_failure f;
 	pthread_t thread;
 
-	(void)state;
 	buf_init(&out, 10000);
 	c = make_client("default", "secret", NULL);
 	assert_int_equal(pthread_create(&thread, NULL, stop_soon, c), 0);
@@ -337,14 +331,13 @@ static void *kill_soon(void *arg)
 	return NULL;
 }
 
-static void a_killed_server_is_no_answer(void **state)
+TEST(a_killed_server_is_no_answer)
 {
 	CLEANUP(clickhouse_client_freep) struct clickhouse_client *c = NULL;
 	CLEANUP(buf_fini) struct buf out;
 	struct clickhouse_failure f;
 	pthread_t thread;
 
-	(void)state;
 	buf_init(&out, 10000);
 	c = make_client("default", "secret", NULL);
 	assert_int_equal(pthread_create(&thread, NULL, kill_soon, NULL), 0);
@@ -356,20 +349,10 @@ static void a_killed_server_is_no_answer(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exceptions_have_code_and_advice),
-		cmocka_unit_test(a_new_password_is_read_from_its_file),
-		cmocka_unit_test(long_parameters_arrive_as_a_form),
-		cmocka_unit_test(compressed_answers_are_inflated),
-		cmocka_unit_test(rows_are_inflated_for_a_server_without_zstd),
-		cmocka_unit_test(a_stop_ends_a_query_that_runs),
-		cmocka_unit_test(a_killed_server_is_no_answer),
-	};
-
 	if (!getenv("CLICKHOUSE_OLD_SERVER")) {
 		fprintf(stderr, "CLICKHOUSE_OLD_SERVER is not set\n");
 		return 1;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, start, stop);
+	return unit_run(start, stop);
 }

@@ -238,11 +238,10 @@ static unsigned kill_at(enum store_table table, unsigned n_days, const char *wha
 	return n;
 }
 
-static void an_insert_is_whole_or_can_be_repeated_after_a_kill(void **state)
+TEST_FIXTURE(an_insert_is_whole_or_can_be_repeated_after_a_kill, make_dir, remove_dir)
 {
 	const char *soak = getenv("SOAK");
 
-	(void)state;
 	make_template();
 	if (!soak || strcmp(soak, "long") != 0) {
 		/* two for each of the tables of samples and types */
@@ -260,14 +259,9 @@ static void an_insert_is_whole_or_can_be_repeated_after_a_kill(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(an_insert_is_whole_or_can_be_repeated_after_a_kill,
-						make_dir, remove_dir),
-	};
-
 	if (!getenv("CHDB_LIBRARY")) {
 		fprintf(stderr, "CHDB_LIBRARY is not set\n");
 		return 1;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -175,15 +175,13 @@ static void check_all(query_fn fn, const char *by)
 	}
 }
 
-static void labels_are_those_of_the_samples(void **state)
+TEST(labels_are_those_of_the_samples)
 {
-	(void)state;
 	check_all(profile_query_labels, NULL);
 }
 
-static void timelines_and_their_series_are_those_of_the_samples(void **state)
+TEST(timelines_and_their_series_are_those_of_the_samples)
 {
-	(void)state;
 	check_all(profile_query_timeline, "version");
 	compare(profile_query_timeline,
 		&(struct question){types[0], 17, DAY, NULL, NULL, "instance"}, 1e-9);
@@ -192,9 +190,8 @@ static void timelines_and_their_series_are_those_of_the_samples(void **state)
 }
 
 /* Steps are of hours, and windows that are merged are at most two minutes. */
-static void timelines_of_weeks_are_those_of_the_samples(void **state)
+TEST(timelines_of_weeks_are_those_of_the_samples)
 {
-	(void)state;
 	for (size_t t = 0; t < ARRAY_SIZE(types); t++) {
 		const struct question q = {types[t], -33, 8 * DAY, NULL, NULL, NULL};
 
@@ -210,13 +207,12 @@ static struct query_filter filter(const char *service)
 				     .to_ns = (FIRST + 9 * DAY + 17) * (int64_t)NS_PER_S};
 }
 
-static void the_time_that_is_covered_is_exact(void **state)
+TEST(the_time_that_is_covered_is_exact)
 {
 	const struct query_filter whole = filter("whole"), bare = filter("bare");
 	double a = 0, b = 0;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(timeline_query_covered(store, &whole, &a, &err), 0);
 	assert_int_equal(timeline_query_covered(store, &bare, &b, &err), 0);
 	assert_true(a > 1e13);
@@ -234,12 +230,11 @@ static bool is_whole(const struct query_filter *f, bool labels)
 }
 
 /* Profiles without labels, without a row, and of another writer before and after ours. */
-static void samples_are_read_where_profiles_are_not_known(void **state)
+TEST(samples_are_read_where_profiles_are_not_known)
 {
 	struct query_filter f = filter("whole");
 	struct label_matchers where = {.n_items = 1, .items = {{"version", "1.0", LABEL_EQUAL}}};
 
-	(void)state;
 	assert_true(is_whole(&f, true));
 	f.service = "bare";
 	assert_false(is_whole(&f, false));
@@ -268,11 +263,10 @@ static void samples_are_read_where_profiles_are_not_known(void **state)
 }
 
 /* Parts of an agent that did not add anything up yet. */
-static void parts_without_projections_are_read_as_well(void **state)
+TEST(parts_without_projections_are_read_as_well)
 {
 	const struct question q = {types[0], -33, 8 * DAY, NULL, NULL, "version"};
 
-	(void)state;
 	run("ALTER TABLE profiling_quality CLEAR PROJECTION label_sets SETTINGS mutations_sync = "
 	    "1");
 	run("ALTER TABLE profiling_quality CLEAR PROJECTION windows SETTINGS mutations_sync = 1");
@@ -280,16 +274,4 @@ static void parts_without_projections_are_read_as_well(void **state)
 	compare(profile_query_labels, &q, 1e-9);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(labels_are_those_of_the_samples),
-		cmocka_unit_test(timelines_and_their_series_are_those_of_the_samples),
-		cmocka_unit_test(timelines_of_weeks_are_those_of_the_samples),
-		cmocka_unit_test(the_time_that_is_covered_is_exact),
-		cmocka_unit_test(samples_are_read_where_profiles_are_not_known),
-		cmocka_unit_test(parts_without_projections_are_read_as_well),
-	};
-
-	return cmocka_run_group_tests(tests, start, stop);
-}
+GROUP_FIXTURE(start, stop)

@@ -179,11 +179,10 @@ static void assert_blocks(const struct buf *plain, const struct buf *encoded, bo
 	assert_int_equal(at, plain->len);
 }
 
-static void columns_of_every_type_are_measured(void **state)
+TEST(columns_of_every_type_are_measured)
 {
 	static const uint64_t revisions[] = {1, NATIVE_REVISION_SERIALIZATION};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(expressions) * ARRAY_SIZE(revisions); i++) {
 		uint64_t revision = revisions[i % ARRAY_SIZE(revisions)];
 		const char *expression = expressions[i / ARRAY_SIZE(revisions)];
@@ -201,14 +200,13 @@ static void columns_of_every_type_are_measured(void **state)
 	}
 }
 
-static void all_types_in_one_block(void **state)
+TEST(all_types_in_one_block)
 {
 	CLEANUP(buf_fini) struct buf sql;
 	CLEANUP(buf_fini) struct buf plain;
 	CLEANUP(buf_fini) struct buf encoded;
 	struct err err = {0};
 
-	(void)state;
 	buf_init(&sql, 100000);
 	for (size_t i = 0; i < ARRAY_SIZE(expressions); i++)
 		assert_int_equal(
@@ -223,14 +221,13 @@ static void all_types_in_one_block(void **state)
 }
 
 /* What cannot be measured is named in the exception. */
-static void other_types_are_refused(void **state)
+TEST(other_types_are_refused)
 {
 	static const char *const refused[] = {
 		"sumState(number)",   "number::Dynamic",    "number::Variant(UInt64, String)",
 		"'{\"a\": 1}'::JSON", "[sumState(number)]",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		CLEANUP(buf_fini) struct buf plain;
 		CLEANUP(buf_fini) struct buf encoded;
@@ -248,7 +245,7 @@ static void other_types_are_refused(void **state)
 }
 
 /* A release that brings a type that nobody has judged fails here. */
-static void every_family_of_types_is_known(void **state)
+TEST(every_family_of_types_is_known)
 {
 	static const char
 		*const
@@ -268,7 +265,6 @@ static void every_family_of_types_is_known(void **state)
 	char *name, *next;
 	unsigned n = 0;
 
-	(void)state;
 	query("SELECT name FROM system.data_type_families WHERE alias_to = ''", "TSV", &names);
 	for (name = names.data; *name; name = next) {
 		char with_arguments[100];
@@ -294,14 +290,4 @@ static void every_family_of_types_is_known(void **state)
 	assert_true(n > 40);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(columns_of_every_type_are_measured),
-		cmocka_unit_test(all_types_in_one_block),
-		cmocka_unit_test(other_types_are_refused),
-		cmocka_unit_test(every_family_of_types_is_known),
-	};
-
-	return cmocka_run_group_tests(tests, start, stop);
-}
+GROUP_FIXTURE(start, stop)

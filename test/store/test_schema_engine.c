@@ -138,12 +138,11 @@ static uint64_t tables_with(const char *database, const char *text)
 	return number(database, query);
 }
 
-static void a_server_gets_all_tables(void **state)
+TEST(a_server_gets_all_tables)
 {
 	struct schema_topology t;
 	struct err err = {0};
 
-	(void)state;
 	assert_int_equal(schema_find_cluster(run, NULL, NULL, &t, &err), 0);
 	assert_string_equal(t.cluster, "");
 	assert_false(t.cloud);
@@ -195,13 +194,12 @@ static void make_tables_of_coroot(const char *database)
 		sql(database, tables[i]);
 }
 
-static void tables_of_coroot_are_used_as_they_are(void **state)
+TEST(tables_of_coroot_are_used_as_they_are)
 {
 	static const char insert[] =
 		"INSERT INTO profiling_samples SETTINGS insert_deduplication_token = 'a' "
 		"VALUES ('/svc', 'a:b:c', now64(9), now64(9), {'x':'y'}, 1, 2)";
 
-	(void)state;
 	make_tables_of_coroot("theirs");
 	sql("theirs", "INSERT INTO profiling_samples SELECT '/old', 'a:b:c', now64(9), now64(9), "
 		      "map(), number, 1 FROM numbers(1000)");
@@ -224,9 +222,8 @@ static void tables_of_coroot_are_used_as_they_are(void **state)
 	assert_int_equal(number("theirs", "SELECT count() FROM profiling_samples"), 1002);
 }
 
-static void tables_of_an_earlier_agent_are_extended(void **state)
+TEST(tables_of_an_earlier_agent_are_extended)
 {
-	(void)state;
 	clickhouse_process_run(&server, "CREATE DATABASE earlier");
 	sql("earlier", "CREATE TABLE profiling_quality (ServiceName LowCardinality(String), "
 		       "Type LowCardinality(String), Start DateTime64(9), End DateTime64(9), "
@@ -245,11 +242,10 @@ static void tables_of_an_earlier_agent_are_extended(void **state)
 			 2);
 }
 
-static void the_time_to_live_follows_the_setting(void **state)
+TEST(the_time_to_live_follows_the_setting)
 {
 	struct schema_config hour = {.ttl_ns = 3600 * NS_PER_S};
 
-	(void)state;
 	apply("ttl", &week);
 	sql("ttl", "INSERT INTO profiling_samples SELECT '/old', 'a:b:c', now64(9) - 7200, "
 		   "now64(9) - 7200, map(), number, 1 FROM numbers(10)");
@@ -270,12 +266,11 @@ static void *start_agent(void *database)
 	return NULL;
 }
 
-static void several_agents_may_start_at_once(void **state)
+TEST(several_agents_may_start_at_once)
 {
 	pthread_t threads[N_AGENTS];
 	char name[] = "together_0";
 
-	(void)state;
 	for (int round = 0; round < 5; round++, name[sizeof(name) - 2]++) {
 		for (size_t i = 0; i < N_AGENTS; i++)
 			assert_int_equal(pthread_create(&threads[i], NULL, start_agent, name), 0);
@@ -287,13 +282,12 @@ static void several_agents_may_start_at_once(void **state)
 	}
 }
 
-static void old_rows_move_to_the_volume_of_a_policy(void **state)
+TEST(old_rows_move_to_the_volume_of_a_policy)
 {
 	struct schema_config tiered = week, moved;
 	char name[] = "tiers";
 	struct err err = {0};
 
-	(void)state;
 	apply(name, &week);
 	tiered.storage_policy = "tiered";
 	moved = tiered;
@@ -321,11 +315,10 @@ static void old_rows_move_to_the_volume_of_a_policy(void **state)
 }
 
 /* remote() makes a distributed table whose only shard is this server. */
-static void a_token_is_known_behind_a_distributed_table(void **state)
+TEST(a_token_is_known_behind_a_distributed_table)
 {
 	char insert[512];
 
-	(void)state;
 	apply("shards", &week);
 	sql("shards", "CREATE TABLE profiling_samples_distributed AS remote('127.0.0.1', "
 		      "'shards', 'profiling_samples', 'default', '', StackHash)");
@@ -377,7 +370,7 @@ static void expect_only_keeper_missing(unsigned table, const struct schema_topol
 }
 
 /* There is no cluster here; but the server can at least read what would be sent to one. */
-static void a_server_understands_the_statements_for_clusters(void **state)
+TEST(a_server_understands_the_statements_for_clusters)
 {
 	const struct schema_topology t = {.cluster = "main-1"};
 	const struct schema_config cfg = {.ttl_ns = DAY_S * NS_PER_S,
@@ -386,7 +379,6 @@ static void a_server_understands_the_statements_for_clusters(void **state)
 					  .move_volume = "v"};
 	CLEANUP(buf_fini) struct buf s;
 
-	(void)state;
 	buf_init(&s, 10000);
 	for (unsigned i = 0; i < SCHEMA_TABLE_MAX; i++) {
 		assert_int_equal(schema_text_create(&s, i, &t, &cfg), 0);
@@ -414,18 +406,4 @@ static void a_server_understands_the_statements_for_clusters(void **state)
 	expect_syntax(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_server_gets_all_tables),
-		cmocka_unit_test(tables_of_coroot_are_used_as_they_are),
-		cmocka_unit_test(tables_of_an_earlier_agent_are_extended),
-		cmocka_unit_test(the_time_to_live_follows_the_setting),
-		cmocka_unit_test(several_agents_may_start_at_once),
-		cmocka_unit_test(old_rows_move_to_the_volume_of_a_policy),
-		cmocka_unit_test(a_token_is_known_behind_a_distributed_table),
-		cmocka_unit_test(a_server_understands_the_statements_for_clusters),
-	};
-
-	return cmocka_run_group_tests(tests, start, stop);
-}
+GROUP_FIXTURE(start, stop)

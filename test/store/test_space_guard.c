@@ -126,11 +126,10 @@ static int check(unsigned max_usage_percent)
 	return r;
 }
 
-static void the_oldest_days_are_dropped_from_all_tables(void **state)
+TEST(the_oldest_days_are_dropped_from_all_tables)
 {
 	unsigned before;
 
-	(void)state;
 	for (unsigned i = 0; i < N_DAYS; i++)
 		fill_day(N_DAYS - 1 - i);
 	before = usage();
@@ -148,13 +147,12 @@ static void the_oldest_days_are_dropped_from_all_tables(void **state)
 	assert_int_equal(check(before - 9), 0);
 }
 
-static void a_disk_full_of_other_files_costs_no_profiles(void **state)
+TEST(a_disk_full_of_other_files_costs_no_profiles)
 {
 	uint64_t days = days_of("profiling_samples", "Start");
 	char path[96];
 	int fd;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/other", dir);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
@@ -165,23 +163,21 @@ static void a_disk_full_of_other_files_costs_no_profiles(void **state)
 	close(fd);
 }
 
-static void the_newest_day_is_left(void **state)
+TEST(the_newest_day_is_left)
 {
-	(void)state;
 	while (days_of("profiling_samples", "Start") > 1)
 		assert_true(check(usage() - 3) >= 0);
 	assert_int_equal(check(usage() - 3), 0);
 	assert_int_equal(number("SELECT toDate(any(Start)) = today() FROM profiling_samples"), 1);
 }
 
-static void the_thread_looks_by_itself(void **state)
+TEST(the_thread_looks_by_itself)
 {
 	struct space_guard_config cfg = {.store = store, .interval_ns = 10 * NS_PER_MS};
 	CLEANUP(space_guard_freep) struct space_guard *g = NULL;
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	CLEANUP(buf_fini) struct buf text;
 
-	(void)state;
 	buf_init(&text, 100000);
 	fill_day(2);
 	cfg.max_usage_percent = usage() - 3;
@@ -197,13 +193,12 @@ static void the_thread_looks_by_itself(void **state)
 }
 
 /* The number of a month is below that of each of its days. */
-static void months_are_not_taken_for_old_days(void **state)
+TEST(months_are_not_taken_for_old_days)
 {
 	const struct space_guard_config cfg = {.store = store, .max_usage_percent = 1};
 	CLEANUP(space_guard_freep) struct space_guard *g = NULL;
 	struct err err = {0};
 
-	(void)state;
 	run("DROP TABLE profiling_quality");
 	run("CREATE TABLE profiling_quality (Start DateTime64(9)) ENGINE = MergeTree "
 	    "PARTITION BY toYYYYMM(Start) ORDER BY Start");
@@ -216,15 +211,4 @@ static void months_are_not_taken_for_old_days(void **state)
 	assert_int_equal(days_of("profiling_samples", "Start"), 2);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_oldest_days_are_dropped_from_all_tables),
-		cmocka_unit_test(a_disk_full_of_other_files_costs_no_profiles),
-		cmocka_unit_test(the_newest_day_is_left),
-		cmocka_unit_test(the_thread_looks_by_itself),
-		cmocka_unit_test(months_are_not_taken_for_old_days),
-	};
-
-	return cmocka_run_group_tests(tests, start, stop);
-}
+GROUP_FIXTURE(start, stop)

@@ -229,7 +229,7 @@ static void lay_links(void)
 	}
 }
 
-static void no_query_reads_or_writes_files_or_leaves_the_machine(void **state)
+TEST(no_query_reads_or_writes_files_or_leaves_the_machine)
 {
 	static const char *const targets[] = {
 		"/?default_format=Protobuf",
@@ -245,7 +245,6 @@ static void no_query_reads_or_writes_files_or_leaves_the_machine(void **state)
 	CLEANUP(buf_fini) struct buf before;
 	CLEANUP(buf_fini) struct buf after;
 
-	(void)state;
 	lay_links();
 	look_around(&before);
 	for (size_t i = 0; i < ARRAY_SIZE(reads); i++)
@@ -261,11 +260,10 @@ static void no_query_reads_or_writes_files_or_leaves_the_machine(void **state)
 	assert_string_equal(a.body.data, "0\t2\t['reader']\n");
 }
 
-static void a_header_is_no_way_to_another_format(void **state)
+TEST(a_header_is_no_way_to_another_format)
 {
 	CLEANUP(answer_fini) struct answer a;
 
-	(void)state;
 	ask(&a, "/", "SELECT 1 AS x", "X-ClickHouse-Format: Protobuf");
 	assert_int_equal(a.status, 404);
 	assert_non_null(strstr(a.body.data, "Code: 73."));
@@ -274,7 +272,7 @@ static void a_header_is_no_way_to_another_format(void **state)
 
 /* ---- tables ---- */
 
-static void no_query_sees_what_is_not_ours(void **state)
+TEST(no_query_sees_what_is_not_ours)
 {
 	static const char *const attacks[] = {
 		"SELECT * FROM system.processes",
@@ -316,13 +314,12 @@ static void no_query_sees_what_is_not_ours(void **state)
 		"SHOW FILESYSTEM CACHES",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(attacks); i++)
 		expect_refusal("/?param_d=system&param_t=processes", attacks[i]);
 }
 
 /* The engine's own lock, which holds where the guard does not look. */
-static void the_engine_itself_gives_readers_nothing_else(void **state)
+TEST(the_engine_itself_gives_readers_nothing_else)
 {
 	static const struct {
 		const char *sql;
@@ -350,7 +347,6 @@ static void the_engine_itself_gives_readers_nothing_else(void **state)
 		{"SELECT 1 SETTINGS max_execution_time = 1000", 452},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct store_query q = {
 			.lane = STORE_FOR_SQL, .sql = cases[i].sql, .format = "TSV"};
@@ -364,12 +360,11 @@ static void the_engine_itself_gives_readers_nothing_else(void **state)
 	}
 }
 
-static void tables_are_listed_without_paths(void **state)
+TEST(tables_are_listed_without_paths)
 {
 	CLEANUP(answer_fini) struct answer ours;
 	CLEANUP(answer_fini) struct answer views;
 
-	(void)state;
 	for (size_t i = 0; system_table_at(i); i++) {
 		CLEANUP(answer_fini) struct answer a;
 		char sql[200];
@@ -396,11 +391,10 @@ static void tables_are_listed_without_paths(void **state)
 	assert_string_equal(views.body.data, "5\t4\n");
 }
 
-static void listed_sizes_are_those_of_the_moment(void **state)
+TEST(listed_sizes_are_those_of_the_moment)
 {
 	CLEANUP(answer_fini) struct answer a;
 
-	(void)state;
 	assert_int_equal(store_maintain(sql_store,
 					"INSERT INTO profiling_quality (Start) SELECT now64(9)",
 					NULL, NULL),
@@ -428,7 +422,7 @@ static char *repeated(const char *before, const char *middle, size_t n, const ch
 	return text;
 }
 
-static void deep_and_long_statements_end_with_an_answer(void **state)
+TEST(deep_and_long_statements_end_with_an_answer)
 {
 	static const struct {
 		const char *before;
@@ -464,7 +458,6 @@ static void deep_and_long_statements_end_with_an_answer(void **state)
 		{"SELECT ", "DISTINCT ", 28000, "1"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_FREE char *sql =
 			repeated(cases[i].before, cases[i].middle, cases[i].n, cases[i].after);
@@ -475,7 +468,7 @@ static void deep_and_long_statements_end_with_an_answer(void **state)
 	}
 }
 
-static void greedy_queries_meet_a_limit(void **state)
+TEST(greedy_queries_meet_a_limit)
 {
 	static const char *const bombs[] = {
 		"SELECT sleep(3)",
@@ -492,14 +485,13 @@ static void greedy_queries_meet_a_limit(void **state)
 		"SELECT uniqExact(number) FROM numbers(10000000000)",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bombs); i++) {
 		expect_refusal("/?max_execution_time=1", bombs[i]);
 		expect_alive();
 	}
 }
 
-static void patterns_that_blow_up_elsewhere_are_answered(void **state)
+TEST(patterns_that_blow_up_elsewhere_are_answered)
 {
 	static const char *const sql[] = {
 		"SELECT match(repeat('a', 100000), '(a+)+$b')",
@@ -511,7 +503,6 @@ static void patterns_that_blow_up_elsewhere_are_answered(void **state)
 		"SELECT like(repeat('a', 100000), repeat('%a', 1000))",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sql); i++) {
 		CLEANUP(answer_fini) struct answer a;
 
@@ -522,21 +513,9 @@ static void patterns_that_blow_up_elsewhere_are_answered(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_query_reads_or_writes_files_or_leaves_the_machine),
-		cmocka_unit_test(a_header_is_no_way_to_another_format),
-		cmocka_unit_test(no_query_sees_what_is_not_ours),
-		cmocka_unit_test(the_engine_itself_gives_readers_nothing_else),
-		cmocka_unit_test(tables_are_listed_without_paths),
-		cmocka_unit_test(listed_sizes_are_those_of_the_moment),
-		cmocka_unit_test(deep_and_long_statements_end_with_an_answer),
-		cmocka_unit_test(greedy_queries_meet_a_limit),
-		cmocka_unit_test(patterns_that_blow_up_elsewhere_are_answered),
-	};
-
 	if (!getenv("CHDB_LIBRARY")) {
 		fprintf(stderr, "CHDB_LIBRARY is not set\n");
 		return 1;
 	}
-	return cmocka_run_group_tests(tests, start_apart, sql_fixture_stop);
+	return unit_run(start_apart, sql_fixture_stop);
 }

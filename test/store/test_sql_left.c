@@ -144,12 +144,11 @@ static uint64_t own_memory(void)
 /* ---- tests ---- */
 
 /* Their queries would run for half a minute, two at a time, and the next one wait for them. */
-static void six_clients_leave_and_the_next_is_answered(void **state)
+TEST(six_clients_leave_and_the_next_is_answered)
 {
 	unsigned before = metric(CANCELLED);
 	int clients[6];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
 		clients[i] = send_query("127.0.0.1", ENDLESS);
 	wait_until_running(2);
@@ -161,11 +160,10 @@ static void six_clients_leave_and_the_next_is_answered(void **state)
 	wait_until_idle();
 }
 
-static void nobody_takes_all_connections(void **state)
+TEST(nobody_takes_all_connections)
 {
 	int greedy[8];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(greedy); i++)
 		greedy[i] = send_query("127.0.0.2", ENDLESS);
 	wait_until_running(2);
@@ -177,11 +175,10 @@ static void nobody_takes_all_connections(void **state)
 	wait_until_idle();
 }
 
-static void a_client_has_so_many_queries_waiting(void **state)
+TEST(a_client_has_so_many_queries_waiting)
 {
 	int running[2], waiting[24];
 
-	(void)state;
 	/* those that run no longer wait, however late their threads begin */
 	for (size_t i = 0; i < ARRAY_SIZE(running); i++)
 		running[i] = send_query("127.0.0.2", ENDLESS);
@@ -200,9 +197,8 @@ static void a_client_has_so_many_queries_waiting(void **state)
 }
 
 /* Clients leave at any time: while their query waits, starts, runs, and is sent. */
-static void what_is_left_reaches_nobody_else(void **state)
+TEST(what_is_left_reaches_nobody_else)
 {
-	(void)state;
 	for (unsigned i = 0; i < 60; i++) {
 		int victims[4], fd;
 		char sql[64], body[32];
@@ -241,14 +237,13 @@ static bool is_answered(int fd)
 }
 
 /* 40 answers of 32 MB would be 1.3 GB. */
-static void answers_that_nobody_reads_take_a_limited_memory(void **state)
+TEST(answers_that_nobody_reads_take_a_limited_memory)
 {
 	int readers[40];
 	unsigned refused_before, n_answered = 0;
 	uint64_t memory_before, start_ns = clock_monotonic_ns();
 	int i, fd;
 
-	(void)state;
 	fd = send_query("127.0.0.2", LARGE);
 	assert_true(is_answered(fd));
 	close(fd);
@@ -283,7 +278,7 @@ static void answers_that_nobody_reads_take_a_limited_memory(void **state)
 }
 
 /* Whatever clients ask, rows get in. */
-static void inserts_succeed_while_clients_ask_much(void **state)
+TEST(inserts_succeed_while_clients_ask_much)
 {
 	static const char *const queries[] = {
 		ENDLESS,
@@ -298,7 +293,6 @@ static void inserts_succeed_while_clients_ask_much(void **state)
 	const int64_t now = (int64_t)clock_realtime_ns();
 	int clients[16];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
 		char address[16];
 
@@ -326,16 +320,4 @@ static void inserts_succeed_while_clients_ask_much(void **state)
 	wait_until_idle();
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(six_clients_leave_and_the_next_is_answered),
-		cmocka_unit_test(nobody_takes_all_connections),
-		cmocka_unit_test(a_client_has_so_many_queries_waiting),
-		cmocka_unit_test(what_is_left_reaches_nobody_else),
-		cmocka_unit_test(answers_that_nobody_reads_take_a_limited_memory),
-		cmocka_unit_test(inserts_succeed_while_clients_ask_much),
-	};
-
-	return cmocka_run_group_tests(tests, start, stop);
-}
+GROUP_FIXTURE(start, stop)

@@ -113,9 +113,8 @@ static bool is_allowed_function(const char *name)
 	return allowed;
 }
 
-static void every_function_is_allowed_or_refused(void **state)
+TEST(every_function_is_allowed_or_refused)
 {
-	(void)state;
 	assert_true(compare("SELECT name FROM system.functions", "refused-functions",
 			    is_allowed_function) > 1500);
 }
@@ -125,9 +124,8 @@ static bool is_allowed_table_function(const char *name)
 	return passes("SELECT * FROM ?(1)", name) || passes("DESCRIBE TABLE ?(1)", name);
 }
 
-static void every_table_function_is_allowed_or_refused(void **state)
+TEST(every_table_function_is_allowed_or_refused)
 {
-	(void)state;
 	assert_true(compare("SELECT name FROM system.table_functions", "refused-table-functions",
 			    is_allowed_table_function) > 50);
 }
@@ -140,19 +138,17 @@ static bool is_allowed_format(const char *name)
 	return allowed;
 }
 
-static void every_format_is_allowed_or_refused(void **state)
+TEST(every_format_is_allowed_or_refused)
 {
-	(void)state;
 	assert_true(compare("SELECT name FROM system.formats WHERE is_output", "refused-formats",
 			    is_allowed_format) > 50);
 }
 
-static void content_types_are_those_of_the_engine(void **state)
+TEST(content_types_are_those_of_the_engine)
 {
 	CLEANUP(answer_fini) struct answer a;
 	size_t n = 0;
 
-	(void)state;
 	ask(&a, "/", "SELECT name, content_type FROM system.formats WHERE is_output", NULL);
 	assert_int_equal(a.status, 200);
 	for (char *name = a.body.data, *end; (end = strchr(name, '\n')); name = end + 1) {
@@ -177,18 +173,16 @@ static bool is_allowed_setting(const char *name)
 	return sql_setting_check(name, "1", &setting, NULL) != -EPERM;
 }
 
-static void every_setting_is_allowed_or_refused(void **state)
+TEST(every_setting_is_allowed_or_refused)
 {
-	(void)state;
 	assert_true(compare("SELECT name FROM system.settings", "refused-settings",
 			    is_allowed_setting) > 1000);
 }
 
-static void the_engine_has_every_setting_that_is_allowed(void **state)
+TEST(the_engine_has_every_setting_that_is_allowed)
 {
 	CLEANUP(answer_fini) struct answer a;
 
-	(void)state;
 	ask(&a, "/", "SELECT name FROM system.settings", NULL);
 	for (size_t i = 0; sql_setting_at(i); i++) {
 		if (!has_line(a.body.data, sql_setting_at(i)))
@@ -203,12 +197,11 @@ static bool is_public_table(const char *name)
 	return system_table_is_public(name, strlen(name));
 }
 
-static void of_system_only_harmless_tables_are_there(void **state)
+TEST(of_system_only_harmless_tables_are_there)
 {
 	CLEANUP(answer_fini) struct answer a;
 	size_t n = 0, expected = 0;
 
-	(void)state;
 	for (size_t i = 0; system_table_at(i); i++)
 		expected += system_table_at(i)->kind == SYSTEM_TABLE_PUBLIC;
 	ask(&a, "/", "SHOW TABLES FROM system", NULL);
@@ -223,19 +216,9 @@ static void of_system_only_harmless_tables_are_there(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_function_is_allowed_or_refused),
-		cmocka_unit_test(every_table_function_is_allowed_or_refused),
-		cmocka_unit_test(every_format_is_allowed_or_refused),
-		cmocka_unit_test(content_types_are_those_of_the_engine),
-		cmocka_unit_test(every_setting_is_allowed_or_refused),
-		cmocka_unit_test(the_engine_has_every_setting_that_is_allowed),
-		cmocka_unit_test(of_system_only_harmless_tables_are_there),
-	};
-
 	if (!getenv("CHDB_LIBRARY")) {
 		fprintf(stderr, "CHDB_LIBRARY is not set\n");
 		return 1;
 	}
-	return cmocka_run_group_tests(tests, sql_fixture_start, sql_fixture_stop);
+	return unit_run(sql_fixture_start, sql_fixture_stop);
 }

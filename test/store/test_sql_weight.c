@@ -242,13 +242,12 @@ static const char *judge(pid_t pid)
 	return text;
 }
 
-static void allowed_functions_are_bounded_in_memory_and_time(void **state)
+TEST(allowed_functions_are_bounded_in_memory_and_time)
 {
 	const char *why = NULL;
 	int status = 0;
 	pid_t pid;
 
-	(void)state;
 	watched = mmap(NULL, sizeof(*watched), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		       -1, 0);
 	assert_ptr_not_equal(watched, MAP_FAILED);
@@ -275,13 +274,9 @@ static void allowed_functions_are_bounded_in_memory_and_time(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(allowed_functions_are_bounded_in_memory_and_time),
-	};
-
 	if (!getenv("CHDB_LIBRARY")) {
 		fprintf(stderr, "CHDB_LIBRARY is not set\n");
 		return 1;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

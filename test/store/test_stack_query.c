@@ -139,12 +139,11 @@ assert_stacks(const struct query_filter *f, const struct query_filter *base, con
 	return ret;
 }
 
-static void one_side_has_frames_totals_and_quality(void **state)
+TEST(one_side_has_frames_totals_and_quality)
 {
 	const struct query_filter f = filter("a", CPU, 0, 60);
 	struct stack_query_result r;
 
-	(void)state;
 	r = assert_stacks(&f, NULL,
 			  "6000|0|leaf a.c:1|main a.c:3\n"
 			  "330|0|odd a.c:2|main a.c:3\n"
@@ -173,13 +172,12 @@ static uint64_t count_of(const struct quality_counts *c, const char *name)
 	return 0;
 }
 
-static void states_are_those_of_the_instances_at_the_end(void **state)
+TEST(states_are_those_of_the_instances_at_the_end)
 {
 	struct query_filter all = filter("jvms", HEAP, 0, 60), early = filter("jvms", CPU, 0, 18);
 	struct stack_query_result r = assert_stacks(&all, &early, "");
 	const struct query_filter none = filter("a", CPU, 0, 60);
 
-	(void)state;
 	assert_int_equal(r.quality.runtimes.n, 2);
 	assert_int_equal(count_of(&r.quality.runtimes, "java:profiled"), 2);
 	assert_int_equal(count_of(&r.quality.runtimes, "java:off"), 1);
@@ -220,11 +218,10 @@ static void fill_pods(void)
 	    "toDateTime64('2026-01-10 12:00:00', 9, 'UTC') AS t FROM numbers(4))");
 }
 
-static void completeness_is_that_of_the_selection(void **state)
+TEST(completeness_is_that_of_the_selection)
 {
 	struct quality q;
 
-	(void)state;
 	fill_pods();
 	q = quality_of("pods", NULL, "");
 	assert_int_equal(q.n_samples, 400);
@@ -254,23 +251,21 @@ static void completeness_is_that_of_the_selection(void **state)
 }
 
 /* Those of service a have no labels. */
-static void completeness_without_labels_is_said_to_be_that_of_all(void **state)
+TEST(completeness_without_labels_is_said_to_be_that_of_all)
 {
 	struct quality q = quality_of("a", NULL, "version=\"1.0\"");
 
-	(void)state;
 	assert_true(q.of_all);
 	assert_int_equal(q.n_samples, 40);
 	assert_int_equal(q.n_truncated, 2);
 	assert_false(quality_of("a", NULL, "").of_all);
 }
 
-static void each_side_has_its_own_completeness(void **state)
+TEST(each_side_has_its_own_completeness)
 {
 	struct query_filter f = filter("pods", CPU, 0, 60), base = f;
 	struct stack_query_result r;
 
-	(void)state;
 	f.instance = "/k8s/shop/p-3/app";
 	base.instance = "/k8s/shop/p-0/app";
 	r = assert_stacks(&f, &base, "");
@@ -279,13 +274,12 @@ static void each_side_has_its_own_completeness(void **state)
 	assert_int_equal(r.base_quality.n_truncated, 0);
 }
 
-static void two_ranges_may_be_apart_or_overlap(void **state)
+TEST(two_ranges_may_be_apart_or_overlap)
 {
 	const struct query_filter late = filter("a", CPU, 30, 60), early = filter("a", CPU, 0, 30);
 	const struct query_filter all = filter("a", CPU, 0, 60), none = filter("a", CPU, 90, 99);
 	struct stack_query_result r;
 
-	(void)state;
 	r = assert_stacks(&late, &early,
 			  "3000|3000|leaf a.c:1|main a.c:3\n"
 			  "30|300|odd a.c:2|main a.c:3\n"
@@ -304,29 +298,27 @@ static void two_ranges_may_be_apart_or_overlap(void **state)
 	assert_stacks(&none, &none, "");
 }
 
-static void another_service_may_be_the_base(void **state)
+TEST(another_service_may_be_the_base)
 {
 	const struct query_filter f = filter("a", CPU, 0, 1), base = filter("b", CPU, 0, 60);
 
-	(void)state;
 	assert_stacks(&f, &base,
 		      "100|5|leaf a.c:1|main a.c:3\n"
 		      "0|20|only_b b.c:1\n"
 		      "10|0|odd a.c:2|main a.c:3\n");
 }
 
-static void a_level_is_averaged_over_the_time_of_its_side(void **state)
+TEST(a_level_is_averaged_over_the_time_of_its_side)
 {
 	const struct query_filter f = filter("a", HEAP, 0, 60), base = filter("a", HEAP, 0, 30);
 
-	(void)state;
 	/* profiles of 600 and 1200 cover 30 s each */
 	assert_stacks(&f, &base, "900|600|leaf a.c:1|main a.c:3\n");
 }
 
 #define FORTNIGHT (14 * 24 * 60)
 
-static void little_in_a_long_range_keeps_its_value(void **state)
+TEST(little_in_a_long_range_keeps_its_value)
 {
 	struct query_filter f = filter("a", HEAP, -FORTNIGHT, FORTNIGHT);
 	struct timeline_step steps[300];
@@ -339,7 +331,6 @@ static void little_in_a_long_range_keeps_its_value(void **state)
 	struct err err = {""};
 	double most = 0;
 
-	(void)state;
 	assert_stacks(&f, NULL, "900|0|leaf a.c:1|main a.c:3\n");
 	f.service = "c";
 	assert_stacks(&f, NULL, "700|0|" STACK_QUERY_MISSING "\n");
@@ -375,9 +366,8 @@ static void assert_odd_value(const char *where, const char *base_where, int64_t 
 	assert_int_equal(r.total.base, base);
 }
 
-static void labels_select_on_each_side(void **state)
+TEST(labels_select_on_each_side)
 {
-	(void)state;
 	assert_odd_value("version=\"1.0\"", "version=\"2.0\"", 3300, 3030);
 	assert_odd_value("version!=\"1.0\"", "version=\"\"", 3037, 7);
 	assert_odd_value("version=~\"[12]\\\\.0\"", "version=~\"1\"", 6330, 0);
@@ -408,9 +398,8 @@ static void assert_wrong_expression(const char *where, const char *why)
 	assert_string_equal(err.msg, expected);
 }
 
-static void an_invalid_expression_is_the_readers_fault(void **state)
+TEST(an_invalid_expression_is_the_readers_fault)
 {
-	(void)state;
 	assert_wrong_expression("version=~\"1(\"", "missing ): ^1(");
 	/* in parentheses two of these would be valid, and match anything */
 	assert_wrong_expression("version=~\"x)|(.*\"", "unexpected ): ^x)|(.*");
@@ -418,11 +407,10 @@ static void an_invalid_expression_is_the_readers_fault(void **state)
 	assert_wrong_expression("version!~\"x)|(?:.*\"", "unexpected ): ^x)|(?:.*");
 }
 
-static void frames_that_come_late_are_found(void **state)
+TEST(frames_that_come_late_are_found)
 {
 	const struct query_filter f = filter("late", CPU, 0, 60);
 
-	(void)state;
 	run("INSERT INTO profiling_samples SELECT 'late', '" CPU "', t, t + 10, map(), 9, 7 FROM "
 	    "(SELECT toDateTime64('2026-01-10 12:00:00', 9, 'UTC') AS t)");
 	assert_stacks(&f, NULL, "7|0|" STACK_QUERY_MISSING "\n");
@@ -488,12 +476,11 @@ static struct stack_query_result assert_many(const struct query_filter *base)
 	return r;
 }
 
-static void what_is_beyond_the_largest_is_cut_and_counted(void **state)
+TEST(what_is_beyond_the_largest_is_cut_and_counted)
 {
 	const struct query_filter base = filter("many", CPU, 30, 40);
 	struct stack_query_result r;
 
-	(void)state;
 	fill_many();
 	r = assert_many(NULL);
 	assert_int_equal(r.cut.value, SUM_TO(BEYOND));
@@ -523,14 +510,13 @@ static int find_smallest(void *ctx, const struct flame_frame *frames, size_t n_f
 }
 
 /* 100 stacks of values 1 to 100, whose texts of a megabyte each exceed the memory for texts. */
-static void of_stacks_too_large_for_memory_the_largest_stay(void **state)
+TEST(of_stacks_too_large_for_memory_the_largest_stay)
 {
 	const struct query_filter f = filter("huge", CPU, 0, 10);
 	struct stack_query_result r;
 	struct smallest m = {.value = INT64_MAX};
 	struct err err = {""};
 
-	(void)state;
 	run("INSERT INTO profiling_stacks SELECT 'huge', cityHash64(number), "
 	    "toDateTime64('2026-01-10 13:00:00', 9, 'UTC'), "
 	    "[concat(toString(number), repeat('x', 1000000))] FROM numbers(1, 100)");
@@ -546,24 +532,4 @@ static void of_stacks_too_large_for_memory_the_largest_stay(void **state)
 	assert_int_equal(r.cut.value, SUM_TO(INT64_C(100) - (int64_t)m.n));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_side_has_frames_totals_and_quality),
-		cmocka_unit_test(states_are_those_of_the_instances_at_the_end),
-		cmocka_unit_test(completeness_is_that_of_the_selection),
-		cmocka_unit_test(completeness_without_labels_is_said_to_be_that_of_all),
-		cmocka_unit_test(each_side_has_its_own_completeness),
-		cmocka_unit_test(two_ranges_may_be_apart_or_overlap),
-		cmocka_unit_test(another_service_may_be_the_base),
-		cmocka_unit_test(a_level_is_averaged_over_the_time_of_its_side),
-		cmocka_unit_test(little_in_a_long_range_keeps_its_value),
-		cmocka_unit_test(labels_select_on_each_side),
-		cmocka_unit_test(an_invalid_expression_is_the_readers_fault),
-		cmocka_unit_test(frames_that_come_late_are_found),
-		cmocka_unit_test(what_is_beyond_the_largest_is_cut_and_counted),
-		cmocka_unit_test(of_stacks_too_large_for_memory_the_largest_stay),
-	};
-
-	return cmocka_run_group_tests(tests, start, stop);
-}
+GROUP_FIXTURE(start, stop)

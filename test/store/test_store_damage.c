@@ -12,7 +12,6 @@
 #include "test/lib/unit.h"
 
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
-#define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
 
 static char dir[64];
 
@@ -84,7 +83,7 @@ static uint64_t count_rows(struct store *s)
 	return strtoull(out.data, NULL, 10);
 }
 
-static void what_is_missing_or_unreadable_is_named(void **state)
+TEST_FIXTURE(what_is_missing_or_unreadable_is_named, make_dir, remove_dir)
 {
 	static const struct {
 		const char *command;
@@ -105,7 +104,6 @@ static void what_is_missing_or_unreadable_is_named(void **state)
 		{"truncate -s 20 STORE", "/STORE is damaged", -EBADMSG},
 	};
 
-	(void)state;
 	make_store();
 	shell("mkdir ../$(basename $PWD).whole && cp -a . ../$(basename $PWD).whole");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -122,12 +120,11 @@ static void what_is_missing_or_unreadable_is_named(void **state)
 	shell("rm -r ../$(basename $PWD).whole");
 }
 
-static void a_damaged_part_leaves_the_others(void **state)
+TEST_FIXTURE(a_damaged_part_leaves_the_others, make_dir, remove_dir)
 {
 	struct store *s;
 	struct err err;
 
-	(void)state;
 	make_store();
 	shell("truncate -s 0 $(find clickhouse -path '*_1_1_0/count.txt' | "
 	      "while read f; do [ -f ${f%/*}/minmax_Start.idx ] && echo $f; done)");
@@ -146,12 +143,11 @@ static mode_t mode_of(const char *name)
 	return st.st_mode & 0777;
 }
 
-static void nobody_else_can_read_an_existing_directory(void **state)
+TEST_FIXTURE(nobody_else_can_read_an_existing_directory, make_dir, remove_dir)
 {
 	struct store *s;
 	struct err err;
 
-	(void)state;
 	make_store();
 	shell("chmod 0755 . clickhouse && chmod -R go+rX clickhouse && mkdir -p tmp/a/b && "
 	      "touch tmp/a/b/c tmp/d && chmod 0777 tmp");
@@ -165,12 +161,11 @@ static void nobody_else_can_read_an_existing_directory(void **state)
 	shell("test -z \"$(find clickhouse/store -path '*_3_3_*' -perm /077)\"");
 }
 
-static void a_link_in_place_of_a_directory_is_refused(void **state)
+TEST_FIXTURE(a_link_in_place_of_a_directory_is_refused, make_dir, remove_dir)
 {
 	struct store *s;
 	struct err err;
 
-	(void)state;
 	make_store();
 	shell("rmdir tmp && ln -s /etc tmp");
 	assert_int_equal(open_store(&s, &err), -ENOTDIR);
@@ -179,16 +174,9 @@ static void a_link_in_place_of_a_directory_is_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(what_is_missing_or_unreadable_is_named),
-		WITH_DIR(a_damaged_part_leaves_the_others),
-		WITH_DIR(nobody_else_can_read_an_existing_directory),
-		WITH_DIR(a_link_in_place_of_a_directory_is_refused),
-	};
-
 	if (!getenv("CHDB_LIBRARY")) {
 		fprintf(stderr, "CHDB_LIBRARY is not set\n");
 		return 1;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -87,7 +87,7 @@ static uint64_t count_rows(struct store *s)
 	return strtoull(out.data, NULL, 10);
 }
 
-static void an_insert_waits_while_the_disk_is_full(void **state)
+TEST_FIXTURE(an_insert_waits_while_the_disk_is_full, mount_disk, unmount_disk)
 {
 	const int64_t now = (int64_t)clock_realtime_ns();
 	CLEANUP(row_batch_fini) struct row_batch b;
@@ -97,7 +97,6 @@ static void an_insert_waits_while_the_disk_is_full(void **state)
 	struct err err;
 	size_t n;
 
-	(void)state;
 	row_batch_init(&b, (size_t)64 << 20, (size_t)64 << 20);
 	for (uint32_t i = 0; i < N_ROWS; i++) {
 		struct sample_row row = {T("/svc"), T("a:b:c"), now - 1, now, NULL, 0, 0, 1};
@@ -122,12 +121,11 @@ static void an_insert_waits_while_the_disk_is_full(void **state)
 	store_close(s);
 }
 
-static void a_read_only_disk_is_named(void **state)
+TEST_FIXTURE(a_read_only_disk_is_named, mount_disk, unmount_disk)
 {
 	struct store *s;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(open_store(&s, &err), 0);
 	store_close(s);
 	assert_int_equal(mount(NULL, dir, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
@@ -138,16 +136,9 @@ static void a_read_only_disk_is_named(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(an_insert_waits_while_the_disk_is_full, mount_disk,
-						unmount_disk),
-		cmocka_unit_test_setup_teardown(a_read_only_disk_is_named, mount_disk,
-						unmount_disk),
-	};
-
 	if (!getenv("CHDB_LIBRARY")) {
 		fprintf(stderr, "CHDB_LIBRARY is not set\n");
 		return 1;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

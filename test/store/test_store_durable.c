@@ -199,9 +199,8 @@ static uint64_t read_answers(int fd, uint64_t first, uint64_t enough, pid_t pid)
 	return n;
 }
 
-static void what_was_answered_is_stored_once_after_a_kill(void **state)
+TEST_FIXTURE(what_was_answered_is_stored_once_after_a_kill, make_dir, remove_dir)
 {
-	(void)state;
 	for (uint64_t round = 0; round < N_ROUNDS; round++) {
 		uint64_t first = 1 + round * N_UPLOADS, n;
 		int fds[2], status;
@@ -264,11 +263,10 @@ static void insert_without(struct store *s, uint8_t n_missing)
 }
 
 /* The log of uploads may have rows of a release before the last columns. */
-static void rows_of_an_earlier_release_are_taken(void **state)
+TEST_FIXTURE(rows_of_an_earlier_release_are_taken, make_dir, remove_dir)
 {
 	CLEANUP(store_closep) struct store *s = open_store();
 
-	(void)state;
 	insert_without(s, STORE_MISSING_RUNTIMES);
 	insert_without(s, STORE_MISSING_UNWINDING);
 	insert_without(s, STORE_MISSING_STARTS);
@@ -282,16 +280,9 @@ static void rows_of_an_earlier_release_are_taken(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_was_answered_is_stored_once_after_a_kill,
-						make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(rows_of_an_earlier_release_are_taken, make_dir,
-						remove_dir),
-	};
-
 	if (!getenv("CHDB_LIBRARY")) {
 		fprintf(stderr, "CHDB_LIBRARY is not set\n");
 		return 1;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -225,7 +225,7 @@ static void use_memory(void)
 	_exit(atomic_load(&n_refused) > 0 ? 0 : 6);
 }
 
-static void greedy_queries_do_not_kill_the_process(void **state)
+TEST_FIXTURE(greedy_queries_do_not_kill_the_process, make_dir, remove_dir)
 {
 	AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct cgroup_hierarchy *h;
@@ -234,7 +234,6 @@ static void greedy_queries_do_not_kill_the_process(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(cgroup_hierarchy_new(&h, proc), 0);
 	snprintf(path, sizeof(path), "/test_store_memory.%d", (int)getpid());
 	test_cgroup_make(&c, h, path);
@@ -253,14 +252,9 @@ static void greedy_queries_do_not_kill_the_process(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(greedy_queries_do_not_kill_the_process, make_dir,
-						remove_dir),
-	};
-
 	if (!getenv("CHDB_LIBRARY")) {
 		fprintf(stderr, "CHDB_LIBRARY is not set\n");
 		return 1;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

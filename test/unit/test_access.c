@@ -42,11 +42,10 @@ static enum access_verdict ask(const struct access *a, enum access_scope scope,
 
 /* ---- keys by scope ---- */
 
-static void without_keys_everybody_at_our_name_comes_in(void **state)
+TEST(without_keys_everybody_at_our_name_comes_in)
 {
 	CLEANUP(access_freep) struct access *a = make(&(struct access_config){0});
 
-	(void)state;
 	for (enum access_scope s = ACCESS_READ; s <= ACCESS_ANYONE; s++) {
 		assert_int_equal(ask(a, s, READS()), ACCESS_GRANTED);
 		assert_int_equal(ask(a, s, WRITES()), ACCESS_GRANTED);
@@ -57,12 +56,11 @@ static void without_keys_everybody_at_our_name_comes_in(void **state)
 			 ACCESS_GRANTED);
 }
 
-static void one_key_opens_both(void **state)
+TEST(one_key_opens_both)
 {
 	CLEANUP(access_freep)
 	struct access *a = make(&(struct access_config){.write_key = "k"});
 
-	(void)state;
 	assert_int_equal(ask(a, ACCESS_READ, READS()), ACCESS_REFUSED_KEY);
 	assert_int_equal(ask(a, ACCESS_READ, READS(.api_key = "K")), ACCESS_REFUSED_KEY);
 	assert_int_equal(ask(a, ACCESS_READ, READS(.api_key = "k")), ACCESS_GRANTED);
@@ -79,24 +77,22 @@ static void one_key_opens_both(void **state)
 	assert_false(access_key_fits(a, ACCESS_READ, NULL));
 }
 
-static void two_keys_open_one_thing_each(void **state)
+TEST(two_keys_open_one_thing_each)
 {
 	CLEANUP(access_freep)
 	struct access *a = make(&(struct access_config){.write_key = "w", .read_key = "r"});
 
-	(void)state;
 	assert_int_equal(ask(a, ACCESS_READ, READS(.api_key = "r")), ACCESS_GRANTED);
 	assert_int_equal(ask(a, ACCESS_READ, READS(.api_key = "w")), ACCESS_REFUSED_KEY);
 	assert_int_equal(ask(a, ACCESS_WRITE, WRITES(.api_key = "w")), ACCESS_GRANTED);
 	assert_int_equal(ask(a, ACCESS_WRITE, WRITES(.api_key = "r")), ACCESS_REFUSED_KEY);
 }
 
-static void anonymous_reading_leaves_uploads_closed(void **state)
+TEST(anonymous_reading_leaves_uploads_closed)
 {
 	CLEANUP(access_freep)
 	struct access *a = make(&(struct access_config){.write_key = "w", .anonymous_read = true});
 
-	(void)state;
 	assert_int_equal(ask(a, ACCESS_READ, READS()), ACCESS_GRANTED);
 	assert_false(access_needs_key(a, ACCESS_READ));
 	/* without a key, names are checked */
@@ -105,26 +101,24 @@ static void anonymous_reading_leaves_uploads_closed(void **state)
 	assert_int_equal(ask(a, ACCESS_WRITE, WRITES(.api_key = "w")), ACCESS_GRANTED);
 }
 
-static void a_read_key_alone_leaves_uploads_open(void **state)
+TEST(a_read_key_alone_leaves_uploads_open)
 {
 	CLEANUP(access_freep)
 	struct access *a = make(&(struct access_config){.read_key = "r"});
 
-	(void)state;
 	assert_int_equal(ask(a, ACCESS_READ, READS()), ACCESS_REFUSED_KEY);
 	assert_int_equal(ask(a, ACCESS_WRITE, WRITES()), ACCESS_GRANTED);
 }
 
 /* ---- names and origins ---- */
 
-static void a_foreign_name_reads_nothing_without_a_key(void **state)
+TEST(a_foreign_name_reads_nothing_without_a_key)
 {
 	CLEANUP(access_freep) struct access *open = make(&(struct access_config){0});
 	CLEANUP(access_freep)
 	struct access *keyed = make(&(struct access_config){.write_key = "k"});
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(ask(open, ACCESS_READ, READS_AT("evil.example:1")), ACCESS_REFUSED_NAME);
 	assert_int_equal(ask(open, ACCESS_NO_KEY, READS_AT("evil.example:1")), ACCESS_REFUSED_NAME);
 	assert_int_equal(ask(open, ACCESS_BEFORE_KEY, READS_AT("evil.example:1")),
@@ -148,18 +142,17 @@ static void a_foreign_name_reads_nothing_without_a_key(void **state)
 	assert_int_equal(ask(keyed, ACCESS_BEFORE_KEY, READS_AT("a.example")), ACCESS_GRANTED);
 }
 
-static void senders_may_use_any_name_and_browsers_may_not(void **state)
+TEST(senders_may_use_any_name_and_browsers_may_not)
 {
 	CLEANUP(access_freep) struct access *a = make(&(struct access_config){0});
 
-	(void)state;
 	assert_int_equal(ask(a, ACCESS_WRITE, WRITES_AT("profiles.example")), ACCESS_GRANTED);
 	assert_int_equal(
 		ask(a, ACCESS_WRITE, WRITES_AT("evil.example", .origin = "http://evil.example")),
 		ACCESS_REFUSED_NAME);
 }
 
-static void pages_of_other_origins_write_nothing(void **state)
+TEST(pages_of_other_origins_write_nothing)
 {
 	static const char *const foreign[] = {
 		"http://evil.example", "null",    "http://localhost:80",
@@ -167,7 +160,6 @@ static void pages_of_other_origins_write_nothing(void **state)
 	CLEANUP(access_freep)
 	struct access *a = make(&(struct access_config){.allowed_hosts = "grafana.example,*"});
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
 		for (enum access_scope s = ACCESS_READ; s < ACCESS_ANYONE; s++)
 			assert_int_equal(ask(a, s, WRITES(.origin = foreign[i])),
@@ -182,22 +174,20 @@ static void pages_of_other_origins_write_nothing(void **state)
 			 ACCESS_GRANTED);
 }
 
-static void a_right_key_does_not_excuse_a_foreign_origin(void **state)
+TEST(a_right_key_does_not_excuse_a_foreign_origin)
 {
 	CLEANUP(access_freep)
 	struct access *a = make(&(struct access_config){.write_key = "k"});
 
-	(void)state;
 	assert_int_equal(ask(a, ACCESS_WRITE,
 			     WRITES(.origin = "http://evil.example", .authorization = "Bearer k")),
 			 ACCESS_REFUSED_ORIGIN);
 }
 
-static void pages_of_other_sites_load_nothing_but_may_link(void **state)
+TEST(pages_of_other_sites_load_nothing_but_may_link)
 {
 	CLEANUP(access_freep) struct access *a = make(&(struct access_config){0});
 
-	(void)state;
 	assert_int_equal(ask(a, ACCESS_READ, READS(.sec_fetch_site = "cross-site")),
 			 ACCESS_REFUSED_ORIGIN);
 	assert_int_equal(ask(a, ACCESS_READ, READS(.sec_fetch_site = "same-site")),
@@ -229,13 +219,12 @@ static void log_in(struct access *a, const char *key, char ret[static ACCESS_COO
 	ret[strcspn(ret, ";")] = '\0';
 }
 
-static void a_session_opens_reading_and_nothing_else(void **state)
+TEST(a_session_opens_reading_and_nothing_else)
 {
 	CLEANUP(access_freep)
 	struct access *a = make(&(struct access_config){.write_key = "w", .read_key = "r"});
 	char cookie[ACCESS_COOKIE_BYTES];
 
-	(void)state;
 	assert_int_equal(access_login(a, READS(), "w", cookie), ACCESS_LOGIN_WRONG);
 	log_in(a, "r", cookie);
 	assert_true(access_has_session(a, READS(.cookie = cookie)));
@@ -252,7 +241,7 @@ static void a_session_opens_reading_and_nothing_else(void **state)
 	assert_non_null(strstr(cookie, "coroot_session_10301=; Max-Age=0;"));
 }
 
-static void a_changed_key_ends_sessions_and_a_restart_does_not(void **state)
+TEST(a_changed_key_ends_sessions_and_a_restart_does_not)
 {
 	CLEANUP(access_freep) struct access *a = make(&(struct access_config){.write_key = "k"});
 	CLEANUP(access_freep) struct access *b = make(&(struct access_config){.read_key = "k"});
@@ -260,19 +249,17 @@ static void a_changed_key_ends_sessions_and_a_restart_does_not(void **state)
 	CLEANUP(access_freep) struct access *open = make(&(struct access_config){0});
 	char cookie[ACCESS_COOKIE_BYTES];
 
-	(void)state;
 	log_in(a, "k", cookie);
 	assert_true(access_has_session(b, READS(.cookie = cookie)));
 	assert_false(access_has_session(c, READS(.cookie = cookie)));
 	assert_false(access_has_session(open, READS(.cookie = cookie)));
 }
 
-static void a_cookie_belongs_to_the_path_of_its_page(void **state)
+TEST(a_cookie_belongs_to_the_path_of_its_page)
 {
 	CLEANUP(access_freep) struct access *a = make(&(struct access_config){.read_key = "k"});
 	char cookie[ACCESS_COOKIE_BYTES], longest[129];
 
-	(void)state;
 	assert_int_equal(access_login(a, READS(), "k", cookie), ACCESS_LOGIN_RIGHT);
 	assert_non_null(strstr(cookie, "; Path=/; "));
 	assert_int_equal(access_login(a, READS(.base_path = "/x"), "k", cookie),
@@ -292,12 +279,11 @@ static void a_cookie_belongs_to_the_path_of_its_page(void **state)
 	assert_non_null(strstr(cookie, "; SameSite=Strict; Secure"));
 }
 
-static void a_cookie_of_a_page_over_tls_is_sent_over_tls_only(void **state)
+TEST(a_cookie_of_a_page_over_tls_is_sent_over_tls_only)
 {
 	CLEANUP(access_freep) struct access *a = make(&(struct access_config){.write_key = "k"});
 	char cookie[ACCESS_COOKIE_BYTES];
 
-	(void)state;
 	assert_int_equal(access_login(a, WRITES(.origin = "https://127.0.0.1:10301"), "k", cookie),
 			 ACCESS_LOGIN_RIGHT);
 	assert_non_null(strstr(cookie, "; Secure"));
@@ -306,14 +292,13 @@ static void a_cookie_of_a_page_over_tls_is_sent_over_tls_only(void **state)
 	assert_null(strstr(cookie, "Secure"));
 }
 
-static void guessing_is_slowed_down(void **state)
+TEST(guessing_is_slowed_down)
 {
 	CLEANUP(access_freep) struct access *a = make(&(struct access_config){.write_key = "k"});
 	uint64_t start_ns = clock_monotonic_ns(), seconds;
 	char cookie[ACCESS_COOKIE_BYTES];
 	unsigned n_wrong = 0;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		n_wrong += access_login(a, READS(), "wrong", cookie) == ACCESS_LOGIN_WRONG;
 	seconds = (clock_monotonic_ns() - start_ns) / NS_PER_S;
@@ -325,14 +310,13 @@ static void guessing_is_slowed_down(void **state)
 		assert_true(clock_monotonic_ns() - start_ns < 300 * NS_PER_S);
 }
 
-static void who_guesses_locks_nobody_else_out(void **state)
+TEST(who_guesses_locks_nobody_else_out)
 {
 	CLEANUP(access_freep) struct access *a = make(&(struct access_config){.write_key = "k"});
 	uint64_t start_ns = clock_monotonic_ns();
 	char cookie[ACCESS_COOKIE_BYTES];
 	bool too_many = false;
 
-	(void)state;
 	while (!too_many) {
 		too_many = access_login(a, READS(.client = 1), "wrong", cookie) ==
 			   ACCESS_LOGIN_TOO_MANY;
@@ -343,11 +327,10 @@ static void who_guesses_locks_nobody_else_out(void **state)
 
 /* ---- files of keys ---- */
 
-static void every_line_of_a_file_is_a_key(void **state)
+TEST(every_line_of_a_file_is_a_key)
 {
 	CLEANUP(access_freep) struct access *a = NULL;
 
-	(void)state;
 	key_file_write(key_file, "  new key \r\n\n old\n");
 	a = make(&(struct access_config){.write_key_file = key_file});
 	assert_true(access_key_fits(a, ACCESS_WRITE, "new key"));
@@ -396,12 +379,11 @@ static void wait_until_refused(const struct access *a, const char *key, int log,
 	assert_true(access_key_fits(a, ACCESS_READ, key));
 }
 
-static void a_changed_file_is_read_again(void **state)
+TEST(a_changed_file_is_read_again)
 {
 	CLEANUP(access_freep) struct access *a = NULL;
 	AUTO_CLOSE int log = memfd_create("log", MFD_CLOEXEC);
 
-	(void)state;
 	assert_true(log >= 0);
 	key_file_write(key_file, "one\n");
 	a = make(&(struct access_config){.read_key_file = key_file});
@@ -430,14 +412,13 @@ static void a_changed_file_is_read_again(void **state)
 	assert_false(access_key_fits(a, ACCESS_READ, "two"));
 }
 
-static void unusable_files_are_refused_at_the_start(void **state)
+TEST(unusable_files_are_refused_at_the_start)
 {
 	static const char *const texts[] = {"", "\n \n", "a\x07z", "schl\xc3\xbcssel"};
 	char big[ACCESS_KEY_BYTES + 2], many[3 * ACCESS_KEYS_MAX + 3] = "";
 	struct access *a = NULL;
 	struct err err = {""};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		key_file_write(key_file, texts[i]);
 		assert_int_equal(
@@ -462,7 +443,7 @@ static void unusable_files_are_refused_at_the_start(void **state)
 	assert_non_null(strstr(err.msg, "--api-key-file: "));
 }
 
-static void keys_that_are_options_are_trimmed(void **state)
+TEST(keys_that_are_options_are_trimmed)
 {
 	static const char *const unusable[] = {"\n", " ", "a\nb", "a\x7f"};
 	CLEANUP(access_freep)
@@ -470,7 +451,6 @@ static void keys_that_are_options_are_trimmed(void **state)
 	CLEANUP(access_freep)
 	struct access *b = make(&(struct access_config){.read_key = "schl\xc3\xbcssel\n"});
 
-	(void)state;
 	assert_true(access_key_fits(a, ACCESS_WRITE, "a b"));
 	assert_false(access_key_fits(a, ACCESS_WRITE, "a b\n"));
 	assert_true(access_key_fits(b, ACCESS_READ, "schl\xc3\xbcssel"));
@@ -494,12 +474,11 @@ static void *ask_often(void *access)
 	return NULL;
 }
 
-static void threads_ask_while_the_file_changes(void **state)
+TEST(threads_ask_while_the_file_changes)
 {
 	CLEANUP(access_freep) struct access *a = NULL;
 	pthread_t threads[3];
 
-	(void)state;
 	key_file_write(key_file, "same\n");
 	a = make(&(struct access_config){.read_key_file = key_file});
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
@@ -525,39 +504,10 @@ static int make_all(void *arg)
 	return r;
 }
 
-static void lack_of_memory_is_reported(void **state)
+TEST(lack_of_memory_is_reported)
 {
-	(void)state;
 	key_file_write(key_file, "one\ntwo\n");
 	check_oom(make_all, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_keys_everybody_at_our_name_comes_in),
-		cmocka_unit_test(one_key_opens_both),
-		cmocka_unit_test(two_keys_open_one_thing_each),
-		cmocka_unit_test(anonymous_reading_leaves_uploads_closed),
-		cmocka_unit_test(a_read_key_alone_leaves_uploads_open),
-		cmocka_unit_test(a_foreign_name_reads_nothing_without_a_key),
-		cmocka_unit_test(senders_may_use_any_name_and_browsers_may_not),
-		cmocka_unit_test(pages_of_other_origins_write_nothing),
-		cmocka_unit_test(a_right_key_does_not_excuse_a_foreign_origin),
-		cmocka_unit_test(pages_of_other_sites_load_nothing_but_may_link),
-		cmocka_unit_test(a_session_opens_reading_and_nothing_else),
-		cmocka_unit_test(a_changed_key_ends_sessions_and_a_restart_does_not),
-		cmocka_unit_test(a_cookie_belongs_to_the_path_of_its_page),
-		cmocka_unit_test(a_cookie_of_a_page_over_tls_is_sent_over_tls_only),
-		cmocka_unit_test(guessing_is_slowed_down),
-		cmocka_unit_test(who_guesses_locks_nobody_else_out),
-		cmocka_unit_test(every_line_of_a_file_is_a_key),
-		cmocka_unit_test(a_changed_file_is_read_again),
-		cmocka_unit_test(unusable_files_are_refused_at_the_start),
-		cmocka_unit_test(keys_that_are_options_are_trimmed),
-		cmocka_unit_test(threads_ask_while_the_file_changes),
-		cmocka_unit_test(lack_of_memory_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, key_files_set_up, key_files_tear_down);
-}
+GROUP_FIXTURE(key_files_set_up, key_files_tear_down)

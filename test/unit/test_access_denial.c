@@ -11,9 +11,8 @@
 #include "node-agent/runtime/pid_owner.h"
 #include "test/lib/unit.h"
 
-static void test_the_reason_is_what_an_operator_can_change(void **state)
+TEST(test_the_reason_is_what_an_operator_can_change)
 {
-	(void)state;
 	assert_non_null(strstr(access_denial_reason(&(struct access_facts){0}), "CAP_SYS_PTRACE"));
 	assert_non_null(
 		strstr(access_denial_reason(&(struct access_facts){.is_hidden = true}), "hidepid"));
@@ -93,11 +92,10 @@ static void expect_success(pid_t agent)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void test_without_the_capability_that_is_the_reason(void **state)
+TEST(test_without_the_capability_that_is_the_reason)
 {
 	pid_t guarded = start_guarded(), agent = fork();
 
-	(void)state;
 	if (agent == 0) {
 		if (geteuid() == 0 &&
 		    (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0))
@@ -109,12 +107,11 @@ static void test_without_the_capability_that_is_the_reason(void **state)
 }
 
 /* It is root with all capabilities, in a namespace of its own. */
-static void test_root_of_another_user_namespace_is_told_so(void **state)
+TEST(test_root_of_another_user_namespace_is_told_so)
 {
 	pid_t guarded = start_guarded(), agent = fork();
 	int status;
 
-	(void)state;
 	if (agent == 0) {
 		if (unshare(CLONE_NEWUSER) < 0)
 			_exit(254); /* not allowed here */
@@ -129,12 +126,11 @@ static void test_root_of_another_user_namespace_is_told_so(void **state)
 }
 
 /* Zombies and kernel threads execute nothing, so nothing is missed. */
-static void test_what_executes_nothing_is_not_denied(void **state)
+TEST(test_what_executes_nothing_is_not_denied)
 {
 	pid_t zombie = fork(), agent;
 	siginfo_t info;
 
-	(void)state;
 	if (zombie == 0) {
 		(void)prctl(PR_SET_DUMPABLE, 0);
 		_exit(0);
@@ -158,16 +154,4 @@ static void test_what_executes_nothing_is_not_denied(void **state)
 	}
 	expect_success(agent);
 	waitpid(zombie, NULL, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_reason_is_what_an_operator_can_change),
-		cmocka_unit_test(test_without_the_capability_that_is_the_reason),
-		cmocka_unit_test(test_root_of_another_user_namespace_is_told_so),
-		cmocka_unit_test(test_what_executes_nothing_is_not_denied),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void a_signal_ends_an_agent_that_has_nothing_to_do(void **state)
+TEST_FIXTURE(a_signal_ends_an_agent_that_has_nothing_to_do, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -90,7 +90,7 @@ static void a_signal_ends_an_agent_that_has_nothing_to_do(void **state)
 	assert_in_range(agent_time_left_ns(&f->agent), NS_PER_S, 10 * NS_PER_S);
 }
 
-static void the_loop_runs_until_the_owner_is_done(void **state)
+TEST_FIXTURE(the_loop_runs_until_the_owner_is_done, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -100,7 +100,7 @@ static void the_loop_runs_until_the_owner_is_done(void **state)
 	assert_int_equal(f->n_stops, 1);
 }
 
-static void a_second_signal_ends_the_loop_at_once(void **state)
+TEST_FIXTURE(a_second_signal_ends_the_loop_at_once, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -111,7 +111,7 @@ static void a_second_signal_ends_the_loop_at_once(void **state)
 	assert_in_range(clock_monotonic_ns() - f->stop_ns, 0, 5 * NS_PER_S);
 }
 
-static void an_owner_that_is_never_done_is_not_waited_for(void **state)
+TEST_FIXTURE(an_owner_that_is_never_done_is_not_waited_for, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint64_t took_ns;
@@ -123,7 +123,7 @@ static void an_owner_that_is_never_done_is_not_waited_for(void **state)
 	assert_in_range(agent_time_left_ns(&f->agent), NS_PER_S, 2 * NS_PER_S);
 }
 
-static void pending_uploads_are_waited_for(void **state)
+TEST_FIXTURE(pending_uploads_are_waited_for, set_up, tear_down)
 {
 	static const struct upload_label labels[] = {{"service.name", "s"}, {0}};
 	struct fixture *f = *state;
@@ -150,7 +150,7 @@ static void pending_uploads_are_waited_for(void **state)
 	raw_server_stop(&server);
 }
 
-static void routes_are_served_beside_those_of_the_status(void **state)
+TEST_FIXTURE(routes_are_served_beside_those_of_the_status, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct err err = {""};
@@ -172,20 +172,9 @@ static void routes_are_served_beside_those_of_the_status(void **state)
 	assert_memory_equal(answer, "HTTP/1.1 200", 12);
 }
 
-#define with_agent(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		with_agent(a_signal_ends_an_agent_that_has_nothing_to_do),
-		with_agent(the_loop_runs_until_the_owner_is_done),
-		with_agent(a_second_signal_ends_the_loop_at_once),
-		with_agent(an_owner_that_is_never_done_is_not_waited_for),
-		with_agent(pending_uploads_are_waited_for),
-		with_agent(routes_are_served_beside_those_of_the_status),
-	};
-
 	unsetenv("http_proxy");
 	unsetenv("all_proxy");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -116,17 +116,15 @@ static int run(const char *first, const char *second)
 	return status;
 }
 
-static void options_alone_serve(void **state)
+TEST(options_alone_serve)
 {
-	(void)state;
 	assert_int_equal(run("--listen=a", "--log-level=warn"), EXIT_SUCCESS);
 	assert_string_equal(said, "serving on a");
 	log_set_level(LOG_LEVEL_INFO);
 }
 
-static void an_error_is_one_line_and_a_failure(void **state)
+TEST(an_error_is_one_line_and_a_failure)
 {
-	(void)state;
 	assert_int_equal(run(NULL, NULL), EXIT_FAILURE);
 	assert_string_equal(errors.text, "agent: --listen is missing\n");
 	assert_int_equal(run("--log-level=loud", NULL), EXIT_FAILURE);
@@ -135,9 +133,8 @@ static void an_error_is_one_line_and_a_failure(void **state)
 	assert_string_equal(said, "");
 }
 
-static void a_command_runs_with_its_arguments_instead_of_serving(void **state)
+TEST(a_command_runs_with_its_arguments_instead_of_serving)
 {
-	(void)state;
 	assert_int_equal(run("goats", "north"), EXIT_SUCCESS);
 	assert_string_equal(said, "goats north");
 	assert_int_equal(run("goats", NULL), EXIT_SUCCESS);
@@ -146,17 +143,15 @@ static void a_command_runs_with_its_arguments_instead_of_serving(void **state)
 	assert_string_equal(errors.text, "agent: there are no goats\n");
 }
 
-static void an_unknown_command_is_one_line(void **state)
+TEST(an_unknown_command_is_one_line)
 {
-	(void)state;
 	assert_int_equal(run("sheep", "north"), EXIT_FAILURE);
 	assert_string_equal(errors.text, "agent: unknown command \"sheep\"; see agent --help\n");
 	assert_string_equal(out.text, "");
 }
 
-static void help_lists_commands_and_options(void **state)
+TEST(help_lists_commands_and_options)
 {
-	(void)state;
 	assert_int_equal(run("--help", NULL), EXIT_SUCCESS);
 	assert_non_null(strstr(out.text, "Usage: agent [OPTION]...\n"
 					 "       agent goats FIELD [--brown]\n"
@@ -174,18 +169,16 @@ static void help_lists_commands_and_options(void **state)
 	assert_string_equal(errors.text, "");
 }
 
-static void a_command_has_help_of_its_own(void **state)
+TEST(a_command_has_help_of_its_own)
 {
-	(void)state;
 	assert_int_equal(run("goats", "--help"), EXIT_SUCCESS);
 	assert_string_equal(out.text,
 			    "Usage: agent goats FIELD [--brown]\n\ncount the goats of a field\n");
 	assert_string_equal(said, "");
 }
 
-static void a_command_may_be_a_program_with_options_and_commands(void **state)
+TEST(a_command_may_be_a_program_with_options_and_commands)
 {
-	(void)state;
 	assert_int_equal(run("hive", "--listen=h"), EXIT_SUCCESS);
 	assert_string_equal(said, "serving on h");
 	assert_null(hive_opts.listen);
@@ -205,25 +198,8 @@ static void a_command_may_be_a_program_with_options_and_commands(void **state)
 	assert_non_null(strstr(out.text, "  --listen=ADDR\n"));
 }
 
-static void the_version_is_one_line(void **state)
+TEST(the_version_is_one_line)
 {
-	(void)state;
 	assert_int_equal(run("--version", NULL), EXIT_SUCCESS);
 	assert_string_equal(out.text, "agent v1\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_alone_serve),
-		cmocka_unit_test(an_error_is_one_line_and_a_failure),
-		cmocka_unit_test(a_command_runs_with_its_arguments_instead_of_serving),
-		cmocka_unit_test(an_unknown_command_is_one_line),
-		cmocka_unit_test(help_lists_commands_and_options),
-		cmocka_unit_test(a_command_has_help_of_its_own),
-		cmocka_unit_test(a_command_may_be_a_program_with_options_and_commands),
-		cmocka_unit_test(the_version_is_one_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

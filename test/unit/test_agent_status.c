@@ -85,7 +85,7 @@ static void get(struct fixture *f, const char *path)
 	assert_int_equal(loop_run(f->loop), 0);
 }
 
-static void a_loop_that_turns_is_healthy(void **state)
+TEST_FIXTURE(a_loop_that_turns_is_healthy, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -94,7 +94,7 @@ static void a_loop_that_turns_is_healthy(void **state)
 	assert_int_equal(f->got_status, 200);
 }
 
-static void a_loop_that_stands_still_is_not(void **state)
+TEST_FIXTURE(a_loop_that_stands_still_is_not, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint64_t beat_ns = clock_monotonic_ns() - 31 * NS_PER_S, most;
@@ -110,7 +110,7 @@ static void a_loop_that_stands_still_is_not(void **state)
 	assert_non_null(strstr(digit, " s"));
 }
 
-static void metrics_are_served_as_text(void **state)
+TEST_FIXTURE(metrics_are_served_as_text, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -118,15 +118,4 @@ static void metrics_are_served_as_text(void **state)
 	get(f, "/metrics");
 	assert_int_equal(f->got_status, 200);
 	assert_non_null(strstr(f->got_body, "\nserved_total 7\n"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_loop_that_turns_is_healthy, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_loop_that_stands_still_is_not, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(metrics_are_served_as_text, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,11 @@
 #include "common/data/arena.h"
 #include "test/lib/unit.h"
 
-static void pieces_do_not_overlap_and_are_aligned(void **state)
+TEST(pieces_do_not_overlap_and_are_aligned)
 {
 	CLEANUP(arena_fini) struct arena a;
 	uint8_t *p[2000];
 
-	(void)state;
 	arena_init(&a, 64 * 1024 * 1024);
 	for (size_t i = 0; i < ARRAY_SIZE(p); i++) {
 		size_t size = i % 100 == 0 ? 100 * i : i % 50;
@@ -27,12 +26,11 @@ static void pieces_do_not_overlap_and_are_aligned(void **state)
 	}
 }
 
-static void pieces_of_no_bytes_differ(void **state)
+TEST(pieces_of_no_bytes_differ)
 {
 	CLEANUP(arena_fini) struct arena a;
 	char *p, *q;
 
-	(void)state;
 	arena_init(&a, 100000);
 	p = arena_alloc(&a, 0);
 	q = arena_alloc(&a, 0);
@@ -41,12 +39,11 @@ static void pieces_of_no_bytes_differ(void **state)
 	assert_ptr_not_equal(p, q);
 }
 
-static void never_exceeds_its_limit(void **state)
+TEST(never_exceeds_its_limit)
 {
 	CLEANUP(arena_fini) struct arena a;
 	size_t got = 0;
 
-	(void)state;
 	arena_init(&a, 100000);
 	while (arena_alloc(&a, 1000))
 		got += 1000;
@@ -61,22 +58,20 @@ static void never_exceeds_its_limit(void **state)
 	assert_null(arena_alloc(&a, SIZE_MAX - 20));
 }
 
-static void refuses_everything_at_limit_zero(void **state)
+TEST(refuses_everything_at_limit_zero)
 {
 	CLEANUP(arena_fini) struct arena a;
 
-	(void)state;
 	arena_init(&a, 0);
 	assert_null(arena_alloc(&a, 1));
 	assert_null(arena_alloc(&a, 0));
 }
 
-static void calloc_zeroes_and_sees_overflow(void **state)
+TEST(calloc_zeroes_and_sees_overflow)
 {
 	CLEANUP(arena_fini) struct arena a;
 	uint64_t *p;
 
-	(void)state;
 	arena_init(&a, SIZE_MAX);
 	p = arena_alloc(&a, 800);
 	assert_non_null(p);
@@ -89,12 +84,11 @@ static void calloc_zeroes_and_sees_overflow(void **state)
 	assert_null(arena_calloc(&a, SIZE_MAX / 4, 8));
 }
 
-static void strndup_terminates(void **state)
+TEST(strndup_terminates)
 {
 	CLEANUP(arena_fini) struct arena a;
 	char *s;
 
-	(void)state;
 	arena_init(&a, 10000);
 	s = arena_strndup(&a, "abcdef", 3);
 	assert_non_null(s);
@@ -105,12 +99,11 @@ static void strndup_terminates(void **state)
 	assert_null(arena_strndup(&a, "x", SIZE_MAX));
 }
 
-static void clear_keeps_one_chunk_and_not_a_huge_one(void **state)
+TEST(clear_keeps_one_chunk_and_not_a_huge_one)
 {
 	CLEANUP(arena_fini) struct arena a;
 	struct arena_chunk *kept;
 
-	(void)state;
 	arena_init(&a, 64 * 1024 * 1024);
 	for (int i = 0; i < 1000; i++)
 		assert_non_null(arena_alloc(&a, 1000));
@@ -142,24 +135,7 @@ static int fill(void *arg)
 	return arena_alloc(&a, 100000) ? 0 : arena_error(&a, 100000);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(fill, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_do_not_overlap_and_are_aligned),
-		cmocka_unit_test(pieces_of_no_bytes_differ),
-		cmocka_unit_test(never_exceeds_its_limit),
-		cmocka_unit_test(refuses_everything_at_limit_zero),
-		cmocka_unit_test(calloc_zeroes_and_sees_overflow),
-		cmocka_unit_test(strndup_terminates),
-		cmocka_unit_test(clear_keeps_one_chunk_and_not_a_huge_one),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,50 +205,32 @@ static int cannot_come_back(void)
 	return __LINE__;
 }
 
-static void test_root_acts_as_others_and_comes_back(void **state)
+TEST(test_root_acts_as_others_and_comes_back)
 {
-	(void)state;
 	in_child(root_acts_as_user);
 	in_child(root_acts_as_root);
 }
 
-static void test_an_agent_that_is_not_root_keeps_its_capabilities(void **state)
+TEST(test_an_agent_that_is_not_root_keeps_its_capabilities)
 {
-	(void)state;
 	in_child(other_agent_acts_as_root_and_as_user);
 }
 
-static void test_what_is_missing_is_named_and_nothing_is_changed(void **state)
+TEST(test_what_is_missing_is_named_and_nothing_is_changed)
 {
-	(void)state;
 	in_child(without_the_right);
 	in_child(with_ids_that_do_not_exist);
 }
 
-static void test_only_the_calling_thread_is_changed(void **state)
+TEST(test_only_the_calling_thread_is_changed)
 {
-	(void)state;
 	in_child(other_threads_stay);
 }
 
-static void test_a_process_that_cannot_come_back_ends(void **state)
+TEST(test_a_process_that_cannot_come_back_ends)
 {
 	int status = status_of(cannot_come_back);
 
-	(void)state;
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGABRT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_root_acts_as_others_and_comes_back),
-		cmocka_unit_test(test_an_agent_that_is_not_root_keeps_its_capabilities),
-		cmocka_unit_test(test_what_is_missing_is_named_and_nothing_is_changed),
-		cmocka_unit_test(test_only_the_calling_thread_is_changed),
-		cmocka_unit_test(test_a_process_that_cannot_come_back_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

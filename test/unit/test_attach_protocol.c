@@ -5,36 +5,33 @@
 #include "node-agent/process/process_status.h"
 #include "test/lib/unit.h"
 
-static void test_a_request_has_a_version_a_command_and_three_arguments(void **state)
+TEST(test_a_request_has_a_version_a_command_and_three_arguments)
 {
 	static const char bytes[] = "1\0load\0/tmp/a.so\0true\0start,event=cpu";
 	CLEANUP(buf_fini) struct buf b;
 
-	(void)state;
 	buf_init(&b, ATTACH_REQUEST_MAX);
 	assert_int_equal(attach_protocol_load(&b, "/tmp/a.so", "start,event=cpu"), 0);
 	assert_int_equal(b.len, sizeof(bytes)); /* with the last NUL */
 	assert_memory_equal(b.data, bytes, b.len);
 }
 
-static void test_no_options_are_an_empty_argument(void **state)
+TEST(test_no_options_are_an_empty_argument)
 {
 	static const char bytes[] = "1\0load\0/a\0true\0";
 	CLEANUP(buf_fini) struct buf b;
 
-	(void)state;
 	buf_init(&b, ATTACH_REQUEST_MAX);
 	assert_int_equal(attach_protocol_load(&b, "/a", ""), 0);
 	assert_int_equal(b.len, sizeof(bytes));
 	assert_memory_equal(b.data, bytes, b.len);
 }
 
-static void test_arguments_that_a_jvm_would_refuse(void **state)
+TEST(test_arguments_that_a_jvm_would_refuse)
 {
 	CLEANUP(buf_fini) struct buf b;
 	char path[ATTACH_ARGUMENT_MAX + 2], options[ATTACH_ARGUMENT_MAX + 2];
 
-	(void)state;
 	memset(path, '/', sizeof(path));
 	memset(options, 'x', sizeof(options));
 	path[ATTACH_ARGUMENT_MAX + 1] = options[ATTACH_ARGUMENT_MAX + 1] = '\0';
@@ -59,18 +56,16 @@ static void assert_answer(const char *bytes, enum attach_outcome outcome, int32_
 	assert_int_equal(a.code, code);
 }
 
-static void test_answers_of_jdk_8(void **state)
+TEST(test_answers_of_jdk_8)
 {
-	(void)state;
 	assert_answer("0\n0\n", ATTACH_LOADED, 0, 0);
 	assert_answer("0\n200\n", ATTACH_LOADED, 0, 200);
 	assert_answer("0\n-1\n", ATTACH_LOADED, 0, -1);
 	assert_answer("-1\n", ATTACH_NOT_LOADED, -1, 0);
 }
 
-static void test_answers_of_jdk_9_and_later(void **state)
+TEST(test_answers_of_jdk_9_and_later)
 {
-	(void)state;
 	assert_answer("0\nreturn code: 0\n", ATTACH_LOADED, 0, 0);
 	assert_answer("0\nreturn code: 100\n", ATTACH_LOADED, 0, 100);
 	assert_answer("-1\nreturn code: -3\n", ATTACH_LOADED, -1, -3);
@@ -86,9 +81,8 @@ static void test_answers_of_jdk_9_and_later(void **state)
 	assert_answer("1\nOperation load not recognized!\n", ATTACH_NOT_LOADED, 1, 0);
 }
 
-static void test_answers_that_are_none(void **state)
+TEST(test_answers_that_are_none)
 {
-	(void)state;
 	assert_answer("", ATTACH_EMPTY, 0, 0);
 	assert_answer("0", ATTACH_GARBAGE, 0, 0);
 	assert_answer("0\n", ATTACH_GARBAGE, 0, 0); /* no code: what loaded? */
@@ -104,12 +98,11 @@ static void test_answers_that_are_none(void **state)
 	assert_answer("0\nreturn code: \n", ATTACH_NOT_LOADED, 0, 0);
 }
 
-static void test_text_is_one_clean_line(void **state)
+TEST(test_text_is_one_clean_line)
 {
 	struct attach_answer a;
 	char many[4096];
 
-	(void)state;
 	attach_protocol_parse("0\n\t two\r\n\x1b[31mwords \0\xff\n", 22, &a);
 	assert_string_equal(a.text, "two [31mwords");
 	memset(many, 'a', sizeof(many));
@@ -131,11 +124,10 @@ static int parse(const char *text, struct process_status *ret)
 	return process_status_parse(text, strlen(text), ret);
 }
 
-static void test_effective_ids_and_the_innermost_pid(void **state)
+TEST(test_effective_ids_and_the_innermost_pid)
 {
 	struct process_status s;
 
-	(void)state;
 	assert_int_equal(parse("Name:\tx\\nUid: 1\nState:\tT (stopped)\n" IDS
 			       "NSpid:\t4711\t170\t12\t1\n" SIGNALS,
 			       &s),
@@ -152,11 +144,10 @@ static void test_effective_ids_and_the_innermost_pid(void **state)
 	assert_int_equal(s.nspid, 4711);
 }
 
-static void test_a_status_that_lacks_something(void **state)
+TEST(test_a_status_that_lacks_something)
 {
 	struct process_status s;
 
-	(void)state;
 	assert_int_equal(parse("", &s), -EBADMSG);
 	assert_int_equal(parse(IDS "NSpid:\t1\n" SIGNALS, &s), -EBADMSG);
 	assert_int_equal(parse("State:\tS\nNSpid:\t1\n" SIGNALS, &s), -EBADMSG);
@@ -167,21 +158,4 @@ static void test_a_status_that_lacks_something(void **state)
 	assert_int_equal(parse("State:\tS\n" IDS "NSpid:\t1\n", &s), -EBADMSG);
 	assert_int_equal(parse("State:\tS\nUid:\t1\nGid:\t1\t2\nNSpid:\t1\n" SIGNALS, &s),
 			 -EBADMSG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_request_has_a_version_a_command_and_three_arguments),
-		cmocka_unit_test(test_no_options_are_an_empty_argument),
-		cmocka_unit_test(test_arguments_that_a_jvm_would_refuse),
-		cmocka_unit_test(test_answers_of_jdk_8),
-		cmocka_unit_test(test_answers_of_jdk_9_and_later),
-		cmocka_unit_test(test_answers_that_are_none),
-		cmocka_unit_test(test_text_is_one_clean_line),
-		cmocka_unit_test(test_effective_ids_and_the_innermost_pid),
-		cmocka_unit_test(test_a_status_that_lacks_something),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,10 @@
 #include "common/http/backoff.h"
 #include "test/lib/unit.h"
 
-static void the_ceiling_doubles_from_floor_to_maximum(void **state)
+TEST(the_ceiling_doubles_from_floor_to_maximum)
 {
 	static const uint64_t caps[] = {100, 200, 400, 800, 1000, 1000, 1000};
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 200; seed++) {
 		struct backoff b = {.min_ns = 100, .max_ns = 1000, .random = seed};
 
@@ -14,12 +13,11 @@ static void the_ceiling_doubles_from_floor_to_maximum(void **state)
 	}
 }
 
-static void delays_are_spread_over_the_whole_range(void **state)
+TEST(delays_are_spread_over_the_whole_range)
 {
 	struct backoff b = {.min_ns = 1000, .max_ns = 1000};
 	uint64_t lowest = UINT64_MAX, highest = 0;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		uint64_t d = backoff_next_ns(&b);
 
@@ -30,36 +28,22 @@ static void delays_are_spread_over_the_whole_range(void **state)
 	assert_in_range(highest, 980, 1000);
 }
 
-static void reset_starts_over_from_the_floor(void **state)
+TEST(reset_starts_over_from_the_floor)
 {
 	struct backoff b = {.min_ns = 100, .max_ns = 100000};
 
-	(void)state;
 	for (int i = 0; i < 8; i++)
 		(void)backoff_next_ns(&b);
 	backoff_reset(&b);
 	assert_in_range(backoff_next_ns(&b), 50, 100);
 }
 
-static void extreme_bounds_do_not_overflow(void **state)
+TEST(extreme_bounds_do_not_overflow)
 {
 	struct backoff widest = {.min_ns = UINT64_MAX / 2 + 1, .max_ns = UINT64_MAX};
 	struct backoff swapped = {.min_ns = 1000, .max_ns = 10};
 
-	(void)state;
 	(void)backoff_next_ns(&widest);
 	assert_true(backoff_next_ns(&widest) >= UINT64_MAX / 2);
 	assert_in_range(backoff_next_ns(&swapped), 5, 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_ceiling_doubles_from_floor_to_maximum),
-		cmocka_unit_test(delays_are_spread_over_the_whole_range),
-		cmocka_unit_test(reset_starts_over_from_the_floor),
-		cmocka_unit_test(extreme_bounds_do_not_overflow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

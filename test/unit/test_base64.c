@@ -3,7 +3,7 @@
 #include "common/text/base64.h"
 #include "test/lib/unit.h"
 
-static void both_ways_as_the_rfc_shows(void **state)
+TEST(both_ways_as_the_rfc_shows)
 {
 	static const struct {
 		const char *bytes, *text;
@@ -18,7 +18,6 @@ static void both_ways_as_the_rfc_shows(void **state)
 		{"\xfb\xff\xfe", "+//+"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(buf_fini) struct buf text, bytes;
 
@@ -31,24 +30,22 @@ static void both_ways_as_the_rfc_shows(void **state)
 	}
 }
 
-static void white_space_is_skipped(void **state)
+TEST(white_space_is_skipped)
 {
 	static const char text[] = "\n Zm9v\r\n\tYm\nE=\n";
 	CLEANUP(buf_fini) struct buf bytes;
 
-	(void)state;
 	buf_init(&bytes, 100);
 	assert_int_equal(base64_decode(text, strlen(text), &bytes), 0);
 	assert_string_equal(bytes.data, "fooba");
 }
 
-static void padding_may_be_missing(void **state)
+TEST(padding_may_be_missing)
 {
 	static const struct {
 		const char *text, *bytes;
 	} cases[] = {{"Zg", "f"}, {"Zm8", "fo"}, {"Zm9v", "foo"}, {"Zm9vYg\n", "foob"}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(buf_fini) struct buf bytes;
 
@@ -58,7 +55,7 @@ static void padding_may_be_missing(void **state)
 	}
 }
 
-static void what_is_not_base64_is_refused(void **state)
+TEST(what_is_not_base64_is_refused)
 {
 	static const char *const texts[] = {"Z",     "Zg=",
 					    "Zg===", "Z===",
@@ -69,7 +66,6 @@ static void what_is_not_base64_is_refused(void **state)
 					    "Zm9vZ", "-----BEGIN CERTIFICATE-----"};
 	CLEANUP(buf_fini) struct buf bytes;
 
-	(void)state;
 	buf_init(&bytes, 100);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (base64_decode(texts[i], strlen(texts[i]), &bytes) != -EBADMSG)
@@ -78,11 +74,10 @@ static void what_is_not_base64_is_refused(void **state)
 	assert_int_equal(bytes.len, 0);
 }
 
-static void all_bytes_of_all_lengths_survive_a_round_trip(void **state)
+TEST(all_bytes_of_all_lengths_survive_a_round_trip)
 {
 	unsigned char all[257];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(all); i++)
 		all[i] = (unsigned char)(i * 167);
 	for (size_t len = 0; len <= sizeof(all); len++) {
@@ -98,11 +93,10 @@ static void all_bytes_of_all_lengths_survive_a_round_trip(void **state)
 	}
 }
 
-static void limits_are_kept_and_both_append(void **state)
+TEST(limits_are_kept_and_both_append)
 {
 	CLEANUP(buf_fini) struct buf b;
 
-	(void)state;
 	buf_init(&b, 8);
 	assert_int_equal(base64_encode("foo", 3, &b), 0);
 	assert_int_equal(base64_encode("foob", 4, &b), -EFBIG);
@@ -126,23 +120,7 @@ static int code_and_decode(void *arg)
 	return r;
 }
 
-static void lack_of_memory_is_enomem(void **state)
+TEST(lack_of_memory_is_enomem)
 {
-	(void)state;
 	check_oom(code_and_decode, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_ways_as_the_rfc_shows),
-		cmocka_unit_test(white_space_is_skipped),
-		cmocka_unit_test(padding_may_be_missing),
-		cmocka_unit_test(what_is_not_base64_is_refused),
-		cmocka_unit_test(all_bytes_of_all_lengths_survive_a_round_trip),
-		cmocka_unit_test(limits_are_kept_and_both_append),
-		cmocka_unit_test(lack_of_memory_is_enomem),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,11 +41,10 @@ static int expect_text(struct upload_parts *ret, struct arena *arena, const void
 	return 0;
 }
 
-static void encodings_have_the_names_of_http(void **state)
+TEST(encodings_have_the_names_of_http)
 {
 	enum body_encoding e = BODY_ZSTD;
 
-	(void)state;
 	assert_true(body_encoding_find(&e, NULL) && e == BODY_IDENTITY);
 	assert_true(body_encoding_find(&e, "GZIP") && e == BODY_GZIP);
 	assert_true(body_encoding_find(&e, "x-gzip") && e == BODY_GZIP);
@@ -56,7 +55,7 @@ static void encodings_have_the_names_of_http(void **state)
 	assert_false(body_encoding_find(&e, "gzip, zstd"));
 }
 
-static void bodies_are_inflated_before_they_are_decoded(void **state)
+TEST(bodies_are_inflated_before_they_are_decoded)
 {
 	static const struct {
 		enum body_encoding of, said;
@@ -67,7 +66,6 @@ static void bodies_are_inflated_before_they_are_decoded(void **state)
 		{BODY_DEFLATE, BODY_DEFLATE, true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct encoded_body b = {cases[i].said, expect_text, text};
 		char data[256];
@@ -82,12 +80,11 @@ static void bodies_are_inflated_before_they_are_decoded(void **state)
 	}
 }
 
-static void what_is_not_encoded_is_decoded_as_it_is(void **state)
+TEST(what_is_not_encoded_is_decoded_as_it_is)
 {
 	struct encoded_body b = {BODY_IDENTITY, expect_text, text};
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(encoded_body_decode(NULL, NULL, &b, text, strlen(text), &err), 0);
 	/* a proxy has inflated it */
 	b.encoding = BODY_GZIP;
@@ -99,7 +96,7 @@ static void what_is_not_encoded_is_decoded_as_it_is(void **state)
 	assert_int_equal(encoded_body_decode(NULL, NULL, &b, text, strlen(text), &err), -EBADMSG);
 }
 
-static void what_inflates_beyond_the_limit_is_refused(void **state)
+TEST(what_inflates_beyond_the_limit_is_refused)
 {
 	const size_t len = LIMIT_UPLOAD_INFLATED_BYTES + 1, size = (size_t)1 << 20;
 	struct encoded_body b = {BODY_ZSTD, expect_text, text};
@@ -108,7 +105,6 @@ static void what_inflates_beyond_the_limit_is_refused(void **state)
 	struct err err = {""};
 	size_t n;
 
-	(void)state;
 	assert_true(c && zeros && data);
 	n = ZSTD_compress(data, size, zeros, len, 1);
 	assert_false(ZSTD_isError(n));
@@ -120,16 +116,4 @@ static void what_inflates_beyond_the_limit_is_refused(void **state)
 	libdeflate_free_compressor(c);
 	free(zeros);
 	free(data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(encodings_have_the_names_of_http),
-		cmocka_unit_test(bodies_are_inflated_before_they_are_decoded),
-		cmocka_unit_test(what_is_not_encoded_is_decoded_as_it_is),
-		cmocka_unit_test(what_inflates_beyond_the_limit_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,18 +110,16 @@ static void check_layout(bool has_bytes)
 	end(&f);
 }
 
-static void test_each_round_reports_the_increase_since_the_previous_one(void **state)
+TEST(test_each_round_reports_the_increase_since_the_previous_one)
 {
-	(void)state;
 	check_layout(true);
 	check_layout(false);
 }
 
-static void test_counts_from_before_the_first_round_are_not_reported(void **state)
+TEST(test_counts_from_before_the_first_round_are_not_reported)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, true, BUCKET_HISTORY_FROM_NOW, 10);
 	put_two(&f);
 	assert_int_equal(do_round(&f), 0);
@@ -137,11 +135,10 @@ static void test_counts_from_before_the_first_round_are_not_reported(void **stat
 	end(&f);
 }
 
-static void test_records_added_to_an_empty_list_are_reported_in_full(void **state)
+TEST(test_records_added_to_an_empty_list_are_reported_in_full)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, true, BUCKET_HISTORY_FROM_NOW, 10);
 	assert_int_equal(do_round(&f), 0);
 	assert_int_equal(f.n, 0);
@@ -152,11 +149,10 @@ static void test_records_added_to_an_empty_list_are_reported_in_full(void **stat
 	end(&f);
 }
 
-static void test_a_round_that_was_not_committed_is_reported_again(void **state)
+TEST(test_a_round_that_was_not_committed_is_reported_again)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, true, BUCKET_HISTORY_FROM_ZERO, 10);
 	put_two(&f);
 	assert_int_equal(do_round(&f), 0);
@@ -176,13 +172,12 @@ static void put_in_a_list(struct fixture *f, const uint64_t *addresses, size_t n
 	heap_image_put(&f->image, HEAP_IMAGE_HEAD, next);
 }
 
-static void test_every_record_is_reported_once_per_round(void **state)
+TEST(test_every_record_is_reported_once_per_round)
 {
 	static const uint64_t first[] = {0x8000, 0x4000, 0x8100, 0x4100},
 			      second[] = {0x9000, 0x2000, 0x6000, 0x4200, 0x8200};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, true, BUCKET_HISTORY_FROM_ZERO, 100);
 	put_in_a_list(&f, first, ARRAY_SIZE(first), 0);
 	assert_int_equal(do_round(&f), 0);
@@ -199,7 +194,7 @@ static void test_every_record_is_reported_once_per_round(void **state)
 	end(&f);
 }
 
-static void test_broken_lists_end_with_a_reason(void **state)
+TEST(test_broken_lists_end_with_a_reason)
 {
 	static const struct {
 		uint64_t address, word;
@@ -218,7 +213,6 @@ static void test_broken_lists_end_with_a_reason(void **state)
 		{B + 48, 0x10, -EBADMSG},                /* no code */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
 		struct fixture f;
 
@@ -234,11 +228,10 @@ static void test_broken_lists_end_with_a_reason(void **state)
 	}
 }
 
-static void test_limits_end_a_round(void **state)
+TEST(test_limits_end_a_round)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, true, BUCKET_HISTORY_FROM_ZERO, 1);
 	put_two(&f);
 	assert_int_equal(do_round(&f), -E2BIG);
@@ -263,12 +256,11 @@ static void test_limits_end_a_round(void **state)
 	end(&f);
 }
 
-static void test_a_round_that_fails_costs_no_memory(void **state)
+TEST(test_a_round_that_fails_costs_no_memory)
 {
 	struct fixture f;
 	size_t bytes;
 
-	(void)state;
 	begin(&f, true, BUCKET_HISTORY_FROM_ZERO, 500);
 	bytes = bucket_history_bytes(f.history);
 	for (uint64_t i = 0; i < 600; i++)
@@ -283,11 +275,10 @@ static void test_a_round_that_fails_costs_no_memory(void **state)
 	end(&f);
 }
 
-static void test_another_list_starts_a_new_history(void **state)
+TEST(test_another_list_starts_a_new_history)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, true, BUCKET_HISTORY_FROM_ZERO, 10);
 	put_two(&f);
 	assert_int_equal(do_round(&f), 0);
@@ -302,11 +293,10 @@ static void test_another_list_starts_a_new_history(void **state)
 	end(&f);
 }
 
-static void test_counters_that_contradict_each_other_are_left_out(void **state)
+TEST(test_counters_that_contradict_each_other_are_left_out)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, true, BUCKET_HISTORY_FROM_ZERO, 10);
 	put_two(&f);
 	heap_image_put(&f.image, B + 48 + 3 * 8 + 16, 1); /* bytes are not count times size */
@@ -321,11 +311,10 @@ static void test_counters_that_contradict_each_other_are_left_out(void **state)
 	end(&f);
 }
 
-static void test_a_record_that_could_not_be_read_at_first_begins_when_it_can(void **state)
+TEST(test_a_record_that_could_not_be_read_at_first_begins_when_it_can)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, true, BUCKET_HISTORY_FROM_NOW, 10);
 	put_two(&f);
 	heap_image_put(&f.image, B + 48 + 3 * 8 + 16, 1);
@@ -348,11 +337,10 @@ static void test_a_record_that_could_not_be_read_at_first_begins_when_it_can(voi
 	end(&f);
 }
 
-static void test_a_record_beside_unreadable_memory_is_read(void **state)
+TEST(test_a_record_beside_unreadable_memory_is_read)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, false, BUCKET_HISTORY_FROM_ZERO, 10);
 	put_two(&f);
 	/* memory ends behind B, in the middle of a window */
@@ -391,34 +379,12 @@ static int make(void *arg)
 	return r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	static struct fixture f;
 
-	(void)state;
 	heap_image_init(&f.image, true);
 	put_two(&f);
 	heap_image_record(&f.image, C, A, 32, 4, 3); /* between the two: it has to be merged */
 	check_oom(make, &f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_round_reports_the_increase_since_the_previous_one),
-		cmocka_unit_test(test_counts_from_before_the_first_round_are_not_reported),
-		cmocka_unit_test(test_records_added_to_an_empty_list_are_reported_in_full),
-		cmocka_unit_test(test_a_round_that_was_not_committed_is_reported_again),
-		cmocka_unit_test(test_every_record_is_reported_once_per_round),
-		cmocka_unit_test(test_broken_lists_end_with_a_reason),
-		cmocka_unit_test(test_limits_end_a_round),
-		cmocka_unit_test(test_a_round_that_fails_costs_no_memory),
-		cmocka_unit_test(test_another_list_starts_a_new_history),
-		cmocka_unit_test(test_counters_that_contradict_each_other_are_left_out),
-		cmocka_unit_test(test_a_record_that_could_not_be_read_at_first_begins_when_it_can),
-		cmocka_unit_test(test_a_record_beside_unreadable_memory_is_read),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

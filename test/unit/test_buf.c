@@ -3,11 +3,10 @@
 #include "common/data/buf.h"
 #include "test/lib/unit.h"
 
-static void grows_to_its_limit_and_no_further(void **state)
+TEST(grows_to_its_limit_and_no_further)
 {
 	CLEANUP(buf_fini) struct buf b;
 
-	(void)state;
 	buf_init(&b, 100);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(buf_add(&b, "0123456789", 10), 0);
@@ -16,13 +15,12 @@ static void grows_to_its_limit_and_no_further(void **state)
 	assert_int_equal(b.data[100], '\0');
 }
 
-static void take_moves_the_storage(void **state)
+TEST(take_moves_the_storage)
 {
 	CLEANUP(buf_fini) struct buf b;
 	AUTO_FREE char *s = NULL;
 	size_t len;
 
-	(void)state;
 	buf_init(&b, 1000);
 	assert_int_equal(buf_addf(&b, "%s-%d", "pid", 42), 0);
 	s = buf_take(&b, &len);
@@ -46,33 +44,19 @@ static int add_a_lot(void *arg)
 	return 0;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(add_a_lot, NULL);
 }
 
-static void truncating_keeps_the_beginning(void **state)
+TEST(truncating_keeps_the_beginning)
 {
 	CLEANUP(buf_fini) struct buf b;
 
-	(void)state;
 	buf_init(&b, 100);
 	buf_truncate(&b, 0); /* without storage */
 	assert_int_equal(buf_add(&b, "abcdef", 6), 0);
 	buf_truncate(&b, 3);
 	assert_int_equal(b.len, 3);
 	assert_string_equal(b.data, "abc");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(truncating_keeps_the_beginning),
-		cmocka_unit_test(grows_to_its_limit_and_no_further),
-		cmocka_unit_test(take_moves_the_storage),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

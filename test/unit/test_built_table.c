@@ -74,12 +74,11 @@ static int build(struct fixture *f, struct built_table *b, uint32_t n_pages, uin
 	return r ?: built_table_add_rules(b, f->slabs, rules, UNWIND_TABLE_RULES);
 }
 
-static void test_every_address_finds_its_rule(void **state)
+TEST(test_every_address_finds_its_rule)
 {
 	static struct fixture f;
 	struct built_table b;
 
-	(void)state;
 	begin(&f, 64 * MIB);
 	assert_int_equal(build(&f, &b, 2 * UNWIND_BLOCK_PAGES + 5, 6), 0);
 	assert_int_equal(b.n_rows, 6 * (2 * UNWIND_BLOCK_PAGES + 5));
@@ -106,12 +105,11 @@ static void test_every_address_finds_its_rule(void **state)
 }
 
 /* Walks remember rules by it. */
-static void test_each_table_of_an_index_has_a_generation(void **state)
+TEST(test_each_table_of_an_index_has_a_generation)
 {
 	static struct fixture f;
 	struct built_table b;
 
-	(void)state;
 	begin(&f, MIB);
 	for (uint32_t before = 0; before < 3; before++) {
 		assert_int_equal(build(&f, &b, 1, 1), 0);
@@ -123,14 +121,13 @@ static void test_each_table_of_an_index_has_a_generation(void **state)
 	end(&f);
 }
 
-static void test_pages_of_the_same_rule_share_a_row(void **state)
+TEST(test_pages_of_the_same_rule_share_a_row)
 {
 	const struct unwind_row one = {0, 1}, other = {0, 2};
 	const struct cfi_extent extent = {.n_pages = 1000};
 	static struct fixture f;
 	struct built_table b;
 
-	(void)state;
 	begin(&f, MIB);
 	assert_int_equal(built_table_begin(&b, f.slabs, &extent), 0);
 	for (uint32_t i = 0; i < 1000; i++)
@@ -142,12 +139,11 @@ static void test_pages_of_the_same_rule_share_a_row(void **state)
 	end(&f);
 }
 
-static void test_what_finds_no_room_leaves_nothing_behind(void **state)
+TEST(test_what_finds_no_room_leaves_nothing_behind)
 {
 	static struct fixture f;
 	struct built_table b;
 
-	(void)state;
 	begin(&f, MIB);
 	assert_int_equal(build(&f, &b, 100, UNWIND_BLOCK_ROWS), -ENOSPC);
 	built_table_discard(&b, f.slabs);
@@ -223,14 +219,13 @@ static void unmap_all(struct fixture *f)
 	unwind_slabs_unmap_idle(f->slabs);
 }
 
-static void test_a_table_is_freed_also_while_no_slab_can_be_mapped(void **state)
+TEST(test_a_table_is_freed_also_while_no_slab_can_be_mapped)
 {
 	struct mapped_fixture m = {.fails = false};
 	static struct fixture f;
 	struct unwind_table published = {.n_pages = 0};
 	struct built_table b;
 
-	(void)state;
 	assert_int_equal(begin_mapped(&f, &m), 0);
 	assert_int_equal(build(&f, &b, 300, 1000), 0);
 	built_table_publish(&b, &published);
@@ -266,24 +261,9 @@ static int build_and_discard(void *arg)
 	return r;
 }
 
-static void test_survives_every_failed_allocation(void **state)
+TEST(test_survives_every_failed_allocation)
 {
 	struct mapped_fixture m = {.fails = false};
 
-	(void)state;
 	check_oom(build_and_discard, &m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_address_finds_its_rule),
-		cmocka_unit_test(test_each_table_of_an_index_has_a_generation),
-		cmocka_unit_test(test_pages_of_the_same_rule_share_a_row),
-		cmocka_unit_test(test_what_finds_no_room_leaves_nothing_behind),
-		cmocka_unit_test(test_a_table_is_freed_also_while_no_slab_can_be_mapped),
-		cmocka_unit_test(test_survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,9 +96,8 @@ static int keep_one(void)
 	return 0;
 }
 
-static void test_what_is_not_kept_is_gone_from_all_sets_and_new_threads(void **state)
+TEST(test_what_is_not_kept_is_gone_from_all_sets_and_new_threads)
 {
-	(void)state;
 	in_child(keep_none);
 	in_child(keep_one);
 }
@@ -109,21 +108,19 @@ static bool holds_kill(const void *arg)
 	return capabilities_held() & CAPABILITY(CAP_KILL);
 }
 
-static void test_going_without_for_a_while_costs_nothing(void **state)
+TEST(test_going_without_for_a_while_costs_nothing)
 {
 	uint64_t before = capabilities_held();
 
-	(void)state;
 	assert_true(holds_kill(NULL));
 	assert_false(capabilities_try_without(CAPABILITY(CAP_KILL), holds_kill, NULL));
 	assert_int_equal(capabilities_held(), before);
 }
 
-static void test_low_ports_need_a_capability(void **state)
+TEST(test_low_ports_need_a_capability)
 {
 	uint64_t bind = CAPABILITY(CAP_NET_BIND_SERVICE);
 
-	(void)state;
 	assert_int_equal(capabilities_to_listen("0.0.0.0:80"), bind);
 	assert_int_equal(capabilities_to_listen("[::]:1023"), bind);
 	assert_int_equal(capabilities_to_listen("127.0.0.1:1024"), 0);
@@ -132,11 +129,10 @@ static void test_low_ports_need_a_capability(void **state)
 	assert_int_equal(capabilities_to_listen(NULL), 0);
 }
 
-static void test_sets_are_shown_by_name(void **state)
+TEST(test_sets_are_shown_by_name)
 {
 	char text[64];
 
-	(void)state;
 	assert_string_equal(capabilities_text(0, text, sizeof(text)), "none");
 	assert_string_equal(
 		capabilities_text(CAPABILITY(CAP_BPF) | CAPABILITY(CAP_SYSLOG), text, sizeof(text)),
@@ -157,9 +153,8 @@ static int harden(void)
 	return 0;
 }
 
-static void test_hardening_holds(void **state)
+TEST(test_hardening_holds)
 {
-	(void)state;
 	in_child(harden);
 }
 
@@ -244,9 +239,8 @@ static int cluster_engine_of_another(void)
 	return 0;
 }
 
-static void test_the_cluster_agent_keeps_nothing_but_what_its_files_need(void **state)
+TEST(test_the_cluster_agent_keeps_nothing_but_what_its_files_need)
 {
-	(void)state;
 	snprintf(dir, sizeof(dir), "/tmp/test_capabilities.XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	in_child(cluster_needs_nothing);
@@ -349,12 +343,11 @@ static int node_without_java_is_killed(void)
 	return __LINE__;
 }
 
-static void test_the_node_agent_may_act_as_others_only_for_java(void **state)
+TEST(test_the_node_agent_may_act_as_others_only_for_java)
 {
 	pid_t pid;
 	int status;
 
-	(void)state;
 	in_child(node_keeps_what_java_needs);
 	in_child(node_acts_as_others);
 	pid = fork();
@@ -378,27 +371,9 @@ static int node_without_admin(void)
 	return 0;
 }
 
-static void test_the_node_agent_names_what_it_lacks_and_ends_without_sys_admin(void **state)
+TEST(test_the_node_agent_names_what_it_lacks_and_ends_without_sys_admin)
 {
-	(void)state;
 	in_child(node_names_what_is_missing);
 	in_child(node_names_what_options_need);
 	in_child(node_without_admin);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_not_kept_is_gone_from_all_sets_and_new_threads),
-		cmocka_unit_test(test_going_without_for_a_while_costs_nothing),
-		cmocka_unit_test(test_low_ports_need_a_capability),
-		cmocka_unit_test(test_sets_are_shown_by_name),
-		cmocka_unit_test(test_hardening_holds),
-		cmocka_unit_test(test_the_cluster_agent_keeps_nothing_but_what_its_files_need),
-		cmocka_unit_test(
-			test_the_node_agent_names_what_it_lacks_and_ends_without_sys_admin),
-		cmocka_unit_test(test_the_node_agent_may_act_as_others_only_for_java),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,12 +106,11 @@ static void end(struct fixture *f)
 	free(f);
 }
 
-static void compiled_code_goes_by_the_size_of_its_frame(void **state)
+TEST(compiled_code_goes_by_the_size_of_its_frame)
 {
 	struct fixture *f = begin();
 	uint64_t second = 0x100;
 
-	(void)state;
 	put_function(f, 0, 0, compiled, ARRAY_SIZE(compiled));
 	put_function(f, 1, 0, frameless, ARRAY_SIZE(frameless));
 	put_function(f, 2, 0, compiled, ARRAY_SIZE(compiled));
@@ -124,12 +123,11 @@ static void compiled_code_goes_by_the_size_of_its_frame(void **state)
 	end(f);
 }
 
-static void on_arm64_the_link_register_is_saved_at_the_stack_pointer(void **state)
+TEST(on_arm64_the_link_register_is_saved_at_the_stack_pointer)
 {
 	static const int frames[][2] = {{0, 4}, {48, 0x78}, {0, 4}};
 	struct fixture *f = begin();
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		put_function(f, i, 0, frames, ARRAY_SIZE(frames));
 	build(f, EM_AARCH64);
@@ -138,11 +136,10 @@ static void on_arm64_the_link_register_is_saved_at_the_stack_pointer(void **stat
 	end(f);
 }
 
-static void functions_that_switch_stacks_keep_frame_pointers(void **state)
+TEST(functions_that_switch_stacks_keep_frame_pointers)
 {
 	struct fixture *f = begin();
 
-	(void)state;
 	put_function(f, 0, SP_WRITE, compiled, ARRAY_SIZE(compiled));
 	put_function(f, 1, 0, frameless, ARRAY_SIZE(frameless));
 	put_function(f, 2, TOP_FRAME, compiled, ARRAY_SIZE(compiled));
@@ -153,11 +150,10 @@ static void functions_that_switch_stacks_keep_frame_pointers(void **state)
 	end(f);
 }
 
-static void signal_handlers_have_a_caller(void **state)
+TEST(signal_handlers_have_a_caller)
 {
 	struct fixture *f = begin();
 
-	(void)state;
 	put_function(f, 0, TOP_FRAME, compiled, ARRAY_SIZE(compiled));
 	put_function(f, 1, TOP_FRAME | ASSEMBLY, compiled, ARRAY_SIZE(compiled));
 	put_function(f, 2, SP_WRITE, compiled, ARRAY_SIZE(compiled));
@@ -165,16 +161,4 @@ static void signal_handlers_have_a_caller(void **state)
 	expect(f, 8, UNWIND_CFA_END, 0, 0, 0, 0);
 	expect(f, 0x100 + 8, UNWIND_CFA_SP, UNWIND_FP_AT_CFA, 6, -2, 0);
 	end(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(compiled_code_goes_by_the_size_of_its_frame),
-		cmocka_unit_test(on_arm64_the_link_register_is_saved_at_the_stack_pointer),
-		cmocka_unit_test(functions_that_switch_stacks_keep_frame_pointers),
-		cmocka_unit_test(signal_handlers_have_a_caller),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,11 +77,10 @@ static void expect_place(const struct cfi_value *v, enum cfi_value_kind kind, un
 	assert_int_equal(v->offset, offset);
 }
 
-static void a_function_without_instructions_is_one_piece(void **state)
+TEST(a_function_without_instructions_is_one_piece)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(run(&f, BYTES(0, 0, 0)), 0);
 	assert_int_equal(f.n, 1);
@@ -92,12 +91,11 @@ static void a_function_without_instructions_is_one_piece(void **state)
 	expect_place(&f.pieces[0].state.fp, CFI_SAME, 0, 0);
 }
 
-static void each_advance_ends_a_piece(void **state)
+TEST(each_advance_ends_a_piece)
 {
 	static const uint64_t ends[] = {0x1001, 0x1011, 0x1031, 0x1061, 0x1071, 0x1078, END};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	f.coding.pointers = 0x1b; /* relative to itself, 4 bytes, signed */
 	assert_int_equal(run(&f, BYTES(0x41, 0x02, 0x10, 0x03, 0x20, 0, 0x04, 0x30, 0, 0, 0, 0x1d,
@@ -110,11 +108,10 @@ static void each_advance_ends_a_piece(void **state)
 	}
 }
 
-static void advances_count_in_units_of_code_and_stop_at_the_end(void **state)
+TEST(advances_count_in_units_of_code_and_stop_at_the_end)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	f.coding.code_align = 4;
 	assert_int_equal(run(&f, BYTES(0x41, 0x7f, 0x41, 0x41)), 0);
@@ -123,11 +120,10 @@ static void advances_count_in_units_of_code_and_stop_at_the_end(void **state)
 	assert_int_equal(f.pieces[1].end, END);
 }
 
-static void the_cfa_can_be_defined_in_every_way(void **state)
+TEST(the_cfa_can_be_defined_in_every_way)
 {
 	struct cfi_state s;
 
-	(void)state;
 	s = state_after(BYTES(0x0c, 6, 0x90, 0x01));
 	expect_place(&s.cfa, CFI_IS_REGISTER, CFI_X86_RBP, 144);
 	s = state_after(BYTES(0x12, 6, 0x7e)); /* def_cfa_sf: -2 * -8 */
@@ -142,11 +138,10 @@ static void the_cfa_can_be_defined_in_every_way(void **state)
 	expect_place(&s.cfa, CFI_IS_DEREFERENCE, CFI_X86_RBP, -8);
 }
 
-static void registers_can_be_saved_in_every_way(void **state)
+TEST(registers_can_be_saved_in_every_way)
 {
 	struct cfi_state s;
 
-	(void)state;
 	s = state_after(BYTES(0x86, 2));
 	expect_place(&s.fp, CFI_AT_CFA, 0, -16);
 	s = state_after(BYTES(0x05, 6, 3));
@@ -171,33 +166,30 @@ static void registers_can_be_saved_in_every_way(void **state)
 	expect_place(&s.fp, CFI_IS_REGISTER, CFI_X86_RSP, 8);
 }
 
-static void registers_that_no_walk_needs_are_skipped(void **state)
+TEST(registers_that_no_walk_needs_are_skipped)
 {
 	struct cfi_state s;
 
-	(void)state;
 	s = state_after(BYTES(0x83, 2, 0x05, 12, 3, 0x09, 3, 4, 0x10, 13, 2, 0x76, 0, 0x16, 14, 1,
 			      0x30, 0x2e, 0x10, 0x2d, 0x2c, 0x0e, 32));
 	expect_place(&s.cfa, CFI_IS_REGISTER, CFI_X86_RSP, 32);
 	expect_place(&s.fp, CFI_SAME, 0, 0);
 }
 
-static void restoring_yields_the_state_of_the_start(void **state)
+TEST(restoring_yields_the_state_of_the_start)
 {
 	struct cfi_state s;
 
-	(void)state;
 	s = state_after(BYTES(0x86, 2, 0xc6));
 	expect_place(&s.fp, CFI_SAME, 0, 0);
 	s = state_after(BYTES(0x07, 16, 0x06, 16));
 	expect_place(&s.ra, CFI_AT_CFA, 0, -8);
 }
 
-static void states_are_remembered_as_a_whole(void **state)
+TEST(states_are_remembered_as_a_whole)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(
 		run(&f, BYTES(0x86, 2, 0x0e, 16, 0x0a, 0x41, 0x0c, 6, 32, 0xc6, 0x41, 0x0b)), 0);
@@ -216,9 +208,8 @@ static void expect_broken(const uint8_t *code, size_t len)
 	assert_int_equal(run(&f, code, len), -EBADMSG);
 }
 
-static void broken_instructions_are_refused(void **state)
+TEST(broken_instructions_are_refused)
 {
-	(void)state;
 	expect_broken(BYTES(0x0b));                         /* nothing was remembered */
 	expect_broken(BYTES(0x3f));                         /* unknown */
 	expect_broken(BYTES(0x0e));                         /* the operand is missing */
@@ -230,12 +221,11 @@ static void broken_instructions_are_refused(void **state)
 			    0x0a, 0x0a, 0x0a, 0x0a, 0x0a)); /* nested too deeply */
 }
 
-static void common_instructions_cannot_advance_or_restore(void **state)
+TEST(common_instructions_cannot_advance_or_restore)
 {
 	struct fixture f;
 	struct cfi_state s;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(cfi_program_begin(&s, &f.coding, BYTES(0x41)), -EBADMSG);
 	assert_int_equal(cfi_program_begin(&s, &f.coding, BYTES(0xc6)), -EBADMSG);
@@ -243,11 +233,10 @@ static void common_instructions_cannot_advance_or_restore(void **state)
 
 /* ---- expressions ---- */
 
-static void expressions_of_compilers_and_linkers_are_understood(void **state)
+TEST(expressions_of_compilers_and_linkers_are_understood)
 {
 	struct cfi_value v;
 
-	(void)state;
 	v = cfi_expression_parse(BYTES(0x77, 0x08, 0x06, 0x23, 0x08));
 	expect_place(&v, CFI_IS_DEREFERENCE, CFI_X86_RSP, 8);
 	assert_int_equal(v.add, 8);
@@ -264,7 +253,7 @@ static void expressions_of_compilers_and_linkers_are_understood(void **state)
 	assert_int_equal(v.add, 11);
 }
 
-static void other_expressions_are_unsupported(void **state)
+TEST(other_expressions_are_unsupported)
 {
 	static const struct {
 		uint8_t len;
@@ -281,7 +270,6 @@ static void other_expressions_are_unsupported(void **state)
 		{9, {0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		struct cfi_value v = cfi_expression_parse(others[i].code, others[i].len);
 
@@ -314,9 +302,8 @@ static void expect_rule(struct unwind_rule rule, unsigned base, unsigned how, un
 	assert_int_equal(rule.aux, aux);
 }
 
-static void states_become_rules_in_words(void **state)
+TEST(states_become_rules_in_words)
 {
-	(void)state;
 	expect_rule(rule_after(BYTES(0)), UNWIND_CFA_SP, UNWIND_RBX_SAME, 1, 0, 0);
 	expect_rule(rule_after(BYTES(0x0c, 6, 16, 0x86, 2)), UNWIND_CFA_FP,
 		    UNWIND_FP_AT_CFA | UNWIND_RBX_SAME, 2, -2, 0);
@@ -343,9 +330,8 @@ static void states_become_rules_in_words(void **state)
 		    UNWIND_CFA_PLT, UNWIND_RBX_SAME, 10, 0, 0);
 }
 
-static void rules_say_where_rbx_is(void **state)
+TEST(rules_say_where_rbx_is)
 {
-	(void)state;
 	/* pushed, as the last one of six registers; the CFA is 56 above */
 	expect_rule(rule_after(BYTES(0x0e, 56, 0x83, 7)), UNWIND_CFA_SP, 7 * UNWIND_RBX_WORD, 7, 0,
 		    0);
@@ -359,9 +345,8 @@ static void rules_say_where_rbx_is(void **state)
 	expect_rule(rule_after(BYTES(0x07, 3)), UNWIND_CFA_SP, UNWIND_RBX_LOST, 1, 0, 0);
 }
 
-static void states_without_a_rule_are_unknown(void **state)
+TEST(states_without_a_rule_are_unknown)
 {
-	(void)state;
 	expect_rule(rule_after(BYTES(0x0e, 12)), UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
 	expect_rule(rule_after(BYTES(0x13, 1)), UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
 	expect_rule(rule_after(BYTES(0x08, 16)), UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
@@ -372,13 +357,12 @@ static void states_without_a_rule_are_unknown(void **state)
 	expect_rule(rule_after(BYTES(0x0f, 3, 0x70, 0, 0x06)), UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
 }
 
-static void only_the_kernels_frame_is_a_signal_frame(void **state)
+TEST(only_the_kernels_frame_is_a_signal_frame)
 {
 	struct cfi_state s = state_after(BYTES(0x0f, 4, 0x77, 0xa0, 0x01, 0x06));
 	struct cfi_registers registers;
 	struct unwind_rule rule;
 
-	(void)state;
 	assert_true(cfi_registers_of(EM_X86_64, &registers));
 	assert_true(cfi_rule_of(&rule, &s, &registers, true));
 	assert_int_equal(rule.base, UNWIND_CFA_SIGNAL);
@@ -387,13 +371,12 @@ static void only_the_kernels_frame_is_a_signal_frame(void **state)
 	assert_int_equal(rule.base, UNWIND_CFA_UNKNOWN);
 }
 
-static void on_arm64_the_return_address_begins_in_its_register(void **state)
+TEST(on_arm64_the_return_address_begins_in_its_register)
 {
 	struct cfi_state s = {.cfa = {.kind = CFI_IS_REGISTER, .reg = CFI_ARM64_SP}};
 	struct cfi_registers registers;
 	struct unwind_rule rule;
 
-	(void)state;
 	assert_true(cfi_registers_of(EM_AARCH64, &registers));
 	assert_true(cfi_rule_of(&rule, &s, &registers, false));
 	expect_rule(rule, UNWIND_CFA_SP, UNWIND_RA_REGISTER, 0, 0, CFI_ARM64_LR);
@@ -405,29 +388,4 @@ static void on_arm64_the_return_address_begins_in_its_register(void **state)
 	assert_true(cfi_rule_of(&rule, &s, &registers, true));
 	assert_int_equal(rule.base, UNWIND_CFA_SIGNAL);
 	assert_false(cfi_registers_of(EM_RISCV, &registers));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_function_without_instructions_is_one_piece),
-		cmocka_unit_test(each_advance_ends_a_piece),
-		cmocka_unit_test(advances_count_in_units_of_code_and_stop_at_the_end),
-		cmocka_unit_test(the_cfa_can_be_defined_in_every_way),
-		cmocka_unit_test(registers_can_be_saved_in_every_way),
-		cmocka_unit_test(registers_that_no_walk_needs_are_skipped),
-		cmocka_unit_test(restoring_yields_the_state_of_the_start),
-		cmocka_unit_test(states_are_remembered_as_a_whole),
-		cmocka_unit_test(broken_instructions_are_refused),
-		cmocka_unit_test(common_instructions_cannot_advance_or_restore),
-		cmocka_unit_test(expressions_of_compilers_and_linkers_are_understood),
-		cmocka_unit_test(other_expressions_are_unsupported),
-		cmocka_unit_test(states_become_rules_in_words),
-		cmocka_unit_test(rules_say_where_rbx_is),
-		cmocka_unit_test(states_without_a_rule_are_unknown),
-		cmocka_unit_test(only_the_kernels_frame_is_a_signal_frame),
-		cmocka_unit_test(on_arm64_the_return_address_begins_in_its_register),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,12 +226,11 @@ static void expect(const struct fixture *f, uint64_t address, unsigned base, uns
 	assert_int_equal(rule->cfa, cfa);
 }
 
-static void rows_follow_the_instructions(void **state)
+TEST(rows_follow_the_instructions)
 {
 	struct fixture *f = new_fixture();
 	size_t cie = put_cie(f, "zR");
 
-	(void)state;
 	put_fde(f, cie, TEXT + 0x100, 0x40, PUSHES);
 	build_table(f);
 	expect(f, TEXT, UNWIND_CFA_UNKNOWN, 0);
@@ -248,12 +247,11 @@ static void rows_follow_the_instructions(void **state)
 	free_fixture(f);
 }
 
-static void functions_are_sorted_if_the_linker_has_not(void **state)
+TEST(functions_are_sorted_if_the_linker_has_not)
 {
 	struct fixture *f = new_fixture();
 	size_t cie = put_cie(f, "zR");
 
-	(void)state;
 	put_fde(f, cie, TEXT + 0x5000, 0x10, PUSHES);
 	put(f, 0, 4); /* the end of one input of the linker */
 	put(f, 0, 4);
@@ -268,12 +266,11 @@ static void functions_are_sorted_if_the_linker_has_not(void **state)
 	free_fixture(f);
 }
 
-static void the_linkers_index_is_followed(void **state)
+TEST(the_linkers_index_is_followed)
 {
 	struct fixture *f = new_fixture();
 	size_t cie = put_cie(f, "zR"), first, second;
 
-	(void)state;
 	second = put_fde(f, cie, TEXT + 0x200, 0x10, PUSHES);
 	first = put_fde(f, cie, TEXT + 0x100, 0x10, PUSHES);
 	put_fde(f, cie, TEXT + 0x300, 0x10, PUSHES); /* the index has no entry for it */
@@ -285,12 +282,11 @@ static void the_linkers_index_is_followed(void **state)
 	free_fixture(f);
 }
 
-static void an_index_that_lies_costs_only_what_it_lies_about(void **state)
+TEST(an_index_that_lies_costs_only_what_it_lies_about)
 {
 	struct fixture *f = new_fixture();
 	size_t cie = put_cie(f, "zR"), first, second;
 
-	(void)state;
 	first = put_fde(f, cie, TEXT + 0x100, 0x10, PUSHES);
 	second = put_fde(f, cie, TEXT + 0x200, 0x10, PUSHES);
 	put_hdr(f,
@@ -308,12 +304,11 @@ static void an_index_that_lies_costs_only_what_it_lies_about(void **state)
 	free_fixture(f);
 }
 
-static void debug_frame_is_read_likewise(void **state)
+TEST(debug_frame_is_read_likewise)
 {
 	struct fixture *f = new_fixture();
 	size_t cie;
 
-	(void)state;
 	f->is_debug_frame = true;
 	cie = put_cie(f, "");
 	put_fde(f, cie, TEXT + 0x200, 0x10, PUSHES);
@@ -325,7 +320,7 @@ static void debug_frame_is_read_likewise(void **state)
 	free_fixture(f);
 }
 
-static void a_debug_file_supplies_what_the_file_lacks(void **state)
+TEST(a_debug_file_supplies_what_the_file_lacks)
 {
 	struct fixture *f = new_fixture(), *debug = new_fixture();
 	const struct cfi_input in = {
@@ -335,7 +330,6 @@ static void a_debug_file_supplies_what_the_file_lacks(void **state)
 		.debug_src = &debug->src,
 	};
 
-	(void)state;
 	put_fde(f, put_cie(f, "zR"), TEXT + 0x100, 0x10, PUSHES);
 	build_file(f);
 	debug->is_debug_frame = true;
@@ -351,12 +345,11 @@ static void a_debug_file_supplies_what_the_file_lacks(void **state)
 	free_fixture(f);
 }
 
-static void padding_keeps_the_rule_before_it(void **state)
+TEST(padding_keeps_the_rule_before_it)
 {
 	struct fixture *f = new_fixture();
 	size_t cie = put_cie(f, "zR");
 
-	(void)state;
 	put_fde(f, cie, TEXT + 0x101, 0x10, PUSHES);
 	put_fde(f, cie, TEXT + 0x120, 0x10, PUSHES);
 	put_fde(f, cie, TEXT + 0x140, 0x10, PUSHES);
@@ -366,12 +359,11 @@ static void padding_keeps_the_rule_before_it(void **state)
 	free_fixture(f);
 }
 
-static void a_row_across_pages_is_in_both(void **state)
+TEST(a_row_across_pages_is_in_both)
 {
 	struct fixture *f = new_fixture();
 	size_t cie = put_cie(f, "zR");
 
-	(void)state;
 	put_fde(f, cie, TEXT + 0x3000, 0x2000, PUSHES);
 	build_table(f);
 	expect(f, TEXT + 0x3fff, UNWIND_CFA_SP, 2);
@@ -380,12 +372,11 @@ static void a_row_across_pages_is_in_both(void **state)
 	free_fixture(f);
 }
 
-static void broken_instructions_make_the_rest_of_a_function_unknown(void **state)
+TEST(broken_instructions_make_the_rest_of_a_function_unknown)
 {
 	struct fixture *f = new_fixture();
 	size_t cie = put_cie(f, "zR");
 
-	(void)state;
 	put_fde(f, cie, TEXT + 0x100, 0x40, CODE(0x41, 0x0e, 16, 0x48, 0x3f));
 	put_fde(f, cie, TEXT + 0x140, 0x40, PUSHES);
 	build_table(f);
@@ -396,12 +387,11 @@ static void broken_instructions_make_the_rest_of_a_function_unknown(void **state
 	free_fixture(f);
 }
 
-static void of_functions_that_overlap_the_first_one_counts(void **state)
+TEST(of_functions_that_overlap_the_first_one_counts)
 {
 	struct fixture *f = new_fixture();
 	size_t cie = put_cie(f, "zR");
 
-	(void)state;
 	put_fde(f, cie, TEXT + 0x100, 0x40, PUSHES);
 	put_fde(f, cie, TEXT + 0x120, 0x40, CODE(0x0e, 80));
 	build_table(f);
@@ -427,11 +417,10 @@ static void put_long_function(struct fixture *f, uint64_t start, unsigned n)
 	put_fde(f, put_cie(f, "zR"), start, n, code, len);
 }
 
-static void what_does_not_fit_is_unknown_and_counted(void **state)
+TEST(what_does_not_fit_is_unknown_and_counted)
 {
 	struct fixture *f = new_fixture();
 
-	(void)state;
 	put_long_function(f, TEXT, 4200);
 	build_table(f);
 	expect(f, TEXT + 4000, UNWIND_CFA_SP, 4000);
@@ -444,13 +433,12 @@ static void what_does_not_fit_is_unknown_and_counted(void **state)
 	free_fixture(f);
 }
 
-static void code_without_descriptions_has_the_rules_of_its_instructions(void **state)
+TEST(code_without_descriptions_has_the_rules_of_its_instructions)
 {
 	static const uint8_t code[] = {0x55, 0x53, 0x5b, 0x5d,
 				       0xc3}; /* push, push, pop, pop, ret */
 	struct fixture *f = new_fixture();
 
-	(void)state;
 	memcpy(f->code, code, sizeof(code));
 	memcpy(f->code + 0x5000, code, sizeof(code));
 	build_table(f);
@@ -482,12 +470,11 @@ static uint64_t digest_with(struct fixture *f, size_t at, uint8_t byte)
 	return sum[0];
 }
 
-static void the_digest_is_that_of_all_a_table_is_made_from(void **state)
+TEST(the_digest_is_that_of_all_a_table_is_made_from)
 {
 	struct fixture *f = new_fixture();
 	uint64_t sum;
 
-	(void)state;
 	put_fde(f, put_cie(f, "zR"), TEXT + 0x100, TEXT_BYTES - 0x100, PUSHES);
 	sum = digest_with(f, 0x110, 0x90);
 	assert_int_equal(digest_with(f, 0x110, 0x50), sum); /* described */
@@ -497,11 +484,10 @@ static void the_digest_is_that_of_all_a_table_is_made_from(void **state)
 	free_fixture(f);
 }
 
-static void code_without_descriptions_is_unknown(void **state)
+TEST(code_without_descriptions_is_unknown)
 {
 	struct fixture *f = new_fixture();
 
-	(void)state;
 	build_table(f);
 	assert_int_equal(f->table.origin, CFI_ORIGIN_NONE);
 	assert_int_equal(f->n, 2);
@@ -509,11 +495,10 @@ static void code_without_descriptions_is_unknown(void **state)
 	free_fixture(f);
 }
 
-static void the_entry_point_is_the_end_of_the_stack(void **state)
+TEST(the_entry_point_is_the_end_of_the_stack)
 {
 	struct fixture *f = new_fixture();
 
-	(void)state;
 	put_fde(f, put_cie(f, "zR"), TEXT + 0x200, 0x40, PUSHES);
 	f->code[0x120] = 0xf4; /* hlt */
 	build_file(f);
@@ -530,12 +515,11 @@ static void the_entry_point_is_the_end_of_the_stack(void **state)
 	free_fixture(f);
 }
 
-static void stubs_of_a_plt_have_a_rule_without_a_description(void **state)
+TEST(stubs_of_a_plt_have_a_rule_without_a_description)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	struct fixture *f = new_fixture();
 
-	(void)state;
 	f->plt_bytes = 0x40;
 	build_table(f);
 	expect(f, TEXT, UNWIND_CFA_SP, 2);
@@ -550,12 +534,11 @@ static void stubs_of_a_plt_have_a_rule_without_a_description(void **state)
 	free_fixture(f);
 }
 
-static void returns_from_signal_handlers_are_recognized(void **state)
+TEST(returns_from_signal_handlers_are_recognized)
 {
 	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	struct fixture *f = new_fixture();
 
-	(void)state;
 	memcpy(f->code + 0x3ffc, code, sizeof(code));
 	memcpy(f->code + 0x6000, code, sizeof(code));
 	build_table(f);
@@ -567,11 +550,10 @@ static void returns_from_signal_handlers_are_recognized(void **state)
 	free_fixture(f);
 }
 
-static void files_of_other_machines_are_unknown(void **state)
+TEST(files_of_other_machines_are_unknown)
 {
 	struct fixture *f = new_fixture();
 
-	(void)state;
 	put_fde(f, put_cie(f, "zR"), TEXT + 0x100, 0x40, PUSHES);
 	build_file(f);
 	f->layout.machine = EM_RISCV;
@@ -581,11 +563,10 @@ static void files_of_other_machines_are_unknown(void **state)
 	free_fixture(f);
 }
 
-static void the_caller_can_end_a_build(void **state)
+TEST(the_caller_can_end_a_build)
 {
 	struct fixture *f = new_fixture();
 
-	(void)state;
 	f->stop = -ENOSPC;
 	build_file(f);
 	assert_int_equal(build(f), -ENOSPC);
@@ -595,12 +576,11 @@ static void the_caller_can_end_a_build(void **state)
 	free_fixture(f);
 }
 
-static void the_extent_is_that_of_all_code(void **state)
+TEST(the_extent_is_that_of_all_code)
 {
 	struct elf_layout l = {.text_start = 0x7fff, .text_end = 0x10001};
 	struct cfi_extent e;
 
-	(void)state;
 	assert_int_equal(cfi_table_extent(&l, &e), 0);
 	assert_int_equal(e.first_page, 0);
 	assert_int_equal(e.n_pages, 3);
@@ -620,11 +600,10 @@ static int build_without_memory(void *arg)
 	return r;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
 	struct fixture *f = new_fixture();
 
-	(void)state;
 	put_fde(f, put_cie(f, "zR"), TEXT + 0x100, 0x40, PUSHES);
 	build_file(f);
 	check_oom(build_without_memory, f);
@@ -663,42 +642,11 @@ static int index_behind_terminators(uint64_t n_terminators, uint64_t *ret_n)
 	return r;
 }
 
-static void the_number_of_entries_that_are_searched_is_limited(void **state)
+TEST(the_number_of_entries_that_are_searched_is_limited)
 {
 	uint64_t n;
 
-	(void)state;
 	assert_int_equal(index_behind_terminators(CFI_INDEX_SCANNED_MAX - 2, &n), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(index_behind_terminators(CFI_INDEX_SCANNED_MAX - 1, &n), -ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_follow_the_instructions),
-		cmocka_unit_test(functions_are_sorted_if_the_linker_has_not),
-		cmocka_unit_test(the_linkers_index_is_followed),
-		cmocka_unit_test(an_index_that_lies_costs_only_what_it_lies_about),
-		cmocka_unit_test(debug_frame_is_read_likewise),
-		cmocka_unit_test(a_debug_file_supplies_what_the_file_lacks),
-		cmocka_unit_test(padding_keeps_the_rule_before_it),
-		cmocka_unit_test(a_row_across_pages_is_in_both),
-		cmocka_unit_test(broken_instructions_make_the_rest_of_a_function_unknown),
-		cmocka_unit_test(of_functions_that_overlap_the_first_one_counts),
-		cmocka_unit_test(what_does_not_fit_is_unknown_and_counted),
-		cmocka_unit_test(code_without_descriptions_has_the_rules_of_its_instructions),
-		cmocka_unit_test(the_digest_is_that_of_all_a_table_is_made_from),
-		cmocka_unit_test(code_without_descriptions_is_unknown),
-		cmocka_unit_test(the_entry_point_is_the_end_of_the_stack),
-		cmocka_unit_test(stubs_of_a_plt_have_a_rule_without_a_description),
-		cmocka_unit_test(returns_from_signal_handlers_are_recognized),
-		cmocka_unit_test(files_of_other_machines_are_unknown),
-		cmocka_unit_test(the_caller_can_end_a_build),
-		cmocka_unit_test(the_extent_is_that_of_all_code),
-		cmocka_unit_test(every_allocation_may_fail),
-		cmocka_unit_test(the_number_of_entries_that_are_searched_is_limited),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,9 +251,8 @@ static size_t compare_library_of(const char *symbol)
 	return compare(info.dli_fname);
 }
 
-static void tables_of_this_programs_libraries_say_what_elfutils_says(void **state)
+TEST(tables_of_this_programs_libraries_say_what_elfutils_says)
 {
-	(void)state;
 	assert_true(compare_library_of("malloc") > 10000);
 	assert_true(compare_library_of("curl_easy_init") > 1000);
 	assert_true(compare_library_of("gnutls_global_init") > 1000);
@@ -261,27 +260,14 @@ static void tables_of_this_programs_libraries_say_what_elfutils_says(void **stat
 }
 
 /* Node has more than half a megabyte of code that nothing describes: V8's built-in functions. */
-static void a_function_behind_much_code_without_description_has_its_rows(void **state)
+TEST(a_function_behind_much_code_without_description_has_its_rows)
 {
 	static const char library[] = "/usr/lib/x86_64-linux-gnu/libnode.so.108"; /* Debian 12 */
 
-	(void)state;
 	assert_true(compare(access(library, R_OK) == 0 ? library : "/usr/bin/node") > 100000);
 }
 
-static void a_table_of_arm64_says_what_elfutils_says(void **state)
+TEST(a_table_of_arm64_says_what_elfutils_says)
 {
-	(void)state;
 	assert_true(compare("/usr/aarch64-linux-gnu/lib/libc.so.6") > 5000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tables_of_this_programs_libraries_say_what_elfutils_says),
-		cmocka_unit_test(a_function_behind_much_code_without_description_has_its_rows),
-		cmocka_unit_test(a_table_of_arm64_says_what_elfutils_says),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

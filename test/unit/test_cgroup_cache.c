@@ -31,11 +31,10 @@ static void check(struct cgroup_cache *c, const char *id, pid_t pid)
 	assert_int_equal(found_pid, pid);
 }
 
-static void one_reading_that_disagrees_changes_nothing(void **state)
+TEST(one_reading_that_disagrees_changes_nothing)
 {
 	CLEANUP(cgroup_cache_freep) struct cgroup_cache *c = new_cache();
 
-	(void)state;
 	assert_null(cgroup_cache_find(c, ID, 1, NULL));
 	for (unsigned i = 0; i < 100; i++)
 		learn(c, &service, 5);
@@ -49,36 +48,23 @@ static void one_reading_that_disagrees_changes_nothing(void **state)
 	check(c, service.id, 8);
 }
 
-static void two_readings_in_a_row_change_the_path(void **state)
+TEST(two_readings_in_a_row_change_the_path)
 {
 	CLEANUP(cgroup_cache_freep) struct cgroup_cache *c = new_cache();
 
-	(void)state;
 	learn(c, &container, 6); /* a process that was moved into it after its sample */
 	learn(c, &service, 5);
 	learn(c, &service, 5);
 	check(c, service.id, 5);
 }
 
-static void an_id_of_many_cgroups_is_not_believed(void **state)
+TEST(an_id_of_many_cgroups_is_not_believed)
 {
 	CLEANUP(cgroup_cache_freep) struct cgroup_cache *c = new_cache();
 
-	(void)state;
 	for (unsigned i = 0; i < 10; i++) {
 		learn(c, &container, 6);
 		learn(c, &other, 7);
 	}
 	assert_null(cgroup_cache_find(c, ID, 1, NULL));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_reading_that_disagrees_changes_nothing),
-		cmocka_unit_test(two_readings_in_a_row_change_the_path),
-		cmocka_unit_test(an_id_of_many_cgroups_is_not_believed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

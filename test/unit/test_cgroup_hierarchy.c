@@ -17,9 +17,8 @@ static enum cgroup_hierarchy_kind choose(const char *text)
 	return cgroup_hierarchy_choose(text, strlen(text));
 }
 
-static void memory_is_preferred_to_cpu_and_both_to_v2(void **state)
+TEST(memory_is_preferred_to_cpu_and_both_to_v2)
 {
-	(void)state;
 	assert_int_equal(choose(V2_LINE), CGROUP_HIERARCHY_V2);
 	assert_int_equal(choose(""), CGROUP_HIERARCHY_V2);
 	assert_int_equal(choose(HYBRID), CGROUP_HIERARCHY_V1_MEMORY);
@@ -28,12 +27,11 @@ static void memory_is_preferred_to_cpu_and_both_to_v2(void **state)
 	assert_int_equal(choose("4:cpuset:/\n1:name=memory:/\n"), CGROUP_HIERARCHY_V2);
 }
 
-static void the_path_is_that_of_the_hierarchy(void **state)
+TEST(the_path_is_that_of_the_hierarchy)
 {
 	char path[CGROUP_HIERARCHY_PATH_BYTES];
 	size_t len = strlen(HYBRID);
 
-	(void)state;
 	assert_int_equal(cgroup_hierarchy_parse(CGROUP_HIERARCHY_V1_MEMORY, HYBRID, len, path), 0);
 	assert_string_equal(path, "/docker/memory");
 	assert_int_equal(cgroup_hierarchy_parse(CGROUP_HIERARCHY_V1_CPU, HYBRID, len, path), 0);
@@ -45,12 +43,11 @@ static void the_path_is_that_of_the_hierarchy(void **state)
 		-ENOENT);
 }
 
-static void a_path_beyond_the_limit_is_refused(void **state)
+TEST(a_path_beyond_the_limit_is_refused)
 {
 	static char text[CGROUP_HIERARCHY_PATH_BYTES + 16] = "0::/";
 	char path[CGROUP_HIERARCHY_PATH_BYTES];
 
-	(void)state;
 	memset(text + 4, 'a', sizeof(text) - 5);
 	assert_int_equal(cgroup_hierarchy_parse(CGROUP_HIERARCHY_V2, text, strlen(text), path),
 			 -ENAMETOOLONG);
@@ -61,7 +58,7 @@ static int find_mount(enum cgroup_hierarchy_kind kind, const char *text, char *r
 	return cgroup_hierarchy_find_mount(kind, text, strlen(text), ret);
 }
 
-static void the_mount_is_found_by_type_and_controller(void **state)
+TEST(the_mount_is_found_by_type_and_controller)
 {
 	static const char text[] =
 		"31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n"
@@ -74,7 +71,6 @@ static void the_mount_is_found_by_type_and_controller(void **state)
 		"41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
 	char path[CGROUP_HIERARCHY_PATH_BYTES];
 
-	(void)state;
 	assert_int_equal(find_mount(CGROUP_HIERARCHY_V1_MEMORY, text, path), 0);
 	assert_string_equal(path, "/sys/fs/cgroup/memory");
 	assert_int_equal(find_mount(CGROUP_HIERARCHY_V1_CPU, text, path), 0);
@@ -86,28 +82,14 @@ static void the_mount_is_found_by_type_and_controller(void **state)
 }
 
 /* Its id in the kernel's eyes is checked by test/bpf. */
-static void a_cgroup_of_this_machine_has_a_number(void **state)
+TEST(a_cgroup_of_this_machine_has_a_number)
 {
 	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(cgroup_hierarchy_freep) struct cgroup_hierarchy *h = NULL;
 
-	(void)state;
 	assert_int_equal(cgroup_hierarchy_new(&h, root), 0);
 	assert_int_equal(cgroup_hierarchy_id(h, "/there/is/no/such/cgroup"), 0);
 	assert_int_equal(cgroup_hierarchy_id(h, "/"), 0);
 	assert_int_equal(cgroup_hierarchy_id(h, "/../.."), 0);
 	assert_int_equal(cgroup_hierarchy_id(h, ""), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory_is_preferred_to_cpu_and_both_to_v2),
-		cmocka_unit_test(the_path_is_that_of_the_hierarchy),
-		cmocka_unit_test(a_path_beyond_the_limit_is_refused),
-		cmocka_unit_test(the_mount_is_found_by_type_and_controller),
-		cmocka_unit_test(a_cgroup_of_this_machine_has_a_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -422,9 +422,8 @@ static const struct {
 	{"\n\n:\n::\nx", CGROUP_NONE, ""},
 };
 
-static void every_kind_of_path_is_recognised(void **state)
+TEST(every_kind_of_path_is_recognised)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const char *uid = cases[i].pod_uid ? cases[i].pod_uid : "";
 		struct cgroup_path c;
@@ -441,25 +440,14 @@ static void every_kind_of_path_is_recognised(void **state)
 	}
 }
 
-static void a_name_of_any_length_fits(void **state)
+TEST(a_name_of_any_length_fits)
 {
 	char text[2000] = "0::/system.slice/";
 	struct cgroup_path c;
 
-	(void)state;
 	memset(text + strlen(text), 'x', 1000);
 	memcpy(text + 1017, ".service", 8);
 	cgroup_path_parse(text, strlen(text), &c);
 	assert_int_equal(c.kind, CGROUP_SYSTEMD);
 	assert_int_equal(strlen(c.id), CGROUP_ID_BYTES - 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_kind_of_path_is_recognised),
-		cmocka_unit_test(a_name_of_any_length_fits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

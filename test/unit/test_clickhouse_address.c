@@ -4,7 +4,7 @@
 
 #include "test/lib/unit.h"
 
-static void addresses_become_urls(void **state)
+TEST(addresses_become_urls)
 {
 	static const struct {
 		const char *text;
@@ -25,7 +25,6 @@ static void addresses_become_urls(void **state)
 		{"10.0.0.1:8123/", false, "http://10.0.0.1:8123/", 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct clickhouse_address a[CLICKHOUSE_MAX_ADDRESSES];
 		struct err err = {0};
@@ -37,18 +36,17 @@ static void addresses_become_urls(void **state)
 	}
 }
 
-static void a_list_has_commas_or_spaces(void **state)
+TEST(a_list_has_commas_or_spaces)
 {
 	struct clickhouse_address a[CLICKHOUSE_MAX_ADDRESSES];
 
-	(void)state;
 	assert_int_equal(clickhouse_addresses_parse("a:1, b:2 ,,https://c", false, a, NULL), 3);
 	assert_string_equal(a[0].url, "http://a:1/");
 	assert_string_equal(a[1].url, "http://b:2/");
 	assert_string_equal(a[2].url, "https://c:8443/");
 }
 
-static void bad_addresses_are_refused_and_no_password_is_shown(void **state)
+TEST(bad_addresses_are_refused_and_no_password_is_shown)
 {
 	static const char *const bad[] = {
 		"",
@@ -74,7 +72,6 @@ static void bad_addresses_are_refused_and_no_password_is_shown(void **state)
 	struct err err = {0};
 	char longest[600] = "http://a/";
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		if (clickhouse_addresses_parse(bad[i], false, a, NULL) != -EINVAL)
 			fail_msg("\"%s\" was accepted", bad[i]);
@@ -85,15 +82,4 @@ static void bad_addresses_are_refused_and_no_password_is_shown(void **state)
 			 -EINVAL);
 	assert_null(strstr(err.msg, "geheim"));
 	assert_non_null(strstr(err.msg, "--clickhouse-password-file"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(addresses_become_urls),
-		cmocka_unit_test(a_list_has_commas_or_spaces),
-		cmocka_unit_test(bad_addresses_are_refused_and_no_password_is_shown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,13 +49,12 @@ static void read_all(struct clickhouse_body *b, size_t piece, struct buf *ret)
 	assert_int_equal(clickhouse_body_read(b, data, piece), 0);
 }
 
-static void reads_frames_in_pieces_of_any_size(void **state)
+TEST(reads_frames_in_pieces_of_any_size)
 {
 	static const size_t pieces[] = {1, 7, 64, 999, 1000};
 	CLEANUP(rows_fini) struct rows r;
 	CLEANUP(buf_fini) struct buf expected, got;
 
-	(void)state;
 	rows_init(&r);
 	buf_init(&expected, SIZE_MAX);
 	buf_init(&got, SIZE_MAX);
@@ -75,13 +74,12 @@ static void reads_frames_in_pieces_of_any_size(void **state)
 	}
 }
 
-static void starts_again_from_anywhere(void **state)
+TEST(starts_again_from_anywhere)
 {
 	CLEANUP(rows_fini) struct rows r;
 	CLEANUP(buf_fini) struct buf got;
 	char data[ROW_BYTES];
 
-	(void)state;
 	rows_init(&r);
 	buf_init(&got, SIZE_MAX);
 	for (size_t n = 1; n < ROW_BYTES; n += 37) {
@@ -96,12 +94,11 @@ static void starts_again_from_anywhere(void **state)
 	}
 }
 
-static void a_damaged_or_cut_frame_is_an_error(void **state)
+TEST(a_damaged_or_cut_frame_is_an_error)
 {
 	CLEANUP(rows_fini) struct rows r;
 	char data[2 * sizeof(r.plain)];
 
-	(void)state;
 	rows_init(&r);
 	for (size_t len = 0; len < r.frames[1].len; len++) {
 		CLEANUP(clickhouse_body_fini) struct clickhouse_body b;
@@ -118,15 +115,4 @@ static void a_damaged_or_cut_frame_is_an_error(void **state)
 		assert_int_equal(clickhouse_body_init(&b, r.frames, N_FRAMES, true), 0);
 		assert_int_equal(clickhouse_body_read(&b, data, sizeof(data)), -EBADMSG);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_frames_in_pieces_of_any_size),
-		cmocka_unit_test(starts_again_from_anywhere),
-		cmocka_unit_test(a_damaged_or_cut_frame_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

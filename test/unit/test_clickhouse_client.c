@@ -95,9 +95,8 @@ static const struct {
 	{"rubbish", SCRIPT_CLOSE, -EAGAIN, CLICKHOUSE_ELSEWHERE, ""},
 };
 
-static void answers_are_judged(void **state)
+TEST(answers_are_judged)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		const struct script_reply replies[] = {{answers[i].reply, answers[i].end, 0}};
 		struct script_server s = {.replies = replies, .n_replies = 1};
@@ -126,7 +125,7 @@ static void answers_are_judged(void **state)
 	}
 }
 
-static void an_answer_larger_than_the_buffer_is_refused(void **state)
+TEST(an_answer_larger_than_the_buffer_is_refused)
 {
 	const struct script_reply replies[] = {{OK("0123456789"), SCRIPT_CLOSE, 0}};
 	struct script_server s = {.replies = replies, .n_replies = 1};
@@ -135,7 +134,6 @@ static void an_answer_larger_than_the_buffer_is_refused(void **state)
 	struct clickhouse_failure f;
 	char url[80];
 
-	(void)state;
 	script_server_start(&s);
 	snprintf(url, sizeof(url), "%s/", s.url);
 	c = make_client(&(const char *){url}, 1, NULL);
@@ -144,7 +142,7 @@ static void an_answer_larger_than_the_buffer_is_refused(void **state)
 	script_server_stop(&s);
 }
 
-static void the_next_server_is_asked_and_kept(void **state)
+TEST(the_next_server_is_asked_and_kept)
 {
 	const struct script_reply bad[] = {
 		{"HTTP/1.1 500 No\r\nConnection: close\r\n\r\n", SCRIPT_CLOSE, 0}};
@@ -158,7 +156,6 @@ static void the_next_server_is_asked_and_kept(void **state)
 	struct clickhouse_failure f;
 	const char *list[3];
 
-	(void)state;
 	script_server_start(&first);
 	script_server_start(&second);
 	snprintf(urls[0], sizeof(urls[0]), "%s/", first.url);
@@ -176,7 +173,7 @@ static void the_next_server_is_asked_and_kept(void **state)
 	script_server_stop(&second);
 }
 
-static void a_server_that_does_not_know_the_user_is_left_for_another(void **state)
+TEST(a_server_that_does_not_know_the_user_is_left_for_another)
 {
 	const struct script_reply bad[] = {
 		{"HTTP/1.1 403 No\r\n" CH "Connection: close\r\n\r\n"
@@ -190,7 +187,6 @@ static void a_server_that_does_not_know_the_user_is_left_for_another(void **stat
 	CLEANUP(buf_fini) struct buf out;
 	struct clickhouse_failure f;
 
-	(void)state;
 	script_server_start(&first);
 	script_server_start(&second);
 	snprintf(urls[0], sizeof(urls[0]), "%s/", first.url);
@@ -203,7 +199,7 @@ static void a_server_that_does_not_know_the_user_is_left_for_another(void **stat
 	script_server_stop(&second);
 }
 
-static void what_may_not_be_repeated_is_not_sent_to_the_next_server(void **state)
+TEST(what_may_not_be_repeated_is_not_sent_to_the_next_server)
 {
 	const struct script_reply replies[] = {{"", SCRIPT_RESET, 0}};
 	const struct script_reply good[] = {{OK("1\n"), SCRIPT_CLOSE, 0}};
@@ -217,7 +213,6 @@ static void what_may_not_be_repeated_is_not_sent_to_the_next_server(void **state
 	CLEANUP(clickhouse_client_freep) struct clickhouse_client *c = NULL;
 	char urls[2][80];
 
-	(void)state;
 	script_server_start(&first);
 	script_server_start(&second);
 	snprintf(urls[0], sizeof(urls[0]), "%s/", first.url);
@@ -243,7 +238,7 @@ static void *end_soon(void *client)
 	return NULL;
 }
 
-static void a_stop_ends_what_waits_and_what_comes_later(void **state)
+TEST(a_stop_ends_what_waits_and_what_comes_later)
 {
 	struct script_server s = {0}; /* never answers */
 	CLEANUP(clickhouse_client_freep) struct clickhouse_client *c = NULL;
@@ -253,7 +248,6 @@ static void a_stop_ends_what_waits_and_what_comes_later(void **state)
 	pthread_t thread;
 	char url[80];
 
-	(void)state;
 	script_server_start(&s);
 	snprintf(url, sizeof(url), "%s/", s.url);
 	c = make_client(&(const char *){url}, 1, NULL);
@@ -293,7 +287,7 @@ static FILE *start_https(const struct tls_server *files, unsigned *ret_port, int
 	return out;
 }
 
-static void certificates_are_verified(void **state)
+TEST(certificates_are_verified)
 {
 	struct tls_server files = {0};
 	struct clickhouse_client_config trusted, other, skipped, nameless;
@@ -312,7 +306,6 @@ static void certificates_are_verified(void **state)
 		{&nameless, -EAGAIN, "certificate required"},
 	};
 
-	(void)state;
 	assert_int_equal(write(fd, tls_other_cert, strlen(tls_other_cert)), strlen(tls_other_cert));
 	close(fd);
 	tls_server_start(&files);
@@ -345,14 +338,13 @@ static void certificates_are_verified(void **state)
 	unlink(other_ca);
 }
 
-static void passwords_are_checked(void **state)
+TEST(passwords_are_checked)
 {
 	struct clickhouse_address address = {.url = REFUSED_PORT};
 	struct clickhouse_client_config cfg = {.addresses = &address, .n_addresses = 1};
 	struct clickhouse_client *c = NULL;
 	struct err err = {0};
 
-	(void)state;
 	cfg.password = "a\r\nX-Other: b";
 	assert_int_equal(clickhouse_client_new(&c, &cfg, &err), -EINVAL);
 	cfg.password = NULL;
@@ -371,26 +363,13 @@ static int make_and_free(void *arg)
 	return clickhouse_client_new(&c, &cfg, NULL);
 }
 
-static void nothing_leaks_without_memory(void **state)
+TEST(nothing_leaks_without_memory)
 {
-	(void)state;
 	check_oom(make_and_free, NULL);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_are_judged),
-		cmocka_unit_test(an_answer_larger_than_the_buffer_is_refused),
-		cmocka_unit_test(the_next_server_is_asked_and_kept),
-		cmocka_unit_test(a_server_that_does_not_know_the_user_is_left_for_another),
-		cmocka_unit_test(what_may_not_be_repeated_is_not_sent_to_the_next_server),
-		cmocka_unit_test(a_stop_ends_what_waits_and_what_comes_later),
-		cmocka_unit_test(certificates_are_verified),
-		cmocka_unit_test(passwords_are_checked),
-		cmocka_unit_test(nothing_leaks_without_memory),
-	};
-
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

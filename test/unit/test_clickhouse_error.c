@@ -6,12 +6,11 @@ static enum clickhouse_advice advice(int code, const char *text)
 	return clickhouse_advice(code, text, strlen(text));
 }
 
-static void only_what_is_said_about_rows_counts_against_them(void **state)
+TEST(only_what_is_said_about_rows_counts_against_them)
 {
 	static const int waits[] = {0,   1,   49,  62,  159, 164, 201, 202, 209, 210, 225, 242,
 				    243, 252, 286, 319, 394, 425, 452, 497, 516, 999, 1001};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		enum clickhouse_advice a = advice(waits[i], "");
 
@@ -27,7 +26,7 @@ static void only_what_is_said_about_rows_counts_against_them(void **state)
 	assert_int_equal(advice(123456, ""), CLICKHOUSE_FAULT);
 }
 
-static void codes_with_two_meanings_are_told_apart(void **state)
+TEST(codes_with_two_meanings_are_told_apart)
 {
 	static const struct {
 		int code;
@@ -48,12 +47,11 @@ static void codes_with_two_meanings_are_told_apart(void **state)
 		{164, "default: Cannot execute query in readonly mode", CLICKHOUSE_DENIED},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(advice(cases[i].code, cases[i].text), cases[i].expected);
 }
 
-static void failures_of_others_do_not_count_against_rows(void **state)
+TEST(failures_of_others_do_not_count_against_rows)
 {
 	static const struct {
 		int code;
@@ -84,7 +82,6 @@ static void failures_of_others_do_not_count_against_rows(void **state)
 		{225, "No ZooKeeper: while pushing to view coroot.theirs", CLICKHOUSE_ELSEWHERE},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(advice(cases[i].code, cases[i].text), cases[i].expected);
 }
@@ -94,9 +91,8 @@ static int code(const char *text)
 	return clickhouse_code(text, strlen(text));
 }
 
-static void codes_are_read_from_texts_of_all_releases(void **state)
+TEST(codes_are_read_from_texts_of_all_releases)
 {
-	(void)state;
 	assert_int_equal(code("Code: 60. DB::Exception: Table"), 60);
 	assert_int_equal(code("Code: 516, e.displayText() = DB::Exception"), 516);
 	assert_int_equal(code("rows\nCode: 241. DB::Exception"), 241);
@@ -109,13 +105,12 @@ static void codes_are_read_from_texts_of_all_releases(void **state)
 
 #define END "\r\n__exception__\r\nabcdefgh\r\nCode: 395. Oh\r\n14 abcdefgh\r\n__exception__\r\n"
 
-static void an_exception_at_the_end_of_an_answer_is_found(void **state)
+TEST(an_exception_at_the_end_of_an_answer_is_found)
 {
 	static const char whole[] = "rows" END;
 	const char *text;
 	size_t len;
 
-	(void)state;
 	assert_true(clickhouse_find_trailer(whole, strlen(whole), "abcdefgh", &text, &len));
 	assert_int_equal(len, strlen("Code: 395. Oh"));
 	assert_memory_equal(text, "Code: 395. Oh", len);
@@ -125,26 +120,11 @@ static void an_exception_at_the_end_of_an_answer_is_found(void **state)
 		assert_false(clickhouse_find_trailer(whole, n, "abcdefgh", &text, &len));
 }
 
-static void an_answer_may_contain_the_mark(void **state)
+TEST(an_answer_may_contain_the_mark)
 {
 	static const char answer[] = "__exception__\r\n abcdefgh\r\n__exception__\r\n";
 	const char *text;
 	size_t len;
 
-	(void)state;
 	assert_false(clickhouse_find_trailer(answer, strlen(answer), "abcdefgh", &text, &len));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_what_is_said_about_rows_counts_against_them),
-		cmocka_unit_test(codes_with_two_meanings_are_told_apart),
-		cmocka_unit_test(failures_of_others_do_not_count_against_rows),
-		cmocka_unit_test(codes_are_read_from_texts_of_all_releases),
-		cmocka_unit_test(an_exception_at_the_end_of_an_answer_is_found),
-		cmocka_unit_test(an_answer_may_contain_the_mark),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static void fill(uint8_t *data, size_t len)
 }
 
 /* By the package github.com/go-faster/city 1.0.1, which clickhouse-go uses. */
-static void hashes_as_the_clients_do(void **state)
+TEST(hashes_as_the_clients_do)
 {
 	static const struct {
 		size_t len;
@@ -62,7 +62,6 @@ static void hashes_as_the_clients_do(void **state)
 		{65537, 0x54c424dbae448c2e, 0x22acc1ec67ebdff7},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_FREE uint8_t *data = malloc(cases[i].len + 1);
 		struct city_hash h;
@@ -91,11 +90,10 @@ static uint8_t *make_data(size_t len)
 	return data;
 }
 
-static void what_is_encoded_is_decoded(void **state)
+TEST(what_is_encoded_is_decoded)
 {
 	static const size_t sizes[] = {0, 1, 100, MIB - 1, MIB, MIB + 1, 3 * MIB + 12345};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes) * ARRAY_SIZE(methods); i++) {
 		enum clickhouse_method method = methods[i % ARRAY_SIZE(methods)];
 		size_t len = sizes[i / ARRAY_SIZE(methods)];
@@ -119,7 +117,7 @@ static void what_is_encoded_is_decoded(void **state)
 }
 
 /* A frame by clickhouse-go 2.40.3 (ch-go 0.68.0), method LZ4. */
-static void frames_of_a_client_are_decoded(void **state)
+TEST(frames_of_a_client_are_decoded)
 {
 	static const uint8_t frame[] = {
 		0x67, 0x2a, 0xfb, 0xf5, 0x48, 0x1f, 0x20, 0xe4, 0x5f, 0x01, 0xc8, 0x30,
@@ -130,15 +128,13 @@ static void frames_of_a_client_are_decoded(void **state)
 	};
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 1000);
 	assert_int_equal(clickhouse_frames_decode(frame, sizeof(frame), &out), 0);
 	assert_string_equal(out.data, "SELECT 1, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'");
 }
 
-static void damaged_frames_are_refused(void **state)
+TEST(damaged_frames_are_refused)
 {
-	(void)state;
 	for (size_t m = 0; m < ARRAY_SIZE(methods); m++) {
 		AUTO_FREE uint8_t *data = make_data(200);
 		CLEANUP(buf_fini) struct buf frames;
@@ -161,13 +157,12 @@ static void damaged_frames_are_refused(void **state)
 	}
 }
 
-static void limits_are_kept(void **state)
+TEST(limits_are_kept)
 {
 	AUTO_FREE uint8_t *data = make_data(1000);
 	CLEANUP(buf_fini) struct buf frames;
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&frames, 100);
 	assert_int_equal(clickhouse_frames_encode(data, 1000, CLICKHOUSE_METHOD_NONE, &frames),
 			 -EFBIG);
@@ -176,17 +171,4 @@ static void limits_are_kept(void **state)
 	buf_init(&out, 999);
 	assert_int_equal(clickhouse_frames_decode(frames.data, frames.len, &out), -EFBIG);
 	assert_int_equal(out.len, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hashes_as_the_clients_do),
-		cmocka_unit_test(what_is_encoded_is_decoded),
-		cmocka_unit_test(frames_of_a_client_are_decoded),
-		cmocka_unit_test(damaged_frames_are_refused),
-		cmocka_unit_test(limits_are_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 #include "cluster-agent/sql/clickhouse_http.h"
 #include "test/lib/unit.h"
 
-static void maps_codes_and_formats(void **state)
+TEST(maps_codes_and_formats)
 {
-	(void)state;
 	assert_int_equal(clickhouse_status(62), 400);
 	assert_int_equal(clickhouse_status(60), 404);
 	assert_int_equal(clickhouse_status(516), 401);
@@ -11,13 +10,4 @@ static void maps_codes_and_formats(void **state)
 	assert_int_equal(clickhouse_status(4711), 500);
 	assert_string_equal(clickhouse_code_name(62), "SYNTAX_ERROR");
 	assert_null(clickhouse_code_name(4711));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(maps_codes_and_formats),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include "test/lib/unit.h"
 
-static void everything_is_encoded(void **state)
+TEST(everything_is_encoded)
 {
 	const struct clickhouse_setting settings[] = {{"readonly", "1"}};
 	const struct store_param params[] = {{"name", "a&b=c \n\\'\"\xc3\xa4"}, {"n", "7"}};
@@ -19,7 +19,6 @@ static void everything_is_encoded(void **state)
 	};
 	CLEANUP(buf_fini) struct buf url;
 
-	(void)state;
 	buf_init(&url, 10000);
 	assert_int_equal(clickhouse_request_url(&st, "http://ch:1/x", "id", &url), 0);
 	assert_string_equal(url.data,
@@ -27,28 +26,26 @@ static void everything_is_encoded(void **state)
 			    "&param_name=a%26b%3Dc%20%0A%5C%27%22%C3%A4&param_n=7");
 }
 
-static void the_sql_of_rows_is_in_the_url(void **state)
+TEST(the_sql_of_rows_is_in_the_url)
 {
 	const struct store_frame frame = {.len = 1};
 	const struct clickhouse_statement st = {
 		.sql = "INSERT INTO t FORMAT RowBinary", .frames = &frame, .n_frames = 1};
 	CLEANUP(buf_fini) struct buf url;
 
-	(void)state;
 	buf_init(&url, 10000);
 	assert_int_equal(clickhouse_request_url(&st, "http://ch:1/", "id", &url), 0);
 	assert_string_equal(
 		url.data, "http://ch:1/?query_id=id&query=INSERT%20INTO%20t%20FORMAT%20RowBinary");
 }
 
-static void long_parameters_need_a_form(void **state)
+TEST(long_parameters_need_a_form)
 {
 	char text[5001];
 	const struct store_param params[] = {{"name", text}};
 	const struct clickhouse_statement st = {.sql = "SELECT 1", .params = params, .n_params = 1};
 	CLEANUP(buf_fini) struct buf url;
 
-	(void)state;
 	buf_init(&url, 10000);
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
@@ -59,11 +56,10 @@ static void long_parameters_need_a_form(void **state)
 	assert_false(clickhouse_request_needs_form(&st));
 }
 
-static void names_of_parameters_cannot_break_out(void **state)
+TEST(names_of_parameters_cannot_break_out)
 {
 	static const char *const bad[] = {"", "a&b", "a=b", "a b", "\xc3"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		const struct store_param params[] = {{bad[i], "x"}};
 		const struct clickhouse_statement st = {
@@ -73,16 +69,4 @@ static void names_of_parameters_cannot_break_out(void **state)
 		buf_init(&url, 10000);
 		assert_int_equal(clickhouse_request_url(&st, "http://ch:1/", "id", &url), -EINVAL);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_is_encoded),
-		cmocka_unit_test(the_sql_of_rows_is_in_the_url),
-		cmocka_unit_test(long_parameters_need_a_form),
-		cmocka_unit_test(names_of_parameters_cannot_break_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

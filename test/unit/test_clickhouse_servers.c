@@ -11,11 +11,10 @@ static void set_up(struct clickhouse_servers *s)
 	clickhouse_servers_init(s, addresses, 3);
 }
 
-static void the_first_that_works_is_kept(void **state)
+TEST(the_first_that_works_is_kept)
 {
 	CLEANUP(clickhouse_servers_fini) struct clickhouse_servers s;
 
-	(void)state;
 	set_up(&s);
 	assert_int_equal(clickhouse_servers_pick(&s, 0, 1), 0);
 	clickhouse_servers_failed(&s, 0, 1);
@@ -28,13 +27,12 @@ static void the_first_that_works_is_kept(void **state)
 	assert_int_equal(clickhouse_servers_pick(&s, 0, 3600 * NS_PER_S), 2);
 }
 
-static void those_that_failed_rest_unless_all_did(void **state)
+TEST(those_that_failed_rest_unless_all_did)
 {
 	CLEANUP(clickhouse_servers_fini) struct clickhouse_servers s;
 	const uint64_t now = NS_PER_S;
 	int i;
 
-	(void)state;
 	set_up(&s);
 	for (i = 0; i < 3; i++)
 		clickhouse_servers_failed(&s, i, now + (uint64_t)i);
@@ -46,12 +44,11 @@ static void those_that_failed_rest_unless_all_did(void **state)
 	assert_true(clickhouse_servers_pick(&s, 0, 3600 * NS_PER_S) >= 0);
 }
 
-static void the_rest_doubles_up_to_half_a_minute(void **state)
+TEST(the_rest_doubles_up_to_half_a_minute)
 {
 	CLEANUP(clickhouse_servers_fini) struct clickhouse_servers s;
 	uint64_t now = NS_PER_S, last = 0;
 
-	(void)state;
 	set_up(&s);
 	for (int i = 0; i < 12; i++) {
 		clickhouse_servers_failed(&s, 0, now);
@@ -62,15 +59,4 @@ static void the_rest_doubles_up_to_half_a_minute(void **state)
 		now = s.server[0].retry_ns;
 	}
 	assert_true(last >= 15 * NS_PER_S && last <= 30 * NS_PER_S);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_that_works_is_kept),
-		cmocka_unit_test(those_that_failed_rest_unless_all_did),
-		cmocka_unit_test(the_rest_doubles_up_to_half_a_minute),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

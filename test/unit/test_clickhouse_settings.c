@@ -15,11 +15,10 @@ static const char *value_of(struct clickhouse_settings *s, enum clickhouse_purpo
 	return "";
 }
 
-static void each_purpose_has_its_own(void **state)
+TEST(each_purpose_has_its_own)
 {
 	struct clickhouse_settings s = {0};
 
-	(void)state;
 	assert_string_equal(value_of(&s, CLICKHOUSE_FOR_QUERY, NULL, "readonly"), "1");
 	assert_string_equal(value_of(&s, CLICKHOUSE_FOR_INSERT, "ab", "readonly"), "");
 	assert_string_equal(value_of(&s, CLICKHOUSE_FOR_INSERT, "ab", "insert_deduplication_token"),
@@ -33,11 +32,10 @@ static void each_purpose_has_its_own(void **state)
 		value_of(&s, CLICKHOUSE_FOR_SCHEMA, NULL, "distributed_ddl_task_timeout"), "10");
 }
 
-static void what_is_refused_is_left_out(void **state)
+TEST(what_is_refused_is_left_out)
 {
 	struct clickhouse_settings s = {0};
 
-	(void)state;
 	assert_true(clickhouse_settings_refuse(
 		&s, "Code: 452. DB::Exception: Setting max_memory_usage shouldn't be greater than "
 		    "1000. (SETTING_CONSTRAINT_VIOLATION)"));
@@ -52,22 +50,10 @@ static void what_is_refused_is_left_out(void **state)
 			    "1");
 }
 
-static void what_keeps_queries_from_writing_is_never_left_out(void **state)
+TEST(what_keeps_queries_from_writing_is_never_left_out)
 {
 	struct clickhouse_settings s = {0};
 
-	(void)state;
 	assert_false(clickhouse_settings_refuse(&s, "Cannot modify 'readonly' setting"));
 	assert_string_equal(value_of(&s, CLICKHOUSE_FOR_QUERY, NULL, "readonly"), "1");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_purpose_has_its_own),
-		cmocka_unit_test(what_is_refused_is_left_out),
-		cmocka_unit_test(what_keeps_queries_from_writing_is_never_left_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

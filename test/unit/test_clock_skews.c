@@ -22,11 +22,10 @@ static void check_window(int64_t end_ns, int64_t want_end_ns, int64_t want_skew_
 	assert_true(w.skew_ns == want_skew_ns);
 }
 
-static void what_cannot_be_right_is_stored_when_it_arrives(void **state)
+TEST(what_cannot_be_right_is_stored_when_it_arrives)
 {
 	struct profile_window w;
 
-	(void)state;
 	check_window(NOW + 7200 * S, NOW, 7200 * S);
 	check_window(NOW + 3000 * S, NOW, 3000 * S);
 	check_window(NOW + 61 * S, NOW, 61 * S);
@@ -48,7 +47,7 @@ static void what_cannot_be_right_is_stored_when_it_arrives(void **state)
 	assert_true(w.bad_duration && w.start_ns == NOW);
 }
 
-static void a_skew_is_told_in_few_words(void **state)
+TEST(a_skew_is_told_in_few_words)
 {
 	static const struct {
 		int64_t skew_ns;
@@ -68,7 +67,6 @@ static void a_skew_is_told_in_few_words(void **state)
 	};
 	char text[CLOCK_SKEW_TEXT_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		clock_skew_text(cases[i].skew_ns, text);
 		assert_string_equal(text, cases[i].text);
@@ -90,13 +88,12 @@ static void expect_json(struct clock_skews *cs, const char *want)
 		fail_msg("no %s in %s", want, b.data);
 }
 
-static void hosts_are_listed_by_metric_and_page(void **state)
+TEST(hosts_are_listed_by_metric_and_page)
 {
 	CLEANUP(clock_skews_freep) struct clock_skews *cs = NULL;
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	CLEANUP(buf_fini) struct buf b;
 
-	(void)state;
 	buf_init(&b, 1 << 20);
 	assert_int_equal(clock_skews_new(&cs), 0);
 	assert_int_equal(metrics_new(&ms), 0);
@@ -115,14 +112,13 @@ static void hosts_are_listed_by_metric_and_page(void **state)
 	expect_json(cs, "\"skewSeconds\":9000,\"corrected\":true,");
 }
 
-static void hosts_are_limited_in_number(void **state)
+TEST(hosts_are_limited_in_number)
 {
 	CLEANUP(clock_skews_freep) struct clock_skews *cs = NULL;
 	CLEANUP(buf_fini) struct buf b;
 	char long_name[1000], name[32];
 	size_t n = 0;
 
-	(void)state;
 	buf_init(&b, 1 << 20);
 	assert_int_equal(clock_skews_new(&cs), 0);
 	for (unsigned i = 0; i < 3 * CLOCK_SKEWS_MAX_HOSTS; i++) {
@@ -139,16 +135,4 @@ static void hosts_are_limited_in_number(void **state)
 	/* the newest are there */
 	expect_json(cs, "\"node-767\"");
 	expect_json(cs, "\"xxxxxxxx");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_cannot_be_right_is_stored_when_it_arrives),
-		cmocka_unit_test(a_skew_is_told_in_few_words),
-		cmocka_unit_test(hosts_are_listed_by_metric_and_page),
-		cmocka_unit_test(hosts_are_limited_in_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,12 +22,11 @@ static int parse(struct cluster_options *o, char **args, struct err *err)
 	return r;
 }
 
-static void defaults_are_those_of_coroot(void **state)
+TEST(defaults_are_those_of_coroot)
 {
 	CLEANUP(options_finip) struct cluster_options o = {0};
 	char *args[] = {(char[]){"x"}, NULL};
 
-	(void)state;
 	assert_int_equal(parse(&o, args, NULL), 0);
 	assert_string_equal(o.listen, "127.0.0.1:10301");
 	assert_int_equal(cluster_options_storage(&o), STORAGE_EMBEDDED);
@@ -39,24 +38,22 @@ static void defaults_are_those_of_coroot(void **state)
 	assert_null(o.api_key);
 }
 
-static void an_empty_data_dir_is_refused(void **state)
+TEST(an_empty_data_dir_is_refused)
 {
 	CLEANUP(options_finip) struct cluster_options o = {0};
 	char *args[] = {(char[]){"x"}, (char[]){"--data-dir="}, NULL};
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(parse(&o, args, &err), -EINVAL);
 	assert_true(strstr(err.msg, "data-dir") != NULL);
 }
 
-static void other_storage_than_ours_is_refused(void **state)
+TEST(other_storage_than_ours_is_refused)
 {
 	CLEANUP(options_finip) struct cluster_options o = {0};
 	char *args[] = {(char[]){"x"}, (char[]){"--storage=tape"}, NULL};
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(parse(&o, args, &err), -EINVAL);
 	assert_true(strstr(err.msg, "storage") != NULL);
 }
@@ -74,13 +71,12 @@ static void refused(const char *flag, const char *second, const char *why)
 		fail_msg("%s: \"%s\" does not say \"%s\"", flag, err.msg, why);
 }
 
-static void scraping_defaults_are_those_of_coroot(void **state)
+TEST(scraping_defaults_are_those_of_coroot)
 {
 	CLEANUP(options_finip) struct cluster_options o = {0};
 	char *args[] = {(char[]){"x"}, NULL};
 	bool kinds[PROFILE_KIND_MAX];
 
-	(void)state;
 	assert_int_equal(parse(&o, args, NULL), 0);
 	assert_true(o.scrape_interval_ns == 60 * NS_PER_S);
 	assert_true(o.scrape_timeout_ns == 10 * NS_PER_S);
@@ -91,13 +87,12 @@ static void scraping_defaults_are_those_of_coroot(void **state)
 		assert_int_equal(kinds[k], k <= PROFILE_KIND_BLOCK);
 }
 
-static void types_to_scrape_are_a_list_of_known_names(void **state)
+TEST(types_to_scrape_are_a_list_of_known_names)
 {
 	CLEANUP(options_finip) struct cluster_options o = {0};
 	char *args[] = {(char[]){"x"}, (char[]){"--profiles-scrape-types=heap,memory,block"}, NULL};
 	bool kinds[PROFILE_KIND_MAX];
 
-	(void)state;
 	assert_int_equal(parse(&o, args, NULL), 0);
 	assert_int_equal(cluster_options_scrape_kinds(&o, kinds, NULL), 0);
 	assert_false(kinds[PROFILE_KIND_CPU]);
@@ -107,9 +102,8 @@ static void types_to_scrape_are_a_list_of_known_names(void **state)
 	refused("--profiles-scrape-types=heap,,cpu", NULL, "\"\" is none of");
 }
 
-static void contradictions_in_scraping_are_refused(void **state)
+TEST(contradictions_in_scraping_are_refused)
 {
-	(void)state;
 	refused("--profiles-scrape-interval=999ms", NULL, "below 1s");
 	refused("--profiles-scrape-cpu-duration=1500ms", NULL, "whole seconds");
 	refused("--profiles-scrape-interval=10s", "--profiles-scrape-cpu-duration=11s", "longer");
@@ -118,30 +112,27 @@ static void contradictions_in_scraping_are_refused(void **state)
 	refused("--profiles-scrape-concurrency=0", NULL, "concurrency");
 }
 
-static void forwarding_keeps_no_store(void **state)
+TEST(forwarding_keeps_no_store)
 {
-	(void)state;
 	refused("--coroot-url=coroot:8080", NULL, "not an http:// or https:// URL");
 	refused("--coroot-url=http://c", "--profiles-scrape-interval=0", "nothing to do");
 	refused("--coroot-url=http://c", "--clickhouse-listen=:8123", "needs a store");
 }
 
-static void an_address_chooses_servers(void **state)
+TEST(an_address_chooses_servers)
 {
 	CLEANUP(options_finip) struct cluster_options o = {0};
 	char *args[] = {(char[]){"x"}, (char[]){"--clickhouse-address=a:8123,https://b"}, NULL};
 
-	(void)state;
 	assert_int_equal(parse(&o, args, NULL), 0);
 	assert_int_equal(cluster_options_storage(&o), STORAGE_CLICKHOUSE);
 }
 
-static void variables_of_coroot_are_understood(void **state)
+TEST(variables_of_coroot_are_understood)
 {
 	CLEANUP(options_finip) struct cluster_options o = {0};
 	char *args[] = {(char[]){"x"}, NULL};
 
-	(void)state;
 	setenv("GLOBAL_CLICKHOUSE_ADDRESS", "ch:9000", 1);
 	setenv("GLOBAL_CLICKHOUSE_USER", "one", 1);
 	setenv("CLICKHOUSE_USER", "other", 1);
@@ -156,9 +147,8 @@ static void variables_of_coroot_are_understood(void **state)
 	assert_true(o.clickhouse_tls);
 }
 
-static void contradictions_about_servers_are_refused(void **state)
+TEST(contradictions_about_servers_are_refused)
 {
-	(void)state;
 	refused("--storage=clickhouse", NULL, "needs --clickhouse-address");
 	refused("--storage=embedded", "--clickhouse-address=a", "contradict");
 	refused("--clickhouse-address=ftp://a", NULL, "only http:// and https://");
@@ -170,22 +160,4 @@ static void contradictions_about_servers_are_refused(void **state)
 	refused("--clickhouse-cluster=c", NULL, "need --clickhouse-address");
 	refused("--clickhouse-storage-policy=p", NULL, "need --clickhouse-address");
 	refused("--max-disk-usage=100", NULL, "max-disk-usage");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_are_those_of_coroot),
-		cmocka_unit_test(an_empty_data_dir_is_refused),
-		cmocka_unit_test(other_storage_than_ours_is_refused),
-		cmocka_unit_test(an_address_chooses_servers),
-		cmocka_unit_test(variables_of_coroot_are_understood),
-		cmocka_unit_test(contradictions_about_servers_are_refused),
-		cmocka_unit_test(scraping_defaults_are_those_of_coroot),
-		cmocka_unit_test(types_to_scrape_are_a_list_of_known_names),
-		cmocka_unit_test(contradictions_in_scraping_are_refused),
-		cmocka_unit_test(forwarding_keeps_no_store),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,14 +146,13 @@ static struct table_key settled_key(struct fixture *f, const struct copy *c)
 	return key;
 }
 
-static void equal_builds_share_a_table_only_with_equal_unwinding_information(void **state)
+TEST(equal_builds_share_a_table_only_with_equal_unwinding_information)
 {
 	static const enum elf_section_kind kinds[] = {ELF_SECTION_EH_FRAME, ELF_SECTION_PLT};
 	struct fixture *f = begin();
 	struct table_key key, other;
 	struct copy a, b;
 
-	(void)state;
 	make_copy(f, &a);
 	register_copy(&a);
 	key = settled_key(f, &a);
@@ -191,13 +190,12 @@ static void equal_builds_share_a_table_only_with_equal_unwinding_information(voi
 	end(f);
 }
 
-static void a_file_that_changed_just_now_shares_nothing(void **state)
+TEST(a_file_that_changed_just_now_shares_nothing)
 {
 	struct fixture *f = begin();
 	struct copy c;
 	bool shares;
 
-	(void)state;
 	make_copy(f, &c);
 	do {
 		assert_int_equal(fchmod(c.fd, 0700), 0);
@@ -210,13 +208,12 @@ static void a_file_that_changed_just_now_shares_nothing(void **state)
 	end(f);
 }
 
-static void a_change_in_secret_is_noticed(void **state)
+TEST(a_change_in_secret_is_noticed)
 {
 	struct fixture *f = begin();
 	struct table_key key;
 	struct copy c;
 
-	(void)state;
 	make_copy(f, &c);
 	register_copy(&c);
 	key = settled_key(f, &c);
@@ -244,7 +241,7 @@ static struct event_file inode_of(const struct copy *c)
 	};
 }
 
-static void walks_find_a_file_until_its_table_has_no_index(void **state)
+TEST(walks_find_a_file_until_its_table_has_no_index)
 {
 	const struct event_file vdso = {.ino = 0};
 	struct fixture *f = begin();
@@ -254,7 +251,6 @@ static void walks_find_a_file_until_its_table_has_no_index(void **state)
 	struct copy c;
 	uint64_t bias;
 
-	(void)state;
 	/* says that the map is filled */
 	assert_non_null(unwind_plain_file(&f->plain, &vdso));
 	make_copy(f, &c);
@@ -288,13 +284,12 @@ static void register_layered(struct copy *c)
 	c->file->layered = true;
 }
 
-static void files_of_overlayfs_share_a_table_and_others_that_may_hang_do_not(void **state)
+TEST(files_of_overlayfs_share_a_table_and_others_that_may_hang_do_not)
 {
 	struct fixture *f = begin();
 	struct table_key key, other;
 	struct copy a, b;
 
-	(void)state;
 	make_copy(f, &a);
 	register_layered(&a);
 	key = settled_key(f, &a);
@@ -330,14 +325,13 @@ static void show(struct fixture *f, const struct process_mapping *m, uint32_t ta
 	code_files_show(f->files, code_files_get(f->files, m, &bias), m, table);
 }
 
-static void a_file_of_a_layer_is_found_as_long_as_one_container_shows_it(void **state)
+TEST(a_file_of_a_layer_is_found_as_long_as_one_container_shows_it)
 {
 	struct fixture *f = begin();
 	struct event_file key;
 	struct process_mapping one, two;
 	struct copy c;
 
-	(void)state;
 	make_copy(f, &c);
 	register_copy(&c);
 	one = map_in_container(&c, 1);
@@ -364,18 +358,4 @@ static void a_file_of_a_layer_is_found_as_long_as_one_container_shows_it(void **
 	mapped_file_unref(two.file);
 	free_copy(&c);
 	end(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_builds_share_a_table_only_with_equal_unwinding_information),
-		cmocka_unit_test(a_file_that_changed_just_now_shares_nothing),
-		cmocka_unit_test(a_change_in_secret_is_noticed),
-		cmocka_unit_test(walks_find_a_file_until_its_table_has_no_index),
-		cmocka_unit_test(files_of_overlayfs_share_a_table_and_others_that_may_hang_do_not),
-		cmocka_unit_test(a_file_of_a_layer_is_found_as_long_as_one_container_shows_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,12 +46,11 @@ static unsigned long resident_kib(const struct segment *s)
 
 static int written;
 
-static void pages_that_are_not_used_are_given_back(void **state)
+TEST(pages_that_are_not_used_are_given_back)
 {
 	struct segment code = {0};
 	unsigned long before;
 
-	(void)state;
 	written = 2;
 	assert_int_equal(dl_iterate_phdr(find_libc_code, &code), 1);
 	assert_true(code.end > code.start);
@@ -63,13 +62,4 @@ static void pages_that_are_not_used_are_given_back(void **state)
 	/* what has been called since is there again */
 	assert_in_range(resident_kib(&code), 1, before - 1);
 	assert_int_equal(written, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pages_that_are_not_used_are_given_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static uint32_t map(struct code_places *c, const struct symbol_file *f, uint64_t
 	return mapping;
 }
 
-static void mappings_do_not_overlap_and_copies_share_one(void **state)
+TEST_FIXTURE(mappings_do_not_overlap_and_copies_share_one, set_up, tear_down)
 {
 	struct symbol_file a = file(1, "/lib/a.so", "0a"), copy = file(2, "/other/a.so", "0a");
 	struct symbol_file b = file(3, "/lib/b.so", ""), b2 = file(4, "/lib/b.so", "");
@@ -96,7 +96,7 @@ static uint32_t place(struct code_places *c, uint32_t mapping, uint64_t address,
 	return n;
 }
 
-static void what_is_not_resolved_is_left_to_tools(void **state)
+TEST_FIXTURE(what_is_not_resolved_is_left_to_tools, set_up, tear_down)
 {
 	struct symbol_file named = file(1, "/lib/a.so", "0a"), bare = file(2, "/lib/b.so", "0b");
 	const struct profile_mapping *m;
@@ -116,7 +116,7 @@ static void what_is_not_resolved_is_left_to_tools(void **state)
 	assert_false(m[1].has_functions);
 }
 
-static void equal_places_are_one(void **state)
+TEST_FIXTURE(equal_places_are_one, set_up, tear_down)
 {
 	const struct symbol_location l = {.n = 0};
 	const struct code_place a = {&l, 0, 0}, b = {&l, 1, 0};
@@ -129,7 +129,7 @@ static void equal_places_are_one(void **state)
 	assert_int_not_equal(n[0], n[1]);
 }
 
-static void hostile_files_are_not_listed(void **state)
+TEST_FIXTURE(hostile_files_are_not_listed, set_up, tear_down)
 {
 	struct symbol_file f = file(1, "/lib/a.so", "");
 	uint32_t mapping;
@@ -168,23 +168,7 @@ static int build(void *arg)
 	return r == 0 ? code_places_add(c, &p, &n) : r;
 }
 
-static void memory_may_be_missing(void **state)
+TEST(memory_may_be_missing)
 {
-	(void)state;
 	check_oom(build, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(mappings_do_not_overlap_and_copies_share_one,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_not_resolved_is_left_to_tools, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(equal_places_are_one, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(hostile_files_are_not_listed, set_up, tear_down),
-		cmocka_unit_test(memory_may_be_missing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,11 +66,10 @@ static void expect(const struct fixture *f, size_t at, unsigned base, unsigned c
 	assert_int_equal(f->rules[at].cfa, cfa);
 }
 
-static void pushes_and_pops_move_the_frame(void **state)
+TEST(pushes_and_pops_move_the_frame)
 {
 	struct fixture f;
 
-	(void)state;
 	ANALYSE(&f, 0x55,             /* 0 push %rbp */
 		0x53,                 /* 1 push %rbx */
 		0x48, 0x83, 0xec, 24, /* 2 sub $24, %rsp */
@@ -91,11 +90,10 @@ static void pushes_and_pops_move_the_frame(void **state)
 	assert_int_equal(f.rules[14].how, UNWIND_FP_SAME);
 }
 
-static void frame_pointers_serve_where_the_stack_pointer_is_lost(void **state)
+TEST(frame_pointers_serve_where_the_stack_pointer_is_lost)
 {
 	struct fixture f;
 
-	(void)state;
 	ANALYSE(&f, 0x55,               /* 0 push %rbp */
 		0x48, 0x89, 0xe5,       /* 1 mov %rsp, %rbp */
 		0x48, 0x29, 0xc4,       /* 4 sub %rax, %rsp */
@@ -109,11 +107,10 @@ static void frame_pointers_serve_where_the_stack_pointer_is_lost(void **state)
 	expect(&f, 13, UNWIND_CFA_SP, 1);
 }
 
-static void a_realigned_stack_keeps_the_frame_in_a_word(void **state)
+TEST(a_realigned_stack_keeps_the_frame_in_a_word)
 {
 	struct fixture f;
 
-	(void)state;
 	ANALYSE(&f, 0x4c, 0x8d, 0x54, 0x24, 8, /* 0 lea 8(%rsp), %r10 */
 		0x48, 0x83, 0xe4, 0xc0,        /* 5 and $-64, %rsp */
 		0x41, 0xff, 0x72, 0xf8,        /* 9 push -8(%r10) */
@@ -136,11 +133,10 @@ static void a_realigned_stack_keeps_the_frame_in_a_word(void **state)
 	expect(&f, 36, UNWIND_CFA_SP, 1);
 }
 
-static void ways_that_disagree_leave_nothing_known(void **state)
+TEST(ways_that_disagree_leave_nothing_known)
 {
 	struct fixture f;
 
-	(void)state;
 	ANALYSE(&f, 0x85, 0xff, /* 0 test %edi, %edi */
 		0x74, 1,        /* 2 je 5 */
 		0x50,           /* 4 push %rax */
@@ -150,11 +146,10 @@ static void ways_that_disagree_leave_nothing_known(void **state)
 	expect(&f, 5, UNWIND_CFA_UNKNOWN, 0);
 }
 
-static void a_call_that_does_not_return_is_found_out(void **state)
+TEST(a_call_that_does_not_return_is_found_out)
 {
 	struct fixture f;
 
-	(void)state;
 	ANALYSE(&f, 0x85, 0xff,         /* 0 test %edi, %edi */
 		0xe8, 0xf4, 0x01, 0, 0, /* 2 call */
 		0x74, 6,                /* 7 je 15 */
@@ -165,11 +160,10 @@ static void a_call_that_does_not_return_is_found_out(void **state)
 	expect(&f, 15, UNWIND_CFA_SP, 1);
 }
 
-static void a_loop_that_probes_the_stack_ends_at_its_register(void **state)
+TEST(a_loop_that_probes_the_stack_ends_at_its_register)
 {
 	struct fixture f;
 
-	(void)state;
 	ANALYSE(&f, 0x4c, 0x8d, 0x9c, 0x24, 0, 0xc0, 0xff, 0xff, /* 0 lea -0x4000(%rsp), %r11 */
 		0x48, 0x81, 0xec, 0, 0x10, 0, 0,                 /* 8 sub $0x1000, %rsp */
 		0x48, 0x83, 0x0c, 0x24, 0,                       /* 15 orq $0, (%rsp) */
@@ -184,11 +178,10 @@ static void a_loop_that_probes_the_stack_ends_at_its_register(void **state)
 	expect(&f, 33, UNWIND_CFA_SP, 1);
 }
 
-static void cases_of_a_switch_have_the_state_of_its_jump(void **state)
+TEST(cases_of_a_switch_have_the_state_of_its_jump)
 {
 	struct fixture f;
 
-	(void)state;
 	ANALYSE(&f, 0x53,   /* 0 push %rbx */
 		0xff, 0xe0, /* 1 jmp *%rax */
 		0x5b,       /* 3 pop %rbx */
@@ -204,7 +197,7 @@ static void cases_of_a_switch_have_the_state_of_its_jump(void **state)
 	expect(&f, 8, UNWIND_CFA_UNKNOWN, 0); /* fits neither the jump nor a function */
 }
 
-static void outermost_functions_end_the_stack(void **state)
+TEST(outermost_functions_end_the_stack)
 {
 	static const uint8_t start[] = {
 		0xc3,                   /* 0 ret */
@@ -224,7 +217,6 @@ static void outermost_functions_end_the_stack(void **state)
 	};
 	struct fixture f = {.len = sizeof(start), .entry = 1};
 
-	(void)state;
 	memcpy(f.code, start, sizeof(start));
 	assert_int_equal(run(&f), 0);
 	expect(&f, 0, UNWIND_CFA_SP, 1);
@@ -236,11 +228,10 @@ static void outermost_functions_end_the_stack(void **state)
 	expect(&f, 12, UNWIND_CFA_SP, 1);
 }
 
-static void nothing_is_known_once_the_return_address_was_moved(void **state)
+TEST(nothing_is_known_once_the_return_address_was_moved)
 {
 	struct fixture f;
 
-	(void)state;
 	ANALYSE(&f, 0xe8, 1, 0, 0, 0, /* 0 call 6 */
 		0xc3,                 /* 5 ret */
 		0x53,                 /* 6 push %rbx */
@@ -258,11 +249,10 @@ static void nothing_is_known_once_the_return_address_was_moved(void **state)
 	expect(&f, 0, UNWIND_CFA_UNKNOWN, 0);
 }
 
-static void what_is_no_code_is_unknown(void **state)
+TEST(what_is_no_code_is_unknown)
 {
 	struct fixture f;
 
-	(void)state;
 	ANALYSE(&f, 0xc3, /* 0 ret */
 		0x06, 0x07, 0x06, 0x07, 0x06, 0x07, 0x06, 0x07, 0x06, 0x07, 0x06, 0x07, 0x06, 0x07,
 		0x06, 0x07, 0x06, 0x07);
@@ -270,11 +260,10 @@ static void what_is_no_code_is_unknown(void **state)
 	expect(&f, 1, UNWIND_CFA_UNKNOWN, 0);
 }
 
-static void the_caller_can_end_an_analysis(void **state)
+TEST(the_caller_can_end_an_analysis)
 {
 	struct fixture f = {.code = {0xc3}, .len = 1, .stop = -ENOSPC};
 
-	(void)state;
 	assert_int_equal(run(&f), -ENOSPC);
 }
 
@@ -283,33 +272,12 @@ static int run_without_memory(void *arg)
 	return run(arg);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
 	struct fixture f = {
 		.code = {0x53, 0xff, 0xe0, 0x74, 0, 0x5b, 0xc3, 0xe8, 0, 0, 0, 1, 0xc3},
 		.len = 13,
 	};
 
-	(void)state;
 	check_oom(run_without_memory, &f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pushes_and_pops_move_the_frame),
-		cmocka_unit_test(frame_pointers_serve_where_the_stack_pointer_is_lost),
-		cmocka_unit_test(a_realigned_stack_keeps_the_frame_in_a_word),
-		cmocka_unit_test(ways_that_disagree_leave_nothing_known),
-		cmocka_unit_test(a_call_that_does_not_return_is_found_out),
-		cmocka_unit_test(a_loop_that_probes_the_stack_ends_at_its_register),
-		cmocka_unit_test(cases_of_a_switch_have_the_state_of_its_jump),
-		cmocka_unit_test(outermost_functions_end_the_stack),
-		cmocka_unit_test(nothing_is_known_once_the_return_address_was_moved),
-		cmocka_unit_test(what_is_no_code_is_unknown),
-		cmocka_unit_test(the_caller_can_end_an_analysis),
-		cmocka_unit_test(every_allocation_may_fail),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -271,11 +271,10 @@ static const char *library_of(const char *symbol, Dl_info *info)
  * Of glibc, three functions of multiplication in assembly push registers that their descriptions
  * do not mention, and that of its entry point has a caller.
  */
-static void rules_from_code_are_those_of_its_descriptions(void **state)
+TEST(rules_from_code_are_those_of_its_descriptions)
 {
 	Dl_info info;
 
-	(void)state;
 	expect("/proc/self/exe", 0.995, 0);
 	expect(library_of("gnu_get_libc_version", &info), 0.98, 0.0008);
 	expect(library_of("curl_easy_init", &info), 0.98, 0.0001);
@@ -284,11 +283,7 @@ static void rules_from_code_are_those_of_its_descriptions(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rules_from_code_are_those_of_its_descriptions),
-	};
-
 	for (int i = 1; i < argc; i++)
 		print(argv[i]);
-	return argc > 1 ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
+	return argc > 1 ? 0 : unit_run(NULL, NULL);
 }

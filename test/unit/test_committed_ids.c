@@ -83,7 +83,8 @@ static int add(struct opened *o, uint64_t first, size_t n)
 	return committed_ids_add(o->ids, 1, segment_id, ids, n);
 }
 
-static void test_many_small_commits_share_a_file(void **state)
+TEST_FIXTURE(test_many_small_commits_share_a_file, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	const struct log_fixture *f = *state;
 	struct opened o;
@@ -102,7 +103,8 @@ static void test_many_small_commits_share_a_file(void **state)
 	assert_int_equal(log_fixture_files(f, ".ids", NULL), 1);
 }
 
-static void test_old_files_are_removed_when_newer_ones_have_enough(void **state)
+TEST_FIXTURE(test_old_files_are_removed_when_newer_ones_have_enough, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	const struct log_fixture *f = *state;
 	struct opened o;
@@ -120,7 +122,8 @@ static void test_old_files_are_removed_when_newer_ones_have_enough(void **state)
 	close_ids(&o);
 }
 
-static void test_a_failed_commit_goes_into_another_file(void **state)
+TEST_FIXTURE(test_a_failed_commit_goes_into_another_file, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	const struct log_fixture *f = *state;
 	struct opened o;
@@ -139,7 +142,8 @@ static void test_a_failed_commit_goes_into_another_file(void **state)
 }
 
 /* On a full disk it is better to forget old ids than never to remove the segment. */
-static void test_without_space_the_oldest_ids_are_forgotten(void **state)
+TEST_FIXTURE(test_without_space_the_oldest_ids_are_forgotten, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	const struct log_fixture *f = *state;
 	struct opened o;
@@ -156,19 +160,4 @@ static void test_without_space_the_oldest_ids_are_forgotten(void **state)
 	assert_int_equal(o.seen.n_ids, IDS_PER_COMMIT + 10);
 	assert_int_equal(o.seen.last, 400009);
 	close_ids(&o);
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, log_fixture_setup_in_memory, log_fixture_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_many_small_commits_share_a_file),
-		TEST(test_old_files_are_removed_when_newer_ones_have_enough),
-		TEST(test_a_failed_commit_goes_into_another_file),
-		TEST(test_without_space_the_oldest_ids_are_forgotten),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 
 #define TYPE (&querier__v1__select_merge_stacktraces_request__descriptor)
 
-static void codecs_are_named_by_the_content_type(void **state)
+TEST(codecs_are_named_by_the_content_type)
 {
-	(void)state;
 	assert_int_equal(connect_codec_find("application/proto"), CONNECT_PROTO);
 	assert_int_equal(connect_codec_find("application/json; charset=utf-8"), CONNECT_JSON);
 	assert_int_equal(connect_codec_find("Application/JSON"), CONNECT_JSON);
@@ -19,7 +18,7 @@ static void codecs_are_named_by_the_content_type(void **state)
 	assert_int_equal(connect_codec_find(""), CONNECT_CODEC_MAX);
 }
 
-static void both_codecs_are_the_same_message(void **state)
+TEST(both_codecs_are_the_same_message)
 {
 	static const char json[] = "{\"profile_typeID\":\"a:b:c\",\"start\":1700000000000,"
 				   "\"end\":\"1700000060000\",\"maxNodes\":\"5\","
@@ -32,7 +31,6 @@ static void both_codecs_are_the_same_message(void **state)
 	CLEANUP(connect_request_fini) struct connect_request r, again;
 	CLEANUP(buf_fini) struct buf bytes, text;
 
-	(void)state;
 	buf_init(&bytes, 4096);
 	buf_init(&text, 4096);
 	assert_int_equal(connect_request_decode(&r, TYPE, CONNECT_JSON, json, strlen(json), NULL),
@@ -45,23 +43,21 @@ static void both_codecs_are_the_same_message(void **state)
 	assert_string_equal(text.data, same);
 }
 
-static void no_body_is_a_message_without_fields(void **state)
+TEST(no_body_is_a_message_without_fields)
 {
 	CLEANUP(connect_request_fini) struct connect_request r, s;
 
-	(void)state;
 	assert_int_equal(connect_request_decode(&r, TYPE, CONNECT_JSON, NULL, 0, NULL), 0);
 	assert_int_equal(connect_request_decode(&s, TYPE, CONNECT_PROTO, NULL, 0, NULL), 0);
 	assert_string_equal(
 		((Querier__V1__SelectMergeStacktracesRequest *)s.message)->label_selector, "");
 }
 
-static void what_is_no_message_has_a_sentence(void **state)
+TEST(what_is_no_message_has_a_sentence)
 {
 	CLEANUP(connect_request_fini) struct connect_request r, s;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(connect_request_decode(&r, TYPE, CONNECT_PROTO, "\x0a\x7f", 2, &err),
 			 -EINVAL);
 	assert_string_equal(err.msg, "the body is not a querier.v1.SelectMergeStacktracesRequest");
@@ -87,13 +83,12 @@ static int decode_and_encode(void *arg)
 	return e == -EINVAL ? -ENOMEM : e;
 }
 
-static void missing_memory_is_an_error(void **state)
+TEST(missing_memory_is_an_error)
 {
-	(void)state;
 	check_oom(decode_and_encode, NULL);
 }
 
-static void errors_have_the_codes_of_the_protocol(void **state)
+TEST(errors_have_the_codes_of_the_protocol)
 {
 	static const struct {
 		int error;
@@ -107,7 +102,6 @@ static void errors_have_the_codes_of_the_protocol(void **state)
 	};
 	CLEANUP(buf_fini) struct buf b;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_string_equal(connect_error_of(cases[i].error).code, cases[i].code);
 		assert_int_equal(connect_error_of(cases[i].error).status, cases[i].status);
@@ -117,14 +111,13 @@ static void errors_have_the_codes_of_the_protocol(void **state)
 	assert_string_equal(b.data, "{\"code\":\"internal\",\"message\":\"a \\\"b\\\"\"}");
 }
 
-static void numbers_lists_and_defaults_are_as_protobuf_writes_them(void **state)
+TEST(numbers_lists_and_defaults_are_as_protobuf_writes_them)
 {
 	CLEANUP(buf_fini) struct buf out;
 	Querier__V1__Point point = QUERIER__V1__POINT__INIT, *points[] = {&point};
 	Querier__V1__Series series = QUERIER__V1__SERIES__INIT;
 	Querier__V1__GetProfileStatsResponse stats = QUERIER__V1__GET_PROFILE_STATS_RESPONSE__INIT;
 
-	(void)state;
 	buf_init(&out, 4096);
 	point.value = 0.5;
 	point.timestamp = INT64_MIN;
@@ -140,19 +133,4 @@ static void numbers_lists_and_defaults_are_as_protobuf_writes_them(void **state)
 	buf_truncate(&out, 0);
 	out.limit = 10;
 	assert_int_equal(message_json_write(&series.base, &out), -EFBIG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(codecs_are_named_by_the_content_type),
-		cmocka_unit_test(both_codecs_are_the_same_message),
-		cmocka_unit_test(no_body_is_a_message_without_fields),
-		cmocka_unit_test(what_is_no_message_has_a_sentence),
-		cmocka_unit_test(missing_memory_is_an_error),
-		cmocka_unit_test(errors_have_the_codes_of_the_protocol),
-		cmocka_unit_test(numbers_lists_and_defaults_are_as_protobuf_writes_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

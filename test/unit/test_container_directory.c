@@ -301,12 +301,11 @@ static bool is_one_evicted(struct fixture *f)
 
 /* ---- names ---- */
 
-static void a_new_container_is_pending_and_then_named(void **state)
+TEST(a_new_container_is_pending_and_then_named)
 {
 	struct fixture f;
 	struct source names = {.n_known = 10};
 
-	(void)state;
 	begin(&f);
 	add_source(&f, &names, &names_ops);
 	check_pending(&f, 1, RAW);
@@ -323,13 +322,12 @@ static void a_new_container_is_pending_and_then_named(void **state)
 	assert_true(names.is_freed);
 }
 
-static void many_new_containers_are_asked_for_at_once(void **state)
+TEST(many_new_containers_are_asked_for_at_once)
 {
 	struct fixture f;
 	struct source names = {.n_known = 1000};
 	uint64_t cpu_ns = clock_thread_cpu_ns();
 
-	(void)state;
 	begin(&f);
 	add_source(&f, &names, &names_ops);
 	for (unsigned i = 0; i < 1000; i++)
@@ -344,13 +342,12 @@ static void many_new_containers_are_asked_for_at_once(void **state)
 		      (unsigned long long)(clock_thread_cpu_ns() - cpu_ns) / 1000);
 }
 
-static void what_no_source_serves_is_named_at_once(void **state)
+TEST(what_no_source_serves_is_named_at_once)
 {
 	struct fixture f;
 	struct source names = {.n_known = 10};
 	char service[800];
 
-	(void)state;
 	begin(&f);
 	check_final(&f, 1, RAW);
 	add_source(&f, &names, &names_ops);
@@ -366,21 +363,19 @@ static void what_no_source_serves_is_named_at_once(void **state)
 	end(&f);
 }
 
-static void without_a_directory_all_names_are_final(void **state)
+TEST(without_a_directory_all_names_are_final)
 {
 	CLEANUP(workload_unrefp) struct workload *raw = raw_of(1, CGROUP_KUBEPODS), *named = NULL;
 
-	(void)state;
 	assert_int_equal(container_directory_name(NULL, raw, &named), 0);
 	assert_ptr_equal(named, raw);
 }
 
-static void facts_that_nobody_asked_for_name_at_once(void **state)
+TEST(facts_that_nobody_asked_for_name_at_once)
 {
 	struct fixture f;
 	struct source names = {.n_known = 10}, owners = {.n_known = 10};
 
-	(void)state;
 	begin(&f);
 	add_source(&f, &names, &names_ops);
 	add_source(&f, &owners, &owners_ops);
@@ -392,12 +387,11 @@ static void facts_that_nobody_asked_for_name_at_once(void **state)
 	end(&f);
 }
 
-static void later_facts_complete_earlier_ones(void **state)
+TEST(later_facts_complete_earlier_ones)
 {
 	struct fixture f;
 	struct source names = {.n_known = 10}, owners = {.n_known = 0};
 
-	(void)state;
 	begin(&f);
 	add_source(&f, &owners, &owners_ops);
 	add_source(&f, &names, &names_ops);
@@ -415,12 +409,11 @@ static void later_facts_complete_earlier_ones(void **state)
 	end(&f);
 }
 
-static void another_naming_changes_all_names(void **state)
+TEST(another_naming_changes_all_names)
 {
 	struct fixture f;
 	struct source names = {.n_known = 10};
 
-	(void)state;
 	begin(&f);
 	add_source(&f, &names, &names_ops);
 	run_until(&f, is_one_settled);
@@ -430,12 +423,11 @@ static void another_naming_changes_all_names(void **state)
 	end(&f);
 }
 
-static void users_do_not_rename_containers_of_others(void **state)
+TEST(users_do_not_rename_containers_of_others)
 {
 	struct fixture f;
 	struct source names = {.n_known = 10}, user = {.n_known = 10};
 
-	(void)state;
 	begin(&f);
 	add_source(&f, &names, &names_ops);
 	add_source(&f, &user, &user_ops);
@@ -453,12 +445,11 @@ static void users_do_not_rename_containers_of_others(void **state)
 
 /* ---- faults ---- */
 
-static void an_unknown_container_keeps_its_id_and_is_asked_for_again(void **state)
+TEST(an_unknown_container_keeps_its_id_and_is_asked_for_again)
 {
 	struct fixture f;
 	struct source names = {.n_known = 0};
 
-	(void)state;
 	begin(&f);
 	add_source(&f, &names, &names_ops);
 	check_pending(&f, 1, RAW);
@@ -473,13 +464,12 @@ static void an_unknown_container_keeps_its_id_and_is_asked_for_again(void **stat
 	end(&f);
 }
 
-static void a_source_that_fails_keeps_nobody_waiting(void **state)
+TEST(a_source_that_fails_keeps_nobody_waiting)
 {
 	struct fixture f;
 	struct source names = {.n_known = 10, .error = -ECONNREFUSED};
 	unsigned n_asked;
 
-	(void)state;
 	begin(&f);
 	add_source(&f, &names, &names_ops);
 	check_pending(&f, 1, RAW);
@@ -497,12 +487,11 @@ static void a_source_that_fails_keeps_nobody_waiting(void **state)
 	end(&f);
 }
 
-static void a_source_without_a_socket_is_asked_when_it_has_one(void **state)
+TEST(a_source_without_a_socket_is_asked_when_it_has_one)
 {
 	struct fixture f;
 	struct source names = {.n_known = 10}, absent = {.n_known = 10, .refusal = -ENOENT};
 
-	(void)state;
 	begin(&f);
 	add_source(&f, &absent, &owners_ops);
 	add_source(&f, &names, &names_ops);
@@ -513,12 +502,11 @@ static void a_source_without_a_socket_is_asked_when_it_has_one(void **state)
 	end(&f);
 }
 
-static void a_source_that_hangs_delays_no_other(void **state)
+TEST(a_source_that_hangs_delays_no_other)
 {
 	struct fixture f;
 	struct source names = {.n_known = 10}, hanging = {.n_known = 10, .is_hanging = true};
 
-	(void)state;
 	begin_with(&f, &(struct container_directory_config){.batch_ns = 5 * NS_PER_MS,
 							    .hang_ns = 100 * NS_PER_MS});
 	add_source(&f, &hanging, &owners_ops);
@@ -536,12 +524,11 @@ static void a_source_that_hangs_delays_no_other(void **state)
 	end(&f);
 }
 
-static void containers_beyond_the_limit_keep_their_ids(void **state)
+TEST(containers_beyond_the_limit_keep_their_ids)
 {
 	struct fixture f;
 	struct source names = {.n_known = 10};
 
-	(void)state;
 	begin_with(&f, &(struct container_directory_config){
 			       .batch_ns = 5 * NS_PER_MS, .idle_ns = 200 * NS_PER_MS, .max = 2});
 	add_source(&f, &names, &names_ops);
@@ -569,7 +556,7 @@ static bool is_under_way(struct fixture *f)
 }
 
 /* Another runtime appears, which cannot know the container. */
-static void a_source_that_is_attached_meanwhile_settles_nothing(void **state)
+TEST(a_source_that_is_attached_meanwhile_settles_nothing)
 {
 	struct fixture f;
 	struct source names = {.n_known = 0, .is_hanging = true}, other = {.n_known = 0};
@@ -578,7 +565,6 @@ static void a_source_that_is_attached_meanwhile_settles_nothing(void **state)
 		.kinds = CONTAINER_KIND(CGROUP_PODMAN),
 	};
 
-	(void)state;
 	begin(&f);
 	add_source(&f, &names, &names_ops);
 	check_pending(&f, 1, RAW);
@@ -639,13 +625,12 @@ static bool are_readers_done(struct fixture *f)
 	return atomic_load(&f->n_done) == N_THREADS;
 }
 
-static void names_are_looked_up_by_many_threads(void **state)
+TEST(names_are_looked_up_by_many_threads)
 {
 	struct fixture f;
 	struct source names = {.n_known = MAX_KNOWN};
 	struct reader readers[N_THREADS];
 
-	(void)state;
 	begin(&f);
 	add_source(&f, &names, &names_ops);
 	for (unsigned i = 0; i < N_THREADS; i++) {
@@ -677,11 +662,10 @@ static int make_directory(void *arg)
 	return r == 0 ? container_directory_add_source(d, &source, &slot) : r;
 }
 
-static void construction_survives_lack_of_memory(void **state)
+TEST(construction_survives_lack_of_memory)
 {
 	CLEANUP(loop_freep) struct loop *l = NULL;
 
-	(void)state;
 	assert_int_equal(loop_new(&l), 0);
 	check_oom(make_directory, l);
 }
@@ -699,12 +683,11 @@ static int look_up_one(void *arg)
 	return 0;
 }
 
-static void a_lookup_without_memory_gives_the_raw_name(void **state)
+TEST(a_lookup_without_memory_gives_the_raw_name)
 {
 	struct fixture f;
 	struct source names = {.n_known = 10};
 
-	(void)state;
 	begin(&f);
 	add_source(&f, &names, &names_ops);
 	directory = f.d;
@@ -713,29 +696,4 @@ static void a_lookup_without_memory_gives_the_raw_name(void **state)
 	assert_int_equal(call_without_memory(look_up_one, NULL), 0);
 	workload_unref(workload);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_new_container_is_pending_and_then_named),
-		cmocka_unit_test(many_new_containers_are_asked_for_at_once),
-		cmocka_unit_test(what_no_source_serves_is_named_at_once),
-		cmocka_unit_test(without_a_directory_all_names_are_final),
-		cmocka_unit_test(facts_that_nobody_asked_for_name_at_once),
-		cmocka_unit_test(later_facts_complete_earlier_ones),
-		cmocka_unit_test(another_naming_changes_all_names),
-		cmocka_unit_test(users_do_not_rename_containers_of_others),
-		cmocka_unit_test(an_unknown_container_keeps_its_id_and_is_asked_for_again),
-		cmocka_unit_test(a_source_that_fails_keeps_nobody_waiting),
-		cmocka_unit_test(a_source_without_a_socket_is_asked_when_it_has_one),
-		cmocka_unit_test(a_source_that_hangs_delays_no_other),
-		cmocka_unit_test(containers_beyond_the_limit_keep_their_ids),
-		cmocka_unit_test(a_source_that_is_attached_meanwhile_settles_nothing),
-		cmocka_unit_test(names_are_looked_up_by_many_threads),
-		cmocka_unit_test(construction_survives_lack_of_memory),
-		cmocka_unit_test(a_lookup_without_memory_gives_the_raw_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,11 +27,10 @@ static void put(struct container_entry *e, const struct facts_origin *from, bool
 	assert_true(container_entry_put(e, from, &f) >= 0);
 }
 
-static void the_annotation_as_it_is_now_counts(void **state)
+TEST(the_annotation_as_it_is_now_counts)
 {
 	struct container_entry *e = container_entry_new("c1");
 
-	(void)state;
 	assert_non_null(e);
 	put(e, &runtime, true, false);
 	assert_true(is_disabled(e));
@@ -47,11 +46,10 @@ static void the_annotation_as_it_is_now_counts(void **state)
 	container_entry_free(e);
 }
 
-static void the_order_of_sources_does_not_matter(void **state)
+TEST(the_order_of_sources_does_not_matter)
 {
 	struct container_entry *e = container_entry_new("c1");
 
-	(void)state;
 	assert_non_null(e);
 	put(e, &api, true, false);
 	put(e, &runtime, false, true);
@@ -79,12 +77,11 @@ static uint64_t round_with(struct container_entry *e, const struct round_sources
 	return end_round(e);
 }
 
-static void a_round_that_begins_during_another_contains_it(void **state)
+TEST(a_round_that_begins_during_another_contains_it)
 {
 	const struct round_sources both = {.available = RUNTIME | OTHER}, none = {0};
 	struct container_entry *e = container_entry_new("c1");
 
-	(void)state;
 	assert_non_null(e);
 	container_entry_begin_round(e, &both);
 	assert_int_equal(e->queued, RUNTIME | OTHER);
@@ -102,7 +99,7 @@ static void a_round_that_begins_during_another_contains_it(void **state)
 	container_entry_free(e);
 }
 
-static void a_source_that_is_gone_does_not_change_the_pauses(void **state)
+TEST(a_source_that_is_gone_does_not_change_the_pauses)
 {
 	static const uint64_t pauses[] = {1, 3, 10, 60, 600, 600};
 	const struct round_sources live = {.available = RUNTIME};
@@ -111,7 +108,6 @@ static void a_source_that_is_gone_does_not_change_the_pauses(void **state)
 	struct container_entry *e1 = container_entry_new("c1"), *e2 = container_entry_new("c2"),
 			       *e3 = container_entry_new("c3");
 
-	(void)state;
 	assert_true(e1 && e2 && e3);
 	for (size_t i = 0; i < ARRAY_SIZE(pauses); i++) {
 		assert_int_equal(round_with(e1, &live, false), pauses[i]);
@@ -126,30 +122,16 @@ static void a_source_that_is_gone_does_not_change_the_pauses(void **state)
 	container_entry_free(e3);
 }
 
-static void what_only_an_absent_source_may_know_is_asked_for_later(void **state)
+TEST(what_only_an_absent_source_may_know_is_asked_for_later)
 {
 	const struct round_sources absent = {.absent = RUNTIME}, none = {0};
 	const struct round_sources failing = {.available = RUNTIME};
 	struct container_entry *e = container_entry_new("c1");
 
-	(void)state;
 	assert_non_null(e);
 	assert_int_equal(round_with(e, &absent, false), 1);
 	assert_true(e->settled);
 	assert_int_equal(round_with(e, &failing, true), 3);
 	assert_int_equal(round_with(e, &none, false), UINT64_MAX);
 	container_entry_free(e);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_annotation_as_it_is_now_counts),
-		cmocka_unit_test(the_order_of_sources_does_not_matter),
-		cmocka_unit_test(a_round_that_begins_during_another_contains_it),
-		cmocka_unit_test(a_source_that_is_gone_does_not_change_the_pauses),
-		cmocka_unit_test(what_only_an_absent_source_may_know_is_asked_for_later),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static void check(const struct name_case *c, enum kube_naming naming)
 	}
 
 /* The examples of Coroot's own tests, and its table of cases. */
-static void coroot_gets_the_names_of_its_own_agents(void **state)
+TEST(coroot_gets_the_names_of_its_own_agents)
 {
 	static const struct name_case cases[] = {
 		{CGROUP_CONTAINERD, POD("coroot", "coroot-node-agent-np9pk", "node-agent"),
@@ -75,12 +75,11 @@ static void coroot_gets_the_names_of_its_own_agents(void **state)
 		 "/k8s/shop/web"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		check(&cases[i], KUBE_NAMING_COROOT);
 }
 
-static void our_receiver_gets_a_service_per_application(void **state)
+TEST(our_receiver_gets_a_service_per_application)
 {
 	static const struct name_case cases[] = {
 		{CGROUP_KUBEPODS, POD("default", "hello-29453700-khz2f", "xz"),
@@ -119,12 +118,11 @@ static void our_receiver_gets_a_service_per_application(void **state)
 		{CGROUP_DOCKER, {.name = "web", .runtime = "podman"}, "/docker/web", "/docker/web"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		check(&cases[i], KUBE_NAMING_OWN);
 }
 
-static void texts_that_are_no_names_are_ignored(void **state)
+TEST(texts_that_are_no_names_are_ignored)
 {
 	static const struct name_case cases[] = {
 		{CGROUP_CONTAINERD, {0}, "/containerd/0123456789ab", "/containerd/0123456789ab"},
@@ -166,7 +164,6 @@ static void texts_that_are_no_names_are_ignored(void **state)
 	struct name_case too_long = {
 		CGROUP_DOCKER, {.name = longest}, "/docker/0123456789ab", "/docker/0123456789ab"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		check(&cases[i], KUBE_NAMING_OWN);
 	memset(longest, 'x', sizeof(longest) - 1);
@@ -174,7 +171,7 @@ static void texts_that_are_no_names_are_ignored(void **state)
 	check(&too_long, KUBE_NAMING_OWN);
 }
 
-static void labels_come_from_the_facts(void **state)
+TEST(labels_come_from_the_facts)
 {
 	const struct container_name_rules rules = {KUBE_NAMING_OWN, NULL, NOW_S};
 	struct container_facts f = {
@@ -188,7 +185,6 @@ static void labels_come_from_the_facts(void **state)
 	CLEANUP(workload_unrefp) struct workload *w = name(CGROUP_KUBEPODS, &f, &rules);
 	CLEANUP(workload_unrefp) struct workload *bad = NULL, *plain = NULL;
 
-	(void)state;
 	assert_string_equal(w->namespace, "shop");
 	assert_string_equal(w->pod, "web-x2x4z");
 	assert_string_equal(w->container, "nginx");
@@ -212,11 +208,10 @@ static void labels_come_from_the_facts(void **state)
 	assert_false(plain->profiling_disabled);
 }
 
-static void a_service_is_a_guess_until_the_owner_is_known(void **state)
+TEST(a_service_is_a_guess_until_the_owner_is_known)
 {
 	struct container_facts f = POD("shop", "web-x2x4z", "nginx");
 
-	(void)state;
 	assert_true(container_facts_have_name(&f));
 	assert_true(container_facts_need_owner(&f));
 	f.owner = "web x";
@@ -242,27 +237,12 @@ static int name_one(void *arg)
 	return container_name(&named, arg, &f, &rules);
 }
 
-static void survives_lack_of_memory(void **state)
+TEST(survives_lack_of_memory)
 {
 	struct workload_facts facts = {.exe = ""};
 	CLEANUP(workload_unrefp) struct workload *raw = NULL;
 
-	(void)state;
 	facts.cgroup = (struct cgroup_path){CGROUP_KUBEPODS, ID};
 	assert_int_equal(workload_new(&raw, &facts), 0);
 	check_oom(name_one, raw);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(coroot_gets_the_names_of_its_own_agents),
-		cmocka_unit_test(our_receiver_gets_a_service_per_application),
-		cmocka_unit_test(texts_that_are_no_names_are_ignored),
-		cmocka_unit_test(labels_come_from_the_facts),
-		cmocka_unit_test(a_service_is_a_guess_until_the_owner_is_known),
-		cmocka_unit_test(survives_lack_of_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

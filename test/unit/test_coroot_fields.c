@@ -22,11 +22,10 @@ static const struct coroot_field *find(const char *path)
 	return NULL;
 }
 
-static void every_field_has_a_parent_of_the_right_type(void **state)
+TEST(every_field_has_a_parent_of_the_right_type)
 {
 	char parent[PATH_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < n_coroot_fields; i++) {
 		const struct coroot_field *f = &coroot_fields[i], *p;
 		enum coroot_field_type type = FIELD_OBJECT;
@@ -48,9 +47,8 @@ static void every_field_has_a_parent_of_the_right_type(void **state)
 	}
 }
 
-static void every_field_says_what_it_is(void **state)
+TEST(every_field_says_what_it_is)
 {
-	(void)state;
 	for (size_t i = 0; i < n_coroot_fields; i++) {
 		const struct coroot_field *f = &coroot_fields[i];
 
@@ -69,9 +67,8 @@ static void every_field_says_what_it_is(void **state)
 	}
 }
 
-static void no_two_fields_are_stored_in_one_place(void **state)
+TEST(no_two_fields_are_stored_in_one_place)
 {
-	(void)state;
 	for (size_t i = 0; i < n_coroot_fields; i++) {
 		for (size_t j = 0; j < i; j++)
 			assert_true(coroot_fields[i].offset == 0 ||
@@ -79,7 +76,7 @@ static void no_two_fields_are_stored_in_one_place(void **state)
 	}
 }
 
-static void a_misspelt_field_is_recognized(void **state)
+TEST(a_misspelt_field_is_recognized)
 {
 	static const struct {
 		const char *parent, *name, *meant;
@@ -101,7 +98,6 @@ static void a_misspelt_field_is_recognized(void **state)
 		{"spec", "aNameThatIsMuchLongerThanAnyFieldThatThereIs", NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct coroot_field *f = coroot_field_like(cases[i].parent, cases[i].name);
 
@@ -115,11 +111,10 @@ static void a_misspelt_field_is_recognized(void **state)
 	}
 }
 
-static void the_definition_names_every_field(void **state)
+TEST(the_definition_names_every_field)
 {
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, MIB);
 	assert_int_equal(coroot_crd_write(&out), 0);
 	for (size_t i = 0; i < n_coroot_fields; i++) {
@@ -140,22 +135,7 @@ static int write_definition(void *arg)
 	return coroot_crd_write(&out);
 }
 
-static void memory_may_be_short(void **state)
+TEST(memory_may_be_short)
 {
-	(void)state;
 	check_oom(write_definition, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_field_has_a_parent_of_the_right_type),
-		cmocka_unit_test(every_field_says_what_it_is),
-		cmocka_unit_test(no_two_fields_are_stored_in_one_place),
-		cmocka_unit_test(a_misspelt_field_is_recognized),
-		cmocka_unit_test(the_definition_names_every_field),
-		cmocka_unit_test(memory_may_be_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static void assert_secret(const struct coroot_secret_key *k, const char *name, c
 
 /* ---- whole resources ---- */
 
-static void nothing_given_means_the_defaults(void **state)
+TEST(nothing_given_means_the_defaults)
 {
 	static const char *const empty[] = {
 		"{}",
@@ -112,7 +112,6 @@ static void nothing_given_means_the_defaults(void **state)
 		" 'prometheus': {}, 'cacheTTL': '', 'nodeAgent': {'resources': {}}}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(empty); i++) {
 		CLEANUP(parsed_fini) struct parsed p = {0};
 		const struct coroot_spec *s = &p.spec;
@@ -165,11 +164,10 @@ static bool is_default(const struct coroot_spec *s, const struct coroot_field *f
 	return !*(const void *const *)at; /* first member of a secret_key, too */
 }
 
-static void every_field_of_the_table_is_read(void **state)
+TEST(every_field_of_the_table_is_read)
 {
 	CLEANUP(parsed_fini) struct parsed every = {0}, other = {0};
 
-	(void)state;
 	parse_file(&every, "every-field");
 	parse_file(&other, "other-fields");
 	assert_no_problem(&every);
@@ -189,12 +187,11 @@ static void every_field_of_the_table_is_read(void **state)
 			    "https://s3.example.com/bucket/folder/");
 }
 
-static void every_unused_field_is_listed(void **state)
+TEST(every_unused_field_is_listed)
 {
 	CLEANUP(parsed_fini) struct parsed p = {0};
 	size_t n = 0;
 
-	(void)state;
 	parse_file(&p, "every-field");
 	for (size_t i = 0; i < n_coroot_fields; i++) {
 		const struct coroot_field *f = &coroot_fields[i];
@@ -218,11 +215,10 @@ static void every_unused_field_is_listed(void **state)
 	assert_int_equal(p.problems.unused.n, n);
 }
 
-static void a_secret_is_never_optional(void **state)
+TEST(a_secret_is_never_optional)
 {
 	CLEANUP(parsed_fini) struct parsed p = {0};
 
-	(void)state;
 	parse(&p, "{'apiKeySecret': {'name': 'a', 'key': 'b', 'optional': true}}");
 	assert_no_problem(&p);
 	assert_secret(&p.spec.api_key_secret, "a", "b");
@@ -230,7 +226,7 @@ static void a_secret_is_never_optional(void **state)
 	assert_true(is_unused(&p, "spec.apiKeySecret.optional"));
 }
 
-static void what_is_no_resource_is_refused(void **state)
+TEST(what_is_no_resource_is_refused)
 {
 	static const char *const wrong[] = {
 		"[]",
@@ -247,7 +243,6 @@ static void what_is_no_resource_is_refused(void **state)
 		" \"apiVersion\": \"coroot.com/v2\"}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		struct coroot_spec s = {.name = "x"};
 		struct spec_problems problems = {0};
@@ -313,9 +308,8 @@ static const struct {
 	{"{\"limits\": {\"cpu\": \"x\"}}", TAKEN_BY(FIELD_ANY)},
 };
 
-static void every_wrong_value_is_reported_with_its_path_and_counts_as_not_given(void **state)
+TEST(every_wrong_value_is_reported_with_its_path_and_counts_as_not_given)
 {
-	(void)state;
 	for (size_t i = 0; i < n_coroot_fields * ARRAY_SIZE(values); i++) {
 		const struct coroot_field *f = &coroot_fields[i / ARRAY_SIZE(values)];
 		CLEANUP(parsed_fini) struct parsed p = {0};
@@ -342,7 +336,7 @@ static void every_wrong_value_is_reported_with_its_path_and_counts_as_not_given(
 	}
 }
 
-static void problems_say_what_is_right_and_what_is_used(void **state)
+TEST(problems_say_what_is_right_and_what_is_used)
 {
 	static const struct {
 		const char *spec, *path, *text;
@@ -382,7 +376,6 @@ static void problems_say_what_is_right_and_what_is_used(void **state)
 		 "spec.nodeAgent.resources.requests.cpu", "must be a quantity"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(parsed_fini) struct parsed p = {0};
 
@@ -391,13 +384,12 @@ static void problems_say_what_is_right_and_what_is_used(void **state)
 	}
 }
 
-static void endless_resources_are_read_in_time(void **state)
+TEST(endless_resources_are_read_in_time)
 {
 	CLEANUP(parsed_fini) struct parsed p = {0};
 	json_t *spec = json_object();
 	char name[32];
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		snprintf(name, sizeof(name), "nodeAgents%d", i);
 		json_object_set_new(spec, name, json_true());
@@ -410,11 +402,10 @@ static void endless_resources_are_read_in_time(void **state)
 
 /* ---- lists and maps ---- */
 
-static void wrong_items_are_left_out(void **state)
+TEST(wrong_items_are_left_out)
 {
 	CLEANUP(parsed_fini) struct parsed p = {0};
 
-	(void)state;
 	parse(&p,
 	      "{'env': [{'name': 'A', 'value': 'a'}, {'name': '1', 'value': 'b'}, 'C',"
 	      "         {'name': 'D', 'valueFrom': {'fieldRef': {'fieldPath': 'x'}}}],"
@@ -441,22 +432,20 @@ static void wrong_items_are_left_out(void **state)
 	assert_int_equal(p.problems.wrong.n, 9);
 }
 
-static void a_list_of_nothing_right_is_not_given(void **state)
+TEST(a_list_of_nothing_right_is_not_given)
 {
 	CLEANUP(parsed_fini) struct parsed p = {0};
 
-	(void)state;
 	parse(&p, "{'env': [1], 'nodeSelector': {'a': 1}, 'tolerations': [null]}");
 	assert_null(p.spec.server.env);
 	assert_null(p.spec.server.node_selector);
 	assert_null(p.spec.server.tolerations);
 }
 
-static void of_variables_with_one_name_the_last_one_counts(void **state)
+TEST(of_variables_with_one_name_the_last_one_counts)
 {
 	CLEANUP(parsed_fini) struct parsed p = {0};
 
-	(void)state;
 	parse(&p,
 	      "{'env': [{'name': 'A', 'value': '1'}, {'name': 'B'}, {'name': 'A', 'value': '2'},"
 	      " {'name': 'A', 'value': 3}]}");
@@ -467,7 +456,7 @@ static void of_variables_with_one_name_the_last_one_counts(void **state)
 	assert_int_equal(p.problems.wrong.n, 2);
 }
 
-static void variables_are_checked_whole(void **state)
+TEST(variables_are_checked_whole)
 {
 	static const char *const wrong[] = {
 		"{'value': 'a'}",
@@ -480,7 +469,6 @@ static void variables_are_checked_whole(void **state)
 		"{'name': 'A', 'value': 'a\\u0000b'}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		CLEANUP(parsed_fini) struct parsed p = {0};
 		char spec[256];
@@ -494,7 +482,7 @@ static void variables_are_checked_whole(void **state)
 
 /* ---- what must agree ---- */
 
-static void fields_that_contradict_each_other_are_reported(void **state)
+TEST(fields_that_contradict_each_other_are_reported)
 {
 	static const struct {
 		const char *spec, *path, *text;
@@ -535,7 +523,6 @@ static void fields_that_contradict_each_other_are_reported(void **state)
 		 "spec.nodeAgent.updateStrategy", "is given together with update_strategy"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(parsed_fini) struct parsed p = {0};
 		const struct coroot_spec *s = &p.spec;
@@ -551,7 +538,7 @@ static void fields_that_contradict_each_other_are_reported(void **state)
 	}
 }
 
-static void several_servers_need_a_store_that_they_share(void **state)
+TEST(several_servers_need_a_store_that_they_share)
 {
 	static const struct {
 		const char *spec;
@@ -565,7 +552,6 @@ static void several_servers_need_a_store_that_they_share(void **state)
 		{"{'replicas': 2, 'agentsOnly': {'corootURL': 'http://a'}}", false, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(parsed_fini) struct parsed p = {0};
 		const struct render_input in = {.spec = &p.spec,
@@ -580,7 +566,7 @@ static void several_servers_need_a_store_that_they_share(void **state)
 	}
 }
 
-static void a_name_of_which_no_objects_can_be_made_is_reported(void **state)
+TEST(a_name_of_which_no_objects_can_be_made_is_reported)
 {
 	static const char long_name[] = "a-name-that-has-fifty-characters-and-is-much-long1";
 	static const struct {
@@ -598,7 +584,6 @@ static void a_name_of_which_no_objects_can_be_made_is_reported(void **state)
 		{3, "{'agentsOnly': {'corootURL': 'http://a'}}", "a.b", NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(parsed_fini) struct parsed p = {0};
 		const struct render_input in = {.spec = &p.spec};
@@ -615,7 +600,7 @@ static void a_name_of_which_no_objects_can_be_made_is_reported(void **state)
 	}
 }
 
-static void texts_get_the_form_that_programs_take(void **state)
+TEST(texts_get_the_form_that_programs_take)
 {
 	static const struct {
 		const char *ttl, *path, *url;
@@ -626,7 +611,6 @@ static void texts_get_the_form_that_programs_take(void **state)
 		{"90m", "/", "https://a/b/", "90m", "/", "https://a/b"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(parsed_fini) struct parsed p = {0};
 		char spec[256];
@@ -645,12 +629,11 @@ static void texts_get_the_form_that_programs_take(void **state)
 	}
 }
 
-static void a_path_that_the_server_cannot_have_is_reported(void **state)
+TEST(a_path_that_the_server_cannot_have_is_reported)
 {
 	static const char *const paths[] = {"/a:b",   "/a/../b", "/.",       "/api",
 					    "/api/x", "v1",      "/targets", "/metrics/"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		CLEANUP(parsed_fini) struct parsed p = {0};
 		char spec[256];
@@ -663,11 +646,10 @@ static void a_path_that_the_server_cannot_have_is_reported(void **state)
 	}
 }
 
-static void a_path_may_begin_like_one_of_the_server(void **state)
+TEST(a_path_may_begin_like_one_of_the_server)
 {
 	CLEANUP(parsed_fini) struct parsed p = {0};
 
-	(void)state;
 	parse(&p, "{'ingress': {'path': '/apis'}}");
 	assert_no_problem(&p);
 	assert_string_equal(p.spec.ingress.path, "/apis");
@@ -675,11 +657,10 @@ static void a_path_may_begin_like_one_of_the_server(void **state)
 
 /* ---- keys of projects ---- */
 
-static void keys_of_all_projects_are_taken(void **state)
+TEST(keys_of_all_projects_are_taken)
 {
 	CLEANUP(parsed_fini) struct parsed p = {0};
 
-	(void)state;
 	parse(&p,
 	      "{'projects': ["
 	      " {'name': 'a', 'apiKeys': [{'key': 'k1'}, {'keySecret': {'name': 's', 'key': 'k'},"
@@ -693,7 +674,7 @@ static void keys_of_all_projects_are_taken(void **state)
 	assert_string_equal(p.spec.project_keys[2].key, "k2");
 }
 
-static void wrong_projects_and_keys_are_left_out(void **state)
+TEST(wrong_projects_and_keys_are_left_out)
 {
 	static const struct {
 		const char *project, *path, *text;
@@ -714,7 +695,6 @@ static void wrong_projects_and_keys_are_left_out(void **state)
 		 "spec.projects[0].apiKeys[0]", "has a key and a keySecret; the Secret is used", 1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(parsed_fini) struct parsed p = {0};
 		char spec[256];
@@ -726,12 +706,11 @@ static void wrong_projects_and_keys_are_left_out(void **state)
 	}
 }
 
-static void keys_are_limited(void **state)
+TEST(keys_are_limited)
 {
 	CLEANUP(parsed_fini) struct parsed p = {0};
 	json_t *keys = json_array();
 
-	(void)state;
 	for (int i = 0; i < COROOT_PROJECT_KEYS_MAX + 2; i++)
 		json_array_append_new(keys, json_pack("{s:s}", "key", "k"));
 	parse_json(&p, json_pack("{s:{s:s, s:s, s:s}, s:{s:[{s:s, s:o}]}}", "metadata", "name", "n",
@@ -757,44 +736,12 @@ static int parse_and_free(void *arg)
 	return r;
 }
 
-static void memory_may_be_short(void **state)
+TEST(memory_may_be_short)
 {
 	CLEANUP(parsed_fini) struct parsed p = {0};
 
-	(void)state;
 	parse_file(&p, "every-field");
 	check_oom(parse_and_free, p.resource);
 	json_object_set_new(json_object_get(p.resource, "spec"), "env", json_pack("[i]", 1));
 	check_oom(parse_and_free, p.resource);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_given_means_the_defaults),
-		cmocka_unit_test(every_field_of_the_table_is_read),
-		cmocka_unit_test(every_unused_field_is_listed),
-		cmocka_unit_test(a_secret_is_never_optional),
-		cmocka_unit_test(what_is_no_resource_is_refused),
-		cmocka_unit_test(
-			every_wrong_value_is_reported_with_its_path_and_counts_as_not_given),
-		cmocka_unit_test(problems_say_what_is_right_and_what_is_used),
-		cmocka_unit_test(endless_resources_are_read_in_time),
-		cmocka_unit_test(wrong_items_are_left_out),
-		cmocka_unit_test(a_list_of_nothing_right_is_not_given),
-		cmocka_unit_test(of_variables_with_one_name_the_last_one_counts),
-		cmocka_unit_test(variables_are_checked_whole),
-		cmocka_unit_test(fields_that_contradict_each_other_are_reported),
-		cmocka_unit_test(several_servers_need_a_store_that_they_share),
-		cmocka_unit_test(a_name_of_which_no_objects_can_be_made_is_reported),
-		cmocka_unit_test(texts_get_the_form_that_programs_take),
-		cmocka_unit_test(a_path_that_the_server_cannot_have_is_reported),
-		cmocka_unit_test(a_path_may_begin_like_one_of_the_server),
-		cmocka_unit_test(keys_of_all_projects_are_taken),
-		cmocka_unit_test(wrong_projects_and_keys_are_left_out),
-		cmocka_unit_test(keys_are_limited),
-		cmocka_unit_test(memory_may_be_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,9 +19,8 @@ static const struct {
 	{"abc", -EBADMSG, 0, 0, 0},
 };
 
-static void reads_what_the_kernel_writes_and_refuses_the_rest(void **state)
+TEST(reads_what_the_kernel_writes_and_refuses_the_rest)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct cpu_set_bits s = {0};
 
@@ -36,20 +35,18 @@ static void reads_what_the_kernel_writes_and_refuses_the_rest(void **state)
 	}
 }
 
-static void an_empty_line_is_the_empty_set(void **state)
+TEST(an_empty_line_is_the_empty_set)
 {
 	struct cpu_set_bits s = {{1}};
 
-	(void)state;
 	assert_int_equal(cpu_online_parse("\n", 1, &s), 0);
 	assert_int_equal(cpu_set_count(&s), 0);
 }
 
-static void minus_is_what_came_and_what_went(void **state)
+TEST(minus_is_what_came_and_what_went)
 {
 	struct cpu_set_bits before = {0}, after = {0}, d;
 
-	(void)state;
 	assert_int_equal(cpu_online_parse("0-3", 3, &before), 0);
 	assert_int_equal(cpu_online_parse("0,2,64", 6, &after), 0);
 	d = cpu_set_minus(&after, &before);
@@ -61,15 +58,4 @@ static void minus_is_what_came_and_what_went(void **state)
 	cpu_set_remove(&d, 3);
 	cpu_set_remove(&d, 3);
 	assert_int_equal(cpu_set_count(&d), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_what_the_kernel_writes_and_refuses_the_rest),
-		cmocka_unit_test(an_empty_line_is_the_empty_set),
-		cmocka_unit_test(minus_is_what_came_and_what_went),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,7 +165,7 @@ static uint64_t inside(void (*function)(void))
 	return (uint64_t)(uintptr_t)function + 1;
 }
 
-static void a_stack_without_its_middle_keeps_both_ends_and_is_marked(void **state)
+TEST_FIXTURE(a_stack_without_its_middle_keeps_both_ends_and_is_marked, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller),
@@ -180,7 +180,7 @@ static void a_stack_without_its_middle_keeps_both_ends_and_is_marked(void **stat
 	assert_int_equal(f->result.n_truncated, 1);
 }
 
-static void a_stack_that_ends_in_main_is_whole(void **state)
+TEST_FIXTURE(a_stack_that_ends_in_main_is_whole, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller),
@@ -200,7 +200,7 @@ static void a_stack_that_ends_in_main_is_whole(void **state)
 	assert_int_equal(f->result.n_truncated, 0);
 }
 
-static void a_stack_that_just_stops_is_marked(void **state)
+TEST_FIXTURE(a_stack_that_just_stops_is_marked, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller)};
@@ -211,7 +211,7 @@ static void a_stack_that_just_stops_is_marked(void **state)
 	assert_int_equal(f->result.n_truncated, 1);
 }
 
-static void frame_pointer_zero_proves_the_bottom_after_a_step_only(void **state)
+TEST_FIXTURE(frame_pointer_zero_proves_the_bottom_after_a_step_only, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller)};
@@ -223,7 +223,7 @@ static void frame_pointer_zero_proves_the_bottom_after_a_step_only(void **state)
 	assert_int_equal(f->result.n_truncated, 1);
 }
 
-static void an_address_that_cannot_be_code_cuts_the_stack(void **state)
+TEST_FIXTURE(an_address_that_cannot_be_code_cuts_the_stack, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t addrs[] = {inside(known_leaf), 0x1234, inside(known_caller)};
@@ -233,7 +233,7 @@ static void an_address_that_cannot_be_code_cuts_the_stack(void **state)
 	assert_string_equal(folded(f, 0), "known_leaf;[truncated];" OWN_PROCESS_COMM);
 }
 
-static void a_stack_that_changes_over_where_nothing_switches_is_cut(void **state)
+TEST_FIXTURE(a_stack_that_changes_over_where_nothing_switches_is_cut, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller), inside(known_leaf)};
@@ -244,7 +244,7 @@ static void a_stack_that_changes_over_where_nothing_switches_is_cut(void **state
 	assert_string_equal(folded(f, 0), "known_leaf;[truncated];" OWN_PROCESS_COMM);
 }
 
-static void a_kernel_stack_that_is_cut_is_marked_where_it_is_cut(void **state)
+TEST_FIXTURE(a_kernel_stack_that_is_cut_is_marked_where_it_is_cut, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t addrs[] = {inside(known_caller), inside((void (*)(void))main)};
@@ -260,7 +260,7 @@ static void a_kernel_stack_that_is_cut_is_marked_where_it_is_cut(void **state)
 	assert_int_equal(f->result.n_truncated, 2);
 }
 
-static void a_stack_of_an_exited_process_without_mappings_is_marked(void **state)
+TEST_FIXTURE(a_stack_of_an_exited_process_without_mappings_is_marked, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller)};
@@ -274,7 +274,7 @@ static void a_stack_of_an_exited_process_without_mappings_is_marked(void **state
 	assert_int_equal(f->result.n_truncated, 1);
 }
 
-static void losses_and_texts_about_the_workload_travel_as_comments(void **state)
+TEST_FIXTURE(losses_and_texts_about_the_workload_travel_as_comments, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t addrs[] = {inside(known_leaf)};
@@ -299,7 +299,7 @@ static bool has_comment(const struct fixture *f, const char *text)
 	return false;
 }
 
-static void how_walks_ended_is_counted_and_where(void **state)
+TEST_FIXTURE(how_walks_ended_is_counted_and_where, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t whole[] = {inside(known_leaf), (uint64_t)(uintptr_t)main + 1};
@@ -355,7 +355,7 @@ static uint64_t offset_of(const struct fixture *f, uint64_t address)
 }
 
 /* A signal may come at the first byte of a function; a return address is never of that one. */
-static void what_a_signal_interrupted_is_named_by_its_own_byte(void **state)
+TEST_FIXTURE(what_a_signal_interrupted_is_named_by_its_own_byte, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint64_t addrs[] = {inside(known_leaf), handler_return_address(), (uintptr_t)known_caller,
@@ -372,7 +372,7 @@ static void what_a_signal_interrupted_is_named_by_its_own_byte(void **state)
 	assert_int_equal(file_offset(f, 2), entry);
 }
 
-static void locations_have_the_addresses_of_their_code_in_its_file(void **state)
+TEST_FIXTURE(locations_have_the_addresses_of_their_code_in_its_file, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t a[] = {inside(known_leaf), inside(known_caller) + 1};
@@ -400,7 +400,7 @@ static void locations_have_the_addresses_of_their_code_in_its_file(void **state)
 	assert_int_equal(f->raw->location[2]->address, 0);
 }
 
-static void without_addresses_instructions_of_a_function_are_one(void **state)
+TEST_FIXTURE(without_addresses_instructions_of_a_function_are_one, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t a[] = {inside(known_leaf), inside(known_caller)};
@@ -412,39 +412,4 @@ static void without_addresses_instructions_of_a_function_are_one(void **state)
 	assert_int_equal(f->profile.n_samples, 1);
 	assert_int_equal(f->raw->n_mapping, 1);
 	assert_int_equal(f->raw->location[0]->address, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			a_stack_without_its_middle_keeps_both_ends_and_is_marked, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(a_stack_that_ends_in_main_is_whole, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(what_a_signal_interrupted_is_named_by_its_own_byte,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_stack_that_just_stops_is_marked, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(
-			frame_pointer_zero_proves_the_bottom_after_a_step_only, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(an_address_that_cannot_be_code_cuts_the_stack,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			a_stack_that_changes_over_where_nothing_switches_is_cut, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			a_kernel_stack_that_is_cut_is_marked_where_it_is_cut, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			a_stack_of_an_exited_process_without_mappings_is_marked, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			losses_and_texts_about_the_workload_travel_as_comments, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			locations_have_the_addresses_of_their_code_in_its_file, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			without_addresses_instructions_of_a_function_are_one, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(how_walks_ended_is_counted_and_where, set_up,
-						tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "common/access/credentials.h"
 #include "test/lib/unit.h"
 
-static void reads_keys_of_both_schemes(void **state)
+TEST(reads_keys_of_both_schemes)
 {
 	static const struct {
 		const char *header;
@@ -24,7 +24,6 @@ static void reads_keys_of_both_schemes(void **state)
 	};
 	char key[CREDENTIALS_KEY_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int r = credentials_parse(cases[i].header, key);
 
@@ -34,12 +33,11 @@ static void reads_keys_of_both_schemes(void **state)
 	}
 }
 
-static void long_keys_are_refused(void **state)
+TEST(long_keys_are_refused)
 {
 	char key[CREDENTIALS_KEY_BYTES];
 	char big[6 + 2000 + 1];
 
-	(void)state;
 	memset(big, 'A', sizeof(big));
 	big[sizeof(big) - 1] = '\0';
 	memcpy(big, "Basic ", 6);
@@ -50,14 +48,4 @@ static void long_keys_are_refused(void **state)
 	assert_int_equal(credentials_parse(big, key), -EFBIG);
 	big[7 + CREDENTIALS_KEY_BYTES - 1] = '\0';
 	assert_int_equal(credentials_parse(big, key), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_keys_of_both_schemes),
-		cmocka_unit_test(long_keys_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,12 +56,11 @@ static int visit(visit_fn fn, struct cri_answer *a, struct seen *s)
 	return r;
 }
 
-static void containers_have_their_names_images_and_pods(void **state)
+TEST(containers_have_their_names_images_and_pods)
 {
 	struct seen s = {0};
 	struct cri_answer a;
 
-	(void)state;
 	cri_answer_init(&a);
 	cri_answer_add_container(&a, &(struct made_container){
 					     .id = "c1",
@@ -88,12 +87,11 @@ static void containers_have_their_names_images_and_pods(void **state)
 	assert_string_equal(s.line[2], "   image=, // running");
 }
 
-static void sandboxes_say_what_annotations_and_labels_say(void **state)
+TEST(sandboxes_say_what_annotations_and_labels_say)
 {
 	struct seen s = {0};
 	struct cri_answer a;
 
-	(void)state;
 	cri_answer_init(&a);
 	cri_answer_add_sandbox(&a, &(struct made_sandbox){"s1", "web", "shop", "u1", {NULL}});
 	cri_answer_add_sandbox(
@@ -126,12 +124,11 @@ static void sandboxes_say_what_annotations_and_labels_say(void **state)
 }
 
 /* Of several tags, any could be the release that runs. */
-static void images_have_their_only_tag_or_none(void **state)
+TEST(images_have_their_only_tag_or_none)
 {
 	struct seen s = {0};
 	struct cri_answer a;
 
-	(void)state;
 	cri_answer_init(&a);
 	cri_answer_add_image(&a, "sha256:1", "docker.io/library/nginx:1.27");
 	cri_answer_add_image(&a, "sha256:2", NULL);
@@ -149,12 +146,11 @@ static void images_have_their_only_tag_or_none(void **state)
 	assert_string_equal(s.line[1], "sha256:2=");
 }
 
-static void one_huge_element_does_not_hide_the_others(void **state)
+TEST(one_huge_element_does_not_hide_the_others)
 {
 	struct seen s = {0};
 	struct cri_answer a;
 
-	(void)state;
 	cri_answer_init(&a);
 	cri_answer_add_container(&a, &(struct made_container){.id = "c1"});
 	cri_answer_add_container(
@@ -167,7 +163,7 @@ static void one_huge_element_does_not_hide_the_others(void **state)
 	assert_int_equal(strncmp(s.line[1], "c3 ", 3), 0);
 }
 
-static void frames_must_be_whole_plain_and_single(void **state)
+TEST(frames_must_be_whole_plain_and_single)
 {
 	static const struct {
 		const char *bytes;
@@ -190,7 +186,6 @@ static void frames_must_be_whole_plain_and_single(void **state)
 		{"HTTP/1.1 400 Bad Request", 24, -EBADMSG}, /* another server */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct seen s = {0};
 		const struct cri_visitor v = visitor(&s);
@@ -201,12 +196,11 @@ static void frames_must_be_whole_plain_and_single(void **state)
 	}
 }
 
-static void requests_are_as_long_as_they_say(void **state)
+TEST(requests_are_as_long_as_they_say)
 {
 	char id[256], expected[64];
 	struct buf b;
 
-	(void)state;
 	memset(expected, 'a', sizeof(expected) - 1);
 	expected[sizeof(expected) - 1] = '\0';
 	buf_init(&b, 4096);
@@ -228,14 +222,13 @@ static void requests_are_as_long_as_they_say(void **state)
 	buf_fini(&b);
 }
 
-static void versions_are_cut_to_fit(void **state)
+TEST(versions_are_cut_to_fit)
 {
 	struct cri_version v;
 	struct cri_answer a;
 	size_t len;
 	char *data;
 
-	(void)state;
 	cri_answer_init(&a);
 	cri_answer_set_version(&a, "containerd", "1.6.20~ds1");
 	data = cri_answer_take(&a, &len);
@@ -247,9 +240,8 @@ static void versions_are_cut_to_fit(void **state)
 	free(data);
 }
 
-static void statuses_become_errors(void **state)
+TEST(statuses_become_errors)
 {
-	(void)state;
 	assert_int_equal(cri_error(200, "0"), 0);
 	assert_int_equal(cri_error(200, "12"), -EOPNOTSUPP);
 	assert_int_equal(cri_error(404, NULL), -EOPNOTSUPP);
@@ -286,34 +278,16 @@ static int put_one(void *unused)
 	return r;
 }
 
-static void memory_may_run_out(void **state)
+TEST(memory_may_run_out)
 {
 	struct cri_answer a;
 	size_t len;
 	char *data;
 
-	(void)state;
 	cri_answer_init(&a);
 	cri_answer_add_container(&a, &(struct made_container){.id = "c1", .name = "n"});
 	data = cri_answer_take(&a, &len);
 	check_oom(visit_one, data);
 	check_oom(put_one, NULL);
 	free(data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(containers_have_their_names_images_and_pods),
-		cmocka_unit_test(sandboxes_say_what_annotations_and_labels_say),
-		cmocka_unit_test(images_have_their_only_tag_or_none),
-		cmocka_unit_test(one_huge_element_does_not_hide_the_others),
-		cmocka_unit_test(frames_must_be_whole_plain_and_single),
-		cmocka_unit_test(requests_are_as_long_as_they_say),
-		cmocka_unit_test(versions_are_cut_to_fit),
-		cmocka_unit_test(statuses_become_errors),
-		cmocka_unit_test(memory_may_run_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,7 +295,7 @@ static int tear_down(void **state)
 
 /* ---- tests ------------------------------------------------------------------------------ */
 
-static void one_new_container_is_asked_for_alone(void **state)
+TEST_FIXTURE(one_new_container_is_asked_for_alone, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -317,7 +317,7 @@ static void one_new_container_is_asked_for_alone(void **state)
 	assert_int_equal(f->n_requests, 5);
 }
 
-static void many_new_containers_cost_one_list_each(void **state)
+TEST_FIXTURE(many_new_containers_cost_one_list_each, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -333,7 +333,7 @@ static void many_new_containers_cost_one_list_each(void **state)
 	assert_int_equal(f->n_requests, 5);
 }
 
-static void a_pause_container_is_known_by_its_sandbox(void **state)
+TEST_FIXTURE(a_pause_container_is_known_by_its_sandbox, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -350,7 +350,7 @@ static void a_pause_container_is_known_by_its_sandbox(void **state)
 	assert_int_equal(f->n_requests, 0);
 }
 
-static void an_id_that_is_nobodys_is_not_found(void **state)
+TEST_FIXTURE(an_id_that_is_nobodys_is_not_found, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -368,7 +368,7 @@ static void an_id_that_is_nobodys_is_not_found(void **state)
 	assert_int_equal(f->n_found, 0);
 }
 
-static void annotations_of_the_pod_are_those_of_its_containers(void **state)
+TEST_FIXTURE(annotations_of_the_pod_are_those_of_its_containers, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -380,7 +380,7 @@ static void annotations_of_the_pod_are_those_of_its_containers(void **state)
 	assert_int_equal(f->n_disabled, 1);
 }
 
-static void labels_and_annotations_of_the_pod_say_who_owns_it(void **state)
+TEST_FIXTURE(labels_and_annotations_of_the_pod_say_who_owns_it, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -399,7 +399,7 @@ static void labels_and_annotations_of_the_pod_say_who_owns_it(void **state)
 	assert_non_null(strstr(f->last, " owner=web-7d4b9c6f5"));
 }
 
-static void images_without_a_name_are_not_asked_for_again(void **state)
+TEST_FIXTURE(images_without_a_name_are_not_asked_for_again, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -416,7 +416,7 @@ static void images_without_a_name_are_not_asked_for_again(void **state)
 	assert_int_equal(count_requests(f, "ListImages"), 1);
 }
 
-static void names_do_not_wait_for_images(void **state)
+TEST_FIXTURE(names_do_not_wait_for_images, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -433,7 +433,7 @@ static void names_do_not_wait_for_images(void **state)
 }
 
 /* Every fault in every step but that of images ends the question, and the next one works. */
-static void faults_end_the_question_and_the_next_one_works(void **state)
+TEST_FIXTURE(faults_end_the_question_and_the_next_one_works, set_up, tear_down)
 {
 	static const char *const steps[] = {"/Version", "/ListContainers", "/ListPodSandbox"};
 	static const struct {
@@ -482,7 +482,7 @@ static void faults_end_the_question_and_the_next_one_works(void **state)
 	}
 }
 
-static void a_socket_without_the_service_knows_no_containers(void **state)
+TEST_FIXTURE(a_socket_without_the_service_knows_no_containers, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -497,7 +497,7 @@ static void a_socket_without_the_service_knows_no_containers(void **state)
 	assert_int_equal(f->n_requests, 1);
 }
 
-static void a_runtime_may_restart_and_be_missing(void **state)
+TEST_FIXTURE(a_runtime_may_restart_and_be_missing, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -511,7 +511,7 @@ static void a_runtime_may_restart_and_be_missing(void **state)
 	assert_int_equal(f->n_images, 1);
 }
 
-static void a_mute_runtime_is_given_up_in_time(void **state)
+TEST_FIXTURE(a_mute_runtime_is_given_up_in_time, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint64_t start_ns = clock_monotonic_ns();
@@ -525,7 +525,7 @@ static void a_mute_runtime_is_given_up_in_time(void **state)
 	assert_true(clock_monotonic_ns() - start_ns > NS_PER_S);
 }
 
-static void answers_have_limits(void **state)
+TEST_FIXTURE(answers_have_limits, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -540,7 +540,7 @@ static void answers_have_limits(void **state)
 	assert_int_equal(f->n_found, 0);
 }
 
-static void a_question_may_be_cancelled_at_any_time(void **state)
+TEST_FIXTURE(a_question_may_be_cancelled_at_any_time, set_up, tear_down)
 {
 	static const char *const steps[] = {NULL, "/Version", "/ListContainers", "/ListPodSandbox",
 					    "/ListImages"};
@@ -579,32 +579,7 @@ static int new_source(void *fixture)
 	return r;
 }
 
-static void memory_may_run_out(void **state)
+TEST_FIXTURE(memory_may_run_out, set_up, tear_down)
 {
 	check_oom(new_source, *state);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(one_new_container_is_asked_for_alone),
-		TEST(many_new_containers_cost_one_list_each),
-		TEST(a_pause_container_is_known_by_its_sandbox),
-		TEST(an_id_that_is_nobodys_is_not_found),
-		TEST(annotations_of_the_pod_are_those_of_its_containers),
-		TEST(labels_and_annotations_of_the_pod_say_who_owns_it),
-		TEST(images_without_a_name_are_not_asked_for_again),
-		TEST(names_do_not_wait_for_images),
-		TEST(faults_end_the_question_and_the_next_one_works),
-		TEST(a_socket_without_the_service_knows_no_containers),
-		TEST(a_runtime_may_restart_and_be_missing),
-		TEST(a_mute_runtime_is_given_up_in_time),
-		TEST(answers_have_limits),
-		TEST(a_question_may_be_cancelled_at_any_time),
-		TEST(memory_may_run_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

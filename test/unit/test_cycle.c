@@ -58,7 +58,7 @@ static int add(struct cycle *c, struct process_snapshot *p, uint64_t n)
 	return cycle_add_sample(c, p, &r.e);
 }
 
-static void the_same_stack_is_counted_not_kept_twice(void **state)
+TEST(the_same_stack_is_counted_not_kept_twice)
 {
 	CLEANUP(cycle_freep) struct cycle *c = new_cycle(100, 1 << 20);
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(7, "/a");
@@ -66,7 +66,6 @@ static void the_same_stack_is_counted_not_kept_twice(void **state)
 	uint64_t addrs[SAMPLER_MAX_ADDRS];
 	size_t n;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(add(c, p, i % 10 == 0), 0);
 	assert_int_equal(cycle_n_samples(c), 1000);
@@ -82,7 +81,7 @@ static void the_same_stack_is_counted_not_kept_twice(void **state)
 	assert_int_equal(all[0]->stacks->n_kernel, 1);
 }
 
-static void stacks_differ_by_all_that_is_shown(void **state)
+TEST(stacks_differ_by_all_that_is_shown)
 {
 	CLEANUP(cycle_freep) struct cycle *c = new_cycle(100, 1 << 20);
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(7, "/a");
@@ -91,7 +90,6 @@ static void stacks_differ_by_all_that_is_shown(void **state)
 	struct record r = stack(1);
 	size_t n;
 
-	(void)state;
 	assert_int_equal(cycle_add_sample(c, p, &r.e), 0);
 	assert_int_equal(cycle_add_sample(c, q, &r.e), 0);
 	r.e.end = WALK_END_UNREADABLE;
@@ -112,14 +110,13 @@ static void stacks_differ_by_all_that_is_shown(void **state)
 	assert_int_equal(all[1]->n_stacks, 1);
 }
 
-static void many_stacks_are_all_found_again(void **state)
+TEST(many_stacks_are_all_found_again)
 {
 	CLEANUP(cycle_freep) struct cycle *c = new_cycle(20000, 64 << 20);
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(7, "/a");
 	struct cycle_process *const *all;
 	size_t n_processes, n = 0;
 
-	(void)state;
 	for (int round = 0; round < 3; round++) {
 		for (uint64_t i = 0; i < 10000; i++)
 			assert_int_equal(add(c, p, i), 0);
@@ -132,14 +129,13 @@ static void many_stacks_are_all_found_again(void **state)
 	assert_int_equal(n, 10000);
 }
 
-static void what_is_over_a_limit_is_counted_and_the_rest_goes_on(void **state)
+TEST(what_is_over_a_limit_is_counted_and_the_rest_goes_on)
 {
 	CLEANUP(cycle_freep) struct cycle *few = new_cycle(3, 1 << 20);
 	CLEANUP(cycle_freep) struct cycle *small = new_cycle(1000, 8192);
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(7, "/a");
 	int r = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < 5; i++)
 		assert_int_equal(add(few, p, i), i < 3 ? 0 : -EFBIG);
 	assert_int_equal(add(few, p, 2), 0);
@@ -154,11 +150,10 @@ static void what_is_over_a_limit_is_counted_and_the_rest_goes_on(void **state)
 	assert_int_equal(cycle_n_samples(small), cycle_n_stacks(small) + 1);
 }
 
-static void losses_are_kept_by_reason_and_every_reason_has_a_name(void **state)
+TEST(losses_are_kept_by_reason_and_every_reason_has_a_name)
 {
 	CLEANUP(cycle_freep) struct cycle *c = new_cycle(3, 1 << 20);
 
-	(void)state;
 	cycle_add_lost(c, CYCLE_LOST_RING_FULL, 5);
 	cycle_add_lost(c, CYCLE_LOST_RING_FULL, 2);
 	assert_int_equal(cycle_lost(c, CYCLE_LOST_RING_FULL), 7);
@@ -168,13 +163,12 @@ static void losses_are_kept_by_reason_and_every_reason_has_a_name(void **state)
 	assert_string_equal(cycle_lost_name(CYCLE_LOST_RING_FULL), "ring_full");
 }
 
-static void a_cycle_that_is_given_up_is_a_loss_of_the_next(void **state)
+TEST(a_cycle_that_is_given_up_is_a_loss_of_the_next)
 {
 	CLEANUP(cycle_freep) struct cycle *dropped = new_cycle(3, 1 << 20);
 	CLEANUP(cycle_freep) struct cycle *next = new_cycle(3, 1 << 20);
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(7, "/a");
 
-	(void)state;
 	assert_int_equal(add(dropped, p, 0), 0);
 	assert_int_equal(add(dropped, p, 0), 0);
 	cycle_add_lost(dropped, CYCLE_LOST_RING_FULL, 5);
@@ -186,7 +180,7 @@ static void a_cycle_that_is_given_up_is_a_loss_of_the_next(void **state)
 	assert_int_equal(cycle_n_samples(next), 0);
 }
 
-static void processes_come_by_workload(void **state)
+TEST(processes_come_by_workload)
 {
 	CLEANUP(cycle_freep) struct cycle *c = new_cycle(10, 1 << 20);
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(9, "/b");
@@ -195,7 +189,6 @@ static void processes_come_by_workload(void **state)
 	struct cycle_process *const *all;
 	size_t n;
 
-	(void)state;
 	all = cycle_processes(c, &n);
 	assert_int_equal(n, 0);
 	assert_int_equal(add(c, p, 1), 0);
@@ -208,12 +201,11 @@ static void processes_come_by_workload(void **state)
 	assert_ptr_equal(all[2]->snapshot, p);
 }
 
-static void holds_its_processes(void **state)
+TEST(holds_its_processes)
 {
 	struct cycle *c = new_cycle(10, 1 << 20);
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(9, "/b");
 
-	(void)state;
 	assert_int_equal(add(c, p, 1), 0);
 	assert_int_equal(add(c, p, 2), 0);
 	assert_int_equal(atomic_load(&p->refs), 2);
@@ -234,28 +226,10 @@ static int add_a_lot(void *arg)
 	return r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(9, "/b");
 
-	(void)state;
 	check_oom(add_a_lot, p);
 	assert_int_equal(atomic_load(&p->refs), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_same_stack_is_counted_not_kept_twice),
-		cmocka_unit_test(stacks_differ_by_all_that_is_shown),
-		cmocka_unit_test(many_stacks_are_all_found_again),
-		cmocka_unit_test(what_is_over_a_limit_is_counted_and_the_rest_goes_on),
-		cmocka_unit_test(losses_are_kept_by_reason_and_every_reason_has_a_name),
-		cmocka_unit_test(a_cycle_that_is_given_up_is_a_loss_of_the_next),
-		cmocka_unit_test(processes_come_by_workload),
-		cmocka_unit_test(holds_its_processes),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,11 +134,10 @@ static int call_and_stop(void)
 	return status;
 }
 
-static void a_stopped_process_has_the_rest_of_the_time_when_it_continues(void **state)
+TEST(a_stopped_process_has_the_rest_of_the_time_when_it_continues)
 {
 	int status = 1;
 
-	(void)state;
 	/* on a busy machine the rest may be too short for the job, but not every time */
 	for (int tries = 0; status != 0 && tries < 50; tries++)
 		status = call_and_stop();
@@ -147,11 +146,10 @@ static void a_stopped_process_has_the_rest_of_the_time_when_it_continues(void **
 
 /* ---- jobs ---- */
 
-static void a_job_in_time_stays_the_callers(void **state)
+TEST(a_job_in_time_stays_the_callers)
 {
 	CLEANUP(deadline_caller_freep) struct deadline_caller *c = caller(HOUR_NS, HOUR_NS);
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(call_quick(c, 1), 0);
 }
@@ -167,12 +165,11 @@ static void compute(struct deadline_job *j)
 }
 
 /* As one that has no CPU to run on. */
-static void a_job_that_waits_for_nothing_has_more_time(void **state)
+TEST(a_job_that_waits_for_nothing_has_more_time)
 {
 	struct deadline_caller *c = caller(LIMIT_NS, HOUR_NS);
 	struct slow_job *s = job(NULL, 1);
 
-	(void)state;
 	s->job.run = compute;
 	assert_int_equal(deadline_call(c, &s->job), 0);
 	assert_int_equal(s->answer, 42);
@@ -180,13 +177,12 @@ static void a_job_that_waits_for_nothing_has_more_time(void **state)
 	deadline_caller_free(c);
 }
 
-static void a_job_that_hangs_is_left_alone_and_its_key_refused(void **state)
+TEST(a_job_that_hangs_is_left_alone_and_its_key_refused)
 {
 	CLEANUP(deadline_caller_freep) struct deadline_caller *c = caller(LIMIT_NS, HOUR_NS);
 	uint64_t key = 8;
 	sem_t gate;
 
-	(void)state;
 	begin(&gate);
 	assert_refused(c, &gate, 7, -ETIMEDOUT);
 	assert_int_equal(atomic_load(&n_freed), 0);
@@ -199,14 +195,13 @@ static void a_job_that_hangs_is_left_alone_and_its_key_refused(void **state)
 	sem_destroy(&gate);
 }
 
-static void a_key_is_refused_for_a_while(void **state)
+TEST(a_key_is_refused_for_a_while)
 {
 	CLEANUP(deadline_caller_freep)
 	struct deadline_caller *c = caller(LIMIT_NS, 200 * NS_PER_MS);
 	uint64_t begun_ns;
 	sem_t gate;
 
-	(void)state;
 	begin(&gate);
 	begun_ns = clock_monotonic_ns();
 	assert_refused(c, &gate, 7, -ETIMEDOUT);
@@ -220,12 +215,11 @@ static void a_key_is_refused_for_a_while(void **state)
 	sem_destroy(&gate);
 }
 
-static void no_more_threads_than_the_maximum_get_stuck(void **state)
+TEST(no_more_threads_than_the_maximum_get_stuck)
 {
 	struct deadline_caller *c = caller(LIMIT_NS, HOUR_NS);
 	sem_t gate;
 
-	(void)state;
 	begin(&gate);
 	for (uint64_t key = 0; key < DEADLINE_CALL_MAX_STUCK; key++)
 		assert_refused(c, &gate, key, -ETIMEDOUT);
@@ -245,24 +239,7 @@ static int make_one(void *arg)
 	return deadline_caller_new(&c, NS_PER_S, NS_PER_S);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(make_one, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		/* the first one, as it forks: there must be no threads yet */
-		cmocka_unit_test(a_stopped_process_has_the_rest_of_the_time_when_it_continues),
-		cmocka_unit_test(a_job_in_time_stays_the_callers),
-		cmocka_unit_test(a_job_that_waits_for_nothing_has_more_time),
-		cmocka_unit_test(a_job_that_hangs_is_left_alone_and_its_key_refused),
-		cmocka_unit_test(a_key_is_refused_for_a_while),
-		cmocka_unit_test(no_more_threads_than_the_maximum_get_stuck),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,7 +151,7 @@ static uint64_t counted(enum symbol_metric m)
 	return metric_get(&symbol_metrics[m]);
 }
 
-static void a_debug_file_in_the_root_of_the_process_has_names(void **state)
+TEST_FIXTURE(a_debug_file_in_the_root_of_the_process_has_names, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -166,7 +166,7 @@ static void a_debug_file_in_the_root_of_the_process_has_names(void **state)
 	expect(f, TEXT + 0x140, "prog+0x1140"); /* a gap has no neighbour's name */
 }
 
-static void a_debug_file_of_the_host_has_names(void **state)
+TEST_FIXTURE(a_debug_file_of_the_host_has_names, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -178,7 +178,7 @@ static void a_debug_file_of_the_host_has_names(void **state)
 	expect(f, TEXT + 0x100, "of_host");
 }
 
-static void a_file_with_another_build_id_is_refused(void **state)
+TEST_FIXTURE(a_file_with_another_build_id_is_refused, set_up, tear_down)
 {
 	static const uint8_t other[] = {0xab, 0xcd, 0xef, 0x02};
 	struct fixture *f = *state;
@@ -195,7 +195,7 @@ static void a_file_with_another_build_id_is_refused(void **state)
 	assert_int_equal(counted(SYMBOL_METRIC_DEBUG_FILE_NONE), none + 1); /* not per address */
 }
 
-static void links_do_not_leave_the_root(void **state)
+TEST_FIXTURE(links_do_not_leave_the_root, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char target[256];
@@ -230,7 +230,7 @@ static void put_link(struct elf_builder *b, const char *name, uint32_t crc)
 	elf_builder_section(b, ".gnu_debuglink", SHT_PROGBITS, 0, 0, data, len + sizeof(crc));
 }
 
-static void a_debug_link_is_followed_if_the_checksum_is_right(void **state)
+TEST_FIXTURE(a_debug_link_is_followed_if_the_checksum_is_right, set_up, tear_down)
 {
 	static const char *const places[] = {"70/root/opt/prog.debug",
 					     "70/root/opt/.debug/prog.debug",
@@ -255,7 +255,7 @@ static void a_debug_link_is_followed_if_the_checksum_is_right(void **state)
 }
 
 /* The folder is the container's; on the host it may be anything. */
-static void a_folder_of_the_container_is_not_searched_on_the_host(void **state)
+TEST_FIXTURE(a_folder_of_the_container_is_not_searched_on_the_host, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -269,7 +269,7 @@ static void a_folder_of_the_container_is_not_searched_on_the_host(void **state)
 	expect(f, TEXT + 0x100, "prog+0x1100");
 }
 
-static void a_process_that_has_exited_is_tried_again_with_another_one(void **state)
+TEST_FIXTURE(a_process_that_has_exited_is_tried_again_with_another_one, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -298,7 +298,7 @@ static void put_debug_data(struct fixture *f, const struct elf_builder *debug)
 	elf_builder_section(&f->stripped, ".gnu_debugdata", SHT_PROGBITS, 0, 0, packed, len);
 }
 
-static void compressed_symbols_have_names(void **state)
+TEST_FIXTURE(compressed_symbols_have_names, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -316,7 +316,7 @@ static void compressed_symbols_have_names(void **state)
 	expect(f, TEXT + 0x140, "prog+0x1140");
 }
 
-static void broken_compressed_symbols_are_none(void **state)
+TEST_FIXTURE(broken_compressed_symbols_are_none, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	Elf64_Shdr *sh;
@@ -364,7 +364,7 @@ static void put_exception_tables(struct elf_builder *b, const uint64_t *function
 	elf_builder_segment(b, PT_GNU_EH_FRAME, PF_R, sh->sh_offset, at, 12 + 8 * n);
 }
 
-static void a_label_does_not_reach_into_another_function(void **state)
+TEST_FIXTURE(a_label_does_not_reach_into_another_function, set_up, tear_down)
 {
 	static const uint64_t functions[] = {TEXT + 0x200, TEXT + 0x300, TEXT + 0x400};
 	struct fixture *f = *state;
@@ -382,24 +382,4 @@ static void a_label_does_not_reach_into_another_function(void **state)
 	expect(f, TEXT + 0x34f, "prog+0x134f");
 	expect(f, TEXT + 0x3ff, "assembly"); /* which has no exception tables */
 	expect(f, TEXT + 0x400, "prog+0x1400");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-		T(a_debug_file_in_the_root_of_the_process_has_names),
-		T(a_debug_file_of_the_host_has_names),
-		T(a_file_with_another_build_id_is_refused),
-		T(links_do_not_leave_the_root),
-		T(a_debug_link_is_followed_if_the_checksum_is_right),
-		T(a_folder_of_the_container_is_not_searched_on_the_host),
-		T(a_process_that_has_exited_is_tried_again_with_another_one),
-		T(compressed_symbols_have_names),
-		T(broken_compressed_symbols_are_none),
-		T(a_label_does_not_reach_into_another_function),
-#undef T
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

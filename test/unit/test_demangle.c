@@ -9,9 +9,8 @@ static void check(const char *mangled, const char *expected)
 	assert_string_equal(name, expected);
 }
 
-static void names_that_are_not_mangled_stay(void **state)
+TEST(names_that_are_not_mangled_stay)
 {
-	(void)state;
 	check("main", "main");
 	check("_start", "_start");
 	check("__libc_start_main", "__libc_start_main");
@@ -21,17 +20,15 @@ static void names_that_are_not_mangled_stay(void **state)
 	check("_", "_");
 }
 
-static void versions_are_taken_off(void **state)
+TEST(versions_are_taken_off)
 {
-	(void)state;
 	check("memcpy@@GLIBC_2.14", "memcpy");
 	check("_ZNSs6appendEPKc@@GLIBCXX_3.4", "std::string::append(char const*)");
 	check("@odd", "@odd");
 }
 
-static void cpp_has_parameters_and_no_clone_suffixes(void **state)
+TEST(cpp_has_parameters_and_no_clone_suffixes)
 {
-	(void)state;
 	check("_ZN3foo3barEiPKc", "foo::bar(int, char const*)");
 	check("_ZN3foo3barEi.cold", "foo::bar(int)");
 	check("_ZN3foo3barEi.part.0.isra.0", "foo::bar(int)");
@@ -40,9 +37,8 @@ static void cpp_has_parameters_and_no_clone_suffixes(void **state)
 	check("_ZN1AC2Ev", "A::A()");
 }
 
-static void rust_has_no_hashes(void **state)
+TEST(rust_has_no_hashes)
 {
-	(void)state;
 	check("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
 	check("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
 	      "3bar17h930b740aa94f1d3aE",
@@ -55,12 +51,11 @@ static void rust_has_no_hashes(void **state)
 }
 
 /* Each level doubles the readable form: complete, it would have 2^40 parts. */
-static void an_explosion_is_cut(void **state)
+TEST(an_explosion_is_cut)
 {
 	char mangled[2048], name[1025];
 	size_t n = 0;
 
-	(void)state;
 	n += (size_t)snprintf(mangled + n, sizeof(mangled) - n, "_Z1f1a");
 	n += (size_t)snprintf(mangled + n, sizeof(mangled) - n, "1pIS_S_E");
 	for (int i = 0; i < 34; i++) {
@@ -73,12 +68,11 @@ static void an_explosion_is_cut(void **state)
 }
 
 /* The same with Rust's back references, which repeat what began at a position of the name. */
-static void a_rust_explosion_is_cut(void **state)
+TEST(a_rust_explosion_is_cut)
 {
 	char mangled[512] = "_RINvC1a1fTu", name[1025];
 	size_t n = strlen(mangled), last = n - 2 - 2; /* position of T, counted behind "_R" */
 
-	(void)state;
 	n += (size_t)snprintf(mangled + n, sizeof(mangled) - n, "uE");
 	for (int i = 0; i < 20; i++) {
 		static const char base62[] =
@@ -101,21 +95,19 @@ static void a_rust_explosion_is_cut(void **state)
 	assert_memory_equal(name, "a::f::<", 7);
 }
 
-static void a_name_that_is_too_long_stays_mangled(void **state)
+TEST(a_name_that_is_too_long_stays_mangled)
 {
 	static char mangled[2 * DEMANGLE_INPUT_MAX_BYTES];
 	char name[65];
 
-	(void)state;
 	memset(mangled, 'i', sizeof(mangled) - 1);
 	memcpy(mangled, "_Z1f", 4);
 	assert_int_equal(demangle(mangled, name, sizeof(name)), 64);
 	assert_memory_equal(name, mangled, 64);
 }
 
-static void bytes_that_are_no_text_become_question_marks(void **state)
+TEST(bytes_that_are_no_text_become_question_marks)
 {
-	(void)state;
 	check("a\x01\x7f\xff"
 	      "b",
 	      "a???b");
@@ -126,28 +118,10 @@ static void bytes_that_are_no_text_become_question_marks(void **state)
 	check("\xc2\x85", "??");           /* a control character */
 }
 
-static void a_character_is_not_cut_in_two(void **state)
+TEST(a_character_is_not_cut_in_two)
 {
 	char name[6];
 
-	(void)state;
 	assert_int_equal(demangle("abcd\xc3\xbc", name, sizeof(name)), 4);
 	assert_string_equal(name, "abcd");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_that_are_not_mangled_stay),
-		cmocka_unit_test(versions_are_taken_off),
-		cmocka_unit_test(cpp_has_parameters_and_no_clone_suffixes),
-		cmocka_unit_test(rust_has_no_hashes),
-		cmocka_unit_test(an_explosion_is_cut),
-		cmocka_unit_test(a_rust_explosion_is_cut),
-		cmocka_unit_test(a_name_that_is_too_long_stays_mangled),
-		cmocka_unit_test(bytes_that_are_no_text_become_question_marks),
-		cmocka_unit_test(a_character_is_not_cut_in_two),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

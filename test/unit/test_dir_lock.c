@@ -70,7 +70,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void names_the_process_that_has_it(void **state)
+TEST_FIXTURE(names_the_process_that_has_it, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint64_t owner = 0;
@@ -80,7 +80,7 @@ static void names_the_process_that_has_it(void **state)
 	assert_int_equal(owner, f->holder);
 }
 
-static void says_nothing_of_a_pid_that_is_none(void **state)
+TEST_FIXTURE(says_nothing_of_a_pid_that_is_none, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	int other = open(f->path, O_RDWR | O_CLOEXEC);
@@ -93,7 +93,7 @@ static void says_nothing_of_a_pid_that_is_none(void **state)
 	close(other);
 }
 
-static void waits_for_the_process_to_end(void **state)
+TEST_FIXTURE(waits_for_the_process_to_end, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	pid_t ender;
@@ -110,7 +110,7 @@ static void waits_for_the_process_to_end(void **state)
 	assert_int_equal(waitpid(ender, NULL, 0), ender);
 }
 
-static void gives_up_in_the_end(void **state)
+TEST_FIXTURE(gives_up_in_the_end, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint64_t owner = 0;
@@ -120,7 +120,7 @@ static void gives_up_in_the_end(void **state)
 	assert_int_equal(owner, f->holder);
 }
 
-static void a_blocked_signal_ends_the_wait(void **state)
+TEST_FIXTURE(a_blocked_signal_ends_the_wait, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const struct timespec none = {0};
@@ -135,18 +135,4 @@ static void a_blocked_signal_ends_the_wait(void **state)
 	/* it is left for the loop */
 	assert_int_equal(sigtimedwait(&term, NULL, &none), SIGTERM);
 	assert_int_equal(pthread_sigmask(SIG_UNBLOCK, &term, NULL), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(names_the_process_that_has_it, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(says_nothing_of_a_pid_that_is_none, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(waits_for_the_process_to_end, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(gives_up_in_the_end, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_blocked_signal_ends_the_wait, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

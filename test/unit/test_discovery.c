@@ -148,7 +148,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void pods_that_ask_are_reported_with_each_change(void **state)
+TEST_FIXTURE(pods_that_ask_are_reported_with_each_change, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST(
@@ -171,7 +171,7 @@ static void pods_that_ask_are_reported_with_each_change(void **state)
 	assert_string_equal(discovery_problem(f->discovery), "");
 }
 
-static void a_new_list_removes_only_what_it_does_not_name(void **state)
+TEST_FIXTURE(a_new_list_removes_only_what_it_does_not_name, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST(POD("a", "1", ON("80")) "," POD("b", "1", ON("81")) "," POD(
@@ -188,7 +188,7 @@ static void a_new_list_removes_only_what_it_does_not_name(void **state)
 	check_seen(f, "+a:80 +b:81 +c:82 +a:99 -c +d:83 ");
 }
 
-static void objects_other_than_pods_are_counted_and_ignored(void **state)
+TEST_FIXTURE(objects_other_than_pods_are_counted_and_ignored, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("{\"metadata\":{\"uid\":\"x\"}}," POD("a", "1", ON("80")))},
@@ -209,7 +209,7 @@ static void objects_other_than_pods_are_counted_and_ignored(void **state)
 	check_metrics(f, lines, ARRAY_SIZE(lines));
 }
 
-static void a_listed_pod_for_which_there_was_no_memory_is_tried_again(void **state)
+TEST_FIXTURE(a_listed_pod_for_which_there_was_no_memory_is_tried_again, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST(POD("a", "1", ON("80")) "," POD("b", "1", ON("81")))},
@@ -225,7 +225,7 @@ static void a_listed_pod_for_which_there_was_no_memory_is_tried_again(void **sta
 	check_metrics(f, lines, ARRAY_SIZE(lines));
 }
 
-static void a_new_pod_for_which_there_was_no_memory_is_tried_again(void **state)
+TEST_FIXTURE(a_new_pod_for_which_there_was_no_memory_is_tried_again, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST(POD("a", "1", ON("80")))},
@@ -245,7 +245,7 @@ static void a_new_pod_for_which_there_was_no_memory_is_tried_again(void **state)
 	check_metrics(f, lines, ARRAY_SIZE(lines));
 }
 
-static void namespaces_are_names(void **state)
+TEST_FIXTURE(namespaces_are_names, set_up, tear_down)
 {
 	static const char *const bad[] = {"a/b", "A", "a?b", "..", "a b"};
 	struct fixture *f = *state;
@@ -263,7 +263,7 @@ static int construct(void *fixture)
 	return r;
 }
 
-static void construction_survives_lack_of_memory(void **state)
+TEST_FIXTURE(construction_survives_lack_of_memory, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -271,22 +271,10 @@ static void construction_survives_lack_of_memory(void **state)
 	discovery_free(NULL);
 }
 
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		with_fixture(pods_that_ask_are_reported_with_each_change),
-		with_fixture(a_new_list_removes_only_what_it_does_not_name),
-		with_fixture(objects_other_than_pods_are_counted_and_ignored),
-		with_fixture(a_listed_pod_for_which_there_was_no_memory_is_tried_again),
-		with_fixture(a_new_pod_for_which_there_was_no_memory_is_tried_again),
-		with_fixture(namespaces_are_names),
-		with_fixture(construction_survives_lack_of_memory),
-	};
-
 	unsetenv("http_proxy");
 	unsetenv("all_proxy");
 	unsetenv("ALL_PROXY");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -47,30 +47,27 @@ static const char *one(struct seen *s, const char *text)
 	return s->text;
 }
 
-static void a_container_has_its_own_name_not_that_of_a_link(void **state)
+TEST(a_container_has_its_own_name_not_that_of_a_link)
 {
 	struct seen s;
 
-	(void)state;
 	assert_string_equal(list(&s, "[{\"Id\":\"" ID "\",\"Names\":[\"/other/alias\",\"/web\"],"
 				     "\"Image\":\"nginx:1.27\",\"Labels\":{\"a\":\"b\"}}]\n"),
 			    "9ffa web nginx:1.27 -/-/- -\n");
 }
 
-static void podman_sends_no_labels_as_null(void **state)
+TEST(podman_sends_no_labels_as_null)
 {
 	struct seen s;
 
-	(void)state;
 	assert_string_equal(list(&s, "[{\"Id\":\"" ID "\",\"Names\":[\"/web\"],\"Labels\":null}]"),
 			    "9ffa web - -/-/- -\n");
 }
 
-static void a_pod_is_in_the_labels(void **state)
+TEST(a_pod_is_in_the_labels)
 {
 	struct seen s;
 
-	(void)state;
 	assert_string_equal(
 		list(&s, "[{\"Id\":\"" ID "\",\"Names\":[\"/k8s_x\"],\"Image\":\"i\",\"Labels\":{"
 			 "\"io.kubernetes.pod.name\":\"web-1\","
@@ -97,11 +94,10 @@ static const char *swarm(struct seen *s, const char *task, const char *service, 
 	return list(s, text);
 }
 
-static void swarm_services_have_a_path(void **state)
+TEST(swarm_services_have_a_path)
 {
 	struct seen s;
 
-	(void)state;
 	assert_string_equal(swarm(&s, "shop_cart.2.abc", "shop_cart", "shop"),
 			    "9ffa - - -/-/- /swarm/shop/cart/2\n");
 	assert_string_equal(swarm(&s, "cart.1.abc", "cart", ""),
@@ -113,11 +109,10 @@ static void swarm_services_have_a_path(void **state)
 	assert_string_equal(swarm(&s, "cart.1", "cart", ""), "9ffa - - -/-/- -\n");
 }
 
-static void nomad_jobs_are_in_the_environment(void **state)
+TEST(nomad_jobs_are_in_the_environment)
 {
 	struct seen s;
 
-	(void)state;
 	assert_string_equal(list(&s, "[{\"Id\":\"" ID "\",\"Names\":[\"/x\"],\"Labels\":{"
 				     "\"com.hashicorp.nomad.alloc_id\":\"a\"}},{\"Id\":\"" ID2
 				     "\",\"Names\":[\"/redis-" ALLOC "\"]}]"),
@@ -138,11 +133,10 @@ static void nomad_jobs_are_in_the_environment(void **state)
 			    "9ffa redis-" ALLOC " - -/-/- -\n");
 }
 
-static void names_that_resemble_an_allocation_are_no_jobs(void **state)
+TEST(names_that_resemble_an_allocation_are_no_jobs)
 {
 	struct seen s;
 
-	(void)state;
 	assert_string_equal(list(&s,
 				 "[{\"Id\":\"" ID "\",\"Names\":[\"/" ALLOC "\"]},"
 				 "{\"Id\":\"" ID
@@ -151,11 +145,10 @@ static void names_that_resemble_an_allocation_are_no_jobs(void **state)
 			    " - -/-/- -\n9ffa a-0123456789ab-cdef-0123-456789abcdef0 - -/-/- -\n");
 }
 
-static void what_is_no_container_is_skipped(void **state)
+TEST(what_is_no_container_is_skipped)
 {
 	struct seen s;
 
-	(void)state;
 	assert_string_equal(list(&s,
 				 "[7,null,[],{},{\"Id\":7},{\"Id\":\"short\"},{\"Id\":\"" ID "0\"},"
 				 "{\"Id\":\"" ID "\",\"Names\":{},\"Image\":[],\"Labels\":\"x\"}]"),
@@ -163,14 +156,13 @@ static void what_is_no_container_is_skipped(void **state)
 	assert_string_equal(list(&s, "[]"), "");
 }
 
-static void other_answers_are_refused(void **state)
+TEST(other_answers_are_refused)
 {
 	static const char *const bad[] = {"", "{", "{}", "7", "null", "[", "[{\"Id\":\"" ID "\"}"};
 	struct seen s = {0};
 	const struct docker_reader r = {note, &s};
 	AUTO_FREE char *large = malloc(DOCKER_ANSWER_BYTES + 1);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		assert_int_equal(docker_list_read(bad[i], strlen(bad[i]), &r), -EBADMSG);
 		assert_int_equal(docker_container_read(bad[i], strlen(bad[i]), &r), -EBADMSG);
@@ -187,7 +179,7 @@ static void other_answers_are_refused(void **state)
 	"\",\"io.kubernetes.pod.name\":"                                            \
 	"\"\"}},\"time\":1}\n"
 
-static void events_name_containers_however_they_are_cut(void **state)
+TEST(events_name_containers_however_they_are_cut)
 {
 	static const char text[] =
 		EVENT("create", "a") "{\"Type\":\"image\",\"Action\":\"create\"}\n" EVENT(
@@ -195,7 +187,6 @@ static void events_name_containers_however_they_are_cut(void **state)
 			EVENT("rename", "d") "{\"Type\"";
 	size_t len = strlen(text);
 
-	(void)state;
 	for (size_t piece = 1; piece <= len; piece++) {
 		CLEANUP(docker_events_fini) struct docker_events e;
 		struct seen s = {0};
@@ -213,14 +204,13 @@ static void events_name_containers_however_they_are_cut(void **state)
 	}
 }
 
-static void an_endless_event_is_skipped(void **state)
+TEST(an_endless_event_is_skipped)
 {
 	static const char event[] = EVENT("start", "a");
 	CLEANUP(docker_events_fini) struct docker_events e;
 	struct seen s = {0};
 	const struct docker_reader r = {note, &s};
 
-	(void)state;
 	docker_events_init(&e);
 	for (size_t i = 0; i <= DOCKER_EVENT_BYTES; i++)
 		assert_int_equal(docker_events_feed(&e, "{", 1, &r), 0);
@@ -228,22 +218,4 @@ static void an_endless_event_is_skipped(void **state)
 	assert_int_equal(docker_events_feed(&e, event, strlen(event), &r), 0);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(e.n_bad, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_container_has_its_own_name_not_that_of_a_link),
-		cmocka_unit_test(podman_sends_no_labels_as_null),
-		cmocka_unit_test(a_pod_is_in_the_labels),
-		cmocka_unit_test(swarm_services_have_a_path),
-		cmocka_unit_test(nomad_jobs_are_in_the_environment),
-		cmocka_unit_test(names_that_resemble_an_allocation_are_no_jobs),
-		cmocka_unit_test(what_is_no_container_is_skipped),
-		cmocka_unit_test(other_answers_are_refused),
-		cmocka_unit_test(events_name_containers_however_they_are_cut),
-		cmocka_unit_test(an_endless_event_is_skipped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

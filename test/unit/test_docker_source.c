@@ -205,7 +205,7 @@ static int ask_many(struct fixture *f)
 	return ask(f, ids, ARRAY_SIZE(ids));
 }
 
-static void one_list_names_all_that_are_asked_for(void **state)
+TEST_FIXTURE(one_list_names_all_that_are_asked_for, set_up, tear_down)
 {
 	static const struct reply replies[] = {{"/containers/json?all=true",
 						OK "[{\"Id\":\"" ID_A "\",\"Names\":[\"/web\"]},"
@@ -220,7 +220,7 @@ static void one_list_names_all_that_are_asked_for(void **state)
 	assert_int_equal(f->n_lists, 1);
 }
 
-static void a_few_are_asked_for_one_by_one(void **state)
+TEST_FIXTURE(a_few_are_asked_for_one_by_one, set_up, tear_down)
 {
 	static const struct reply replies[] = {
 		{"/containers/" ID_A "/json",
@@ -239,7 +239,7 @@ static void a_few_are_asked_for_one_by_one(void **state)
 	assert_int_equal(f->n_requests, 2);
 }
 
-static void what_was_not_asked_for_is_not_passed_on(void **state)
+TEST_FIXTURE(what_was_not_asked_for_is_not_passed_on, set_up, tear_down)
 {
 	static const struct reply replies[] = {
 		{"/containers/" ID_A "/json",
@@ -255,7 +255,7 @@ static void what_was_not_asked_for_is_not_passed_on(void **state)
 	assert_int_equal(f->n_requests, 1);
 }
 
-static void a_nomad_job_is_asked_for_alone(void **state)
+TEST_FIXTURE(a_nomad_job_is_asked_for_alone, set_up, tear_down)
 {
 	static const struct reply replies[] = {
 		{"/containers/json",
@@ -275,7 +275,7 @@ static void a_nomad_job_is_asked_for_alone(void **state)
 	assert_string_equal(f->found, "b db -\na t-" ALLOC " /nomad/n/j/g/a/t\n");
 }
 
-static void a_list_that_cannot_be_read_does_not_hide_the_others(void **state)
+TEST_FIXTURE(a_list_that_cannot_be_read_does_not_hide_the_others, set_up, tear_down)
 {
 	static const struct reply replies[] = {
 		{"/containers/json", OK "[{\"Id\":\"" ID_A "\",\"Labels\":{\"\\u0000\":\"\"}}]",
@@ -293,7 +293,7 @@ static void a_list_that_cannot_be_read_does_not_hide_the_others(void **state)
 	assert_int_equal(f->n_lists, 1);
 }
 
-static void a_users_daemon_is_not_asked_for_lists(void **state)
+TEST_FIXTURE(a_users_daemon_is_not_asked_for_lists, set_up, tear_down)
 {
 	static const struct reply replies[] = {
 		{"/containers/" ID_B "/json",
@@ -309,7 +309,7 @@ static void a_users_daemon_is_not_asked_for_lists(void **state)
 }
 
 /* Labels are what a user likes. */
-static void a_users_container_cannot_pose_as_a_pod(void **state)
+TEST_FIXTURE(a_users_container_cannot_pose_as_a_pod, set_up, tear_down)
 {
 	static const struct reply replies[] = {
 		{"/containers/" ID_A "/json",
@@ -330,7 +330,7 @@ static void a_users_container_cannot_pose_as_a_pod(void **state)
 }
 
 /* The answer about one container must not be long, least of all a user's. */
-static void a_long_answer_is_refused(void **state)
+TEST_FIXTURE(a_long_answer_is_refused, set_up, tear_down)
 {
 	static const size_t limits[] = {256 * 1024, 64 * 1024};
 	static const char *const ids[] = {ID_A, ID_B};
@@ -359,7 +359,7 @@ static void a_long_answer_is_refused(void **state)
 	test_free(text);
 }
 
-static void one_container_does_not_keep_others_from_their_names(void **state)
+TEST_FIXTURE(one_container_does_not_keep_others_from_their_names, set_up, tear_down)
 {
 	static const struct reply replies[] = {
 		{"/containers/" ID_A "/json", NULL, false},
@@ -388,7 +388,7 @@ static void one_container_does_not_keep_others_from_their_names(void **state)
 	assert_string_equal(f->found, "b db -\n");
 }
 
-static void a_container_that_is_gone_is_unknown(void **state)
+TEST_FIXTURE(a_container_that_is_gone_is_unknown, set_up, tear_down)
 {
 	static const struct reply replies[] = {
 		{"/containers/" ID_A "/json",
@@ -402,7 +402,7 @@ static void a_container_that_is_gone_is_unknown(void **state)
 	assert_string_equal(f->found, "");
 }
 
-static void other_answers_fail(void **state)
+TEST_FIXTURE(other_answers_fail, set_up, tear_down)
 {
 	static const struct reply replies[] = {
 		{"/containers/json",
@@ -415,7 +415,7 @@ static void other_answers_fail(void **state)
 	assert_int_equal(ask_many(f), -EBADMSG);
 }
 
-static void a_daemon_that_hangs_is_given_up(void **state)
+TEST_FIXTURE(a_daemon_that_hangs_is_given_up, set_up, tear_down)
 {
 	static const struct reply replies[] = {{"/containers/", NULL, true}, {0}};
 	static const char *const ids[] = {ID_A};
@@ -425,7 +425,7 @@ static void a_daemon_that_hangs_is_given_up(void **state)
 	assert_int_equal(ask(f, ids, 1), -ETIMEDOUT);
 }
 
-static void a_request_under_way_ends_with_the_source(void **state)
+TEST_FIXTURE(a_request_under_way_ends_with_the_source, set_up, tear_down)
 {
 	static const struct reply replies[] = {{"/containers/", NULL, true}, {0}};
 	static const char *const ids[] = {ID_A};
@@ -442,7 +442,7 @@ static void a_request_under_way_ends_with_the_source(void **state)
 	"{\"Type\":\"container\",\"Action\":\"start\",\"Actor\":{\"ID\":\"" id \
 	"\",\"Attributes\":{\"name\":\"" name "\"}}}\n"
 
-static void events_name_containers_before_anyone_asks(void **state)
+TEST_FIXTURE(events_name_containers_before_anyone_asks, set_up, tear_down)
 {
 	static const struct reply replies[] = {
 		{"GET /events?filters=%7B%22type%22%3A%5B%22container%22%5D",
@@ -457,7 +457,7 @@ static void events_name_containers_before_anyone_asks(void **state)
 	assert_string_equal(f->found, "a short -\nb long -\n");
 }
 
-static void a_stream_of_events_that_ends_is_resumed(void **state)
+TEST_FIXTURE(a_stream_of_events_that_ends_is_resumed, set_up, tear_down)
 {
 	static const struct reply replies[] = {{"GET /events", OK EVENT(ID_A, "a"), false}, {0}};
 	struct fixture *f = *state;
@@ -468,7 +468,7 @@ static void a_stream_of_events_that_ends_is_resumed(void **state)
 	assert_string_equal(f->found, "a a -\na a -\n");
 }
 
-static void on_demand_events_are_followed_after_an_answer(void **state)
+TEST_FIXTURE(on_demand_events_are_followed_after_an_answer, set_up, tear_down)
 {
 	static const struct reply replies[] = {
 		{"/containers/" ID_A "/json",
@@ -487,30 +487,4 @@ static void on_demand_events_are_followed_after_an_answer(void **state)
 	if (f->n_found < 2)
 		assert_int_equal(loop_run(f->loop), 0);
 	assert_string_equal(f->found, "a web -\nb short -\n");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(one_list_names_all_that_are_asked_for),
-		TEST(a_few_are_asked_for_one_by_one),
-		TEST(what_was_not_asked_for_is_not_passed_on),
-		TEST(a_nomad_job_is_asked_for_alone),
-		TEST(a_list_that_cannot_be_read_does_not_hide_the_others),
-		TEST(a_container_that_is_gone_is_unknown),
-		TEST(a_users_daemon_is_not_asked_for_lists),
-		TEST(a_users_container_cannot_pose_as_a_pod),
-		TEST(a_long_answer_is_refused),
-		TEST(one_container_does_not_keep_others_from_their_names),
-		TEST(other_answers_fail),
-		TEST(a_daemon_that_hangs_is_given_up),
-		TEST(a_request_under_way_ends_with_the_source),
-		TEST(events_name_containers_before_anyone_asks),
-		TEST(a_stream_of_events_that_ends_is_resumed),
-		TEST(on_demand_events_are_followed_after_an_answer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,14 +32,13 @@ static void assert_first(const struct due_heap *h, struct due *all, const bool *
 		assert_int_equal(got->ns, first->ns);
 }
 
-static void test_the_first_is_always_the_one_due_first(void **state)
+TEST(test_the_first_is_always_the_one_due_first)
 {
 	struct due all[N] = {0};
 	struct due_heap h = {0};
 	bool in[N] = {false};
 	uint64_t seed = 1;
 
-	(void)state;
 	assert_null(due_heap_first(&h));
 	for (unsigned step = 0; step < 20000; step++) {
 		size_t i = next_number(&seed) % N;
@@ -78,18 +77,7 @@ static int add_some(void *arg)
 	return r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
-	(void)state;
 	check_oom(add_some, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_first_is_always_the_one_due_first),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

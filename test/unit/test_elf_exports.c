@@ -52,11 +52,10 @@ static int find(const char *name, uint64_t *vaddr)
 }
 
 /* Wherever its string is, also across the pieces in which strings are read. */
-static void finds_a_name_at_any_offset(void **state)
+TEST_FIXTURE(finds_a_name_at_any_offset, set_up, NULL)
 {
 	uint64_t vaddr;
 
-	(void)state;
 	for (uint32_t at = 32600; at < 32800; at++) {
 		assert_int_equal(set_up(NULL), 0);
 		add(SYMBOLS - 1, "an_exported_name", at, VADDR, 1);
@@ -65,12 +64,11 @@ static void finds_a_name_at_any_offset(void **state)
 	}
 }
 
-static void finds_several_names(void **state)
+TEST_FIXTURE(finds_several_names, set_up, NULL)
 {
 	static const char *const names[] = {"first", "absent", "second"};
 	uint64_t vaddrs[ARRAY_SIZE(names)] = {7, 7, 7};
 
-	(void)state;
 	add(3, "second", 99000, 2 * VADDR, 1);
 	add(600, "first", 10, VADDR, 1);
 	assert_int_equal(elf_exports_find(&layout, &src, names, vaddrs, ARRAY_SIZE(names)), 2);
@@ -79,11 +77,10 @@ static void finds_several_names(void **state)
 	assert_int_equal(vaddrs[2], 2 * VADDR);
 }
 
-static void ignores_what_is_not_exported(void **state)
+TEST_FIXTURE(ignores_what_is_not_exported, set_up, NULL)
 {
 	uint64_t vaddr;
 
-	(void)state;
 	add(1, "imported", 10, VADDR, SHN_UNDEF);
 	add(2, "longer_name", 100, VADDR, 1);
 	add(3, "shortened", 200, VADDR, 1);
@@ -95,13 +92,12 @@ static void ignores_what_is_not_exported(void **state)
 	assert_int_equal(vaddr, 0);
 }
 
-static void refuses_what_is_too_much(void **state)
+TEST_FIXTURE(refuses_what_is_too_much, set_up, NULL)
 {
 	const char *names[ELF_EXPORTS_NAMES_MAX + 1] = {0};
 	char name[ELF_EXPORTS_NAME_MAX + 2] = {0};
 	uint64_t vaddrs[ARRAY_SIZE(names)], vaddr;
 
-	(void)state;
 	assert_int_equal(elf_exports_find(&layout, &src, names, vaddrs, ARRAY_SIZE(names)),
 			 -EINVAL);
 	memset(name, 'x', sizeof(name) - 1);
@@ -125,21 +121,7 @@ static int find_oom(void *arg)
 	return r < 0 ? r : 0;
 }
 
-static void survives_lack_of_memory(void **state)
+TEST_FIXTURE(survives_lack_of_memory, set_up, NULL)
 {
-	(void)state;
 	check_oom(find_oom, (char[]){"name"});
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(finds_a_name_at_any_offset, set_up),
-		cmocka_unit_test_setup(finds_several_names, set_up),
-		cmocka_unit_test_setup(ignores_what_is_not_exported, set_up),
-		cmocka_unit_test_setup(refuses_what_is_too_much, set_up),
-		cmocka_unit_test_setup(survives_lack_of_memory, set_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

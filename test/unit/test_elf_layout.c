@@ -17,12 +17,11 @@ static int parse(struct fixture *f)
 	return elf_layout_parse(&f->layout, &f->src);
 }
 
-static void addresses_are_found_by_the_segment(void **state)
+TEST(addresses_are_found_by_the_segment)
 {
 	struct fixture f;
 	uint64_t v = 0;
 
-	(void)state;
 	elf_builder_init(&f.elf, EM_X86_64);
 	elf_builder_segment(&f.elf, PT_LOAD, PF_R, 0, 0x400000, 0x6a4);
 	/* shares its first page in the file with the previous one, as lld does */
@@ -42,7 +41,7 @@ static void addresses_are_found_by_the_segment(void **state)
 	assert_false(elf_layout_is_text(&f.layout, 0x400000));
 }
 
-static void what_a_file_has_is_mapped_in_whole_pages(void **state)
+TEST(what_a_file_has_is_mapped_in_whole_pages)
 {
 	static const struct {
 		uint64_t vaddr;
@@ -58,7 +57,6 @@ static void what_a_file_has_is_mapped_in_whole_pages(void **state)
 	};
 	struct fixture f;
 
-	(void)state;
 	elf_builder_init(&f.elf, EM_X86_64);
 	elf_builder_segment(&f.elf, PT_LOAD, PF_R, 0, 0x400000, 0x6a4);
 	elf_builder_segment(&f.elf, PT_LOAD, PF_R | PF_W, 0x2100, 0x402100, 0xf01);
@@ -73,11 +71,10 @@ static void what_a_file_has_is_mapped_in_whole_pages(void **state)
 	assert_true(elf_layout_is_mapped(&f.layout, 0x408000, 1, 0x1000));
 }
 
-static void other_files_are_refused(void **state)
+TEST(other_files_are_refused)
 {
 	struct fixture f;
 
-	(void)state;
 	elf_builder_init(&f.elf, EM_X86_64);
 	elf_builder_segment(&f.elf, PT_LOAD, PF_R | PF_X, 0, 0, 64);
 	elf_builder_finish(&f.elf);
@@ -94,12 +91,11 @@ static void other_files_are_refused(void **state)
 }
 
 /* A truncated file is refused, or everything in its layout lies within what is left. */
-static void a_file_cut_anywhere_has_no_offsets_behind_its_end(void **state)
+TEST(a_file_cut_anywhere_has_no_offsets_behind_its_end)
 {
 	struct fixture f;
 	size_t len;
 
-	(void)state;
 	elf_builder_init(&f.elf, EM_X86_64);
 	elf_builder_section(&f.elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, NULL,
 			    64);
@@ -121,12 +117,11 @@ static void a_file_cut_anywhere_has_no_offsets_behind_its_end(void **state)
 	}
 }
 
-static void a_file_without_section_headers_still_has_addresses(void **state)
+TEST(a_file_without_section_headers_still_has_addresses)
 {
 	struct fixture f;
 	uint64_t v;
 
-	(void)state;
 	elf_builder_init(&f.elf, EM_X86_64);
 	elf_builder_segment(&f.elf, PT_LOAD, PF_R | PF_X, 0, 0x1000, 64);
 	assert_int_equal(parse(&f), 0);
@@ -162,12 +157,11 @@ static unsigned parse_counted(struct fixture *f)
 	return c.n_reads;
 }
 
-static void sections_are_found_with_few_reads_unless_their_names_are_long(void **state)
+TEST(sections_are_found_with_few_reads_unless_their_names_are_long)
 {
 	char name[100];
 	struct fixture f;
 
-	(void)state;
 	for (size_t len = 4; len < sizeof(name); len *= 24) {
 		unsigned n_reads;
 
@@ -204,11 +198,10 @@ static void add_note(struct fixture *f, uint32_t type, const char name[4], const
 	elf_builder_segment(&f->elf, PT_NOTE, PF_R, sh->sh_offset, 0, sh->sh_size);
 }
 
-static void the_build_id_is_gnus_before_gos(void **state)
+TEST(the_build_id_is_gnus_before_gos)
 {
 	struct fixture gnu, go, both;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct fixture *f = i == 0 ? &gnu : i == 1 ? &go : &both;
 
@@ -229,7 +222,7 @@ static void the_build_id_is_gnus_before_gos(void **state)
 }
 
 /* endbr64; jmp *slot(%rip) in a section of stubs, and the relocation of the slot. */
-static void a_linkage_stub_has_the_name_of_its_import(void **state)
+TEST(a_linkage_stub_has_the_name_of_its_import)
 {
 	static const uint8_t stub[16] = {0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 0xf6, 0x1f, 0, 0};
 	const Elf64_Rela rela = {0x4000, ELF64_R_INFO(1, R_X86_64_JUMP_SLOT), 0};
@@ -237,7 +230,6 @@ static void a_linkage_stub_has_the_name_of_its_import(void **state)
 	char name[32];
 	Elf64_Shdr *sh;
 
-	(void)state;
 	elf_builder_init(&f.elf, EM_X86_64);
 	sh = elf_builder_section(&f.elf, ".plt.sec", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
 				 0x2000, stub, sizeof(stub));
@@ -253,20 +245,4 @@ static void a_linkage_stub_has_the_name_of_its_import(void **state)
 	assert_int_equal(elf_plt_find(&f.layout, &f.src, 0x2010, name, sizeof(name)), -ENOENT);
 	f.elf.data[sh->sh_offset + 6]++; /* another slot */
 	assert_int_equal(elf_plt_find(&f.layout, &f.src, 0x2004, name, sizeof(name)), -ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(addresses_are_found_by_the_segment),
-		cmocka_unit_test(what_a_file_has_is_mapped_in_whole_pages),
-		cmocka_unit_test(other_files_are_refused),
-		cmocka_unit_test(a_file_cut_anywhere_has_no_offsets_behind_its_end),
-		cmocka_unit_test(a_file_without_section_headers_still_has_addresses),
-		cmocka_unit_test(sections_are_found_with_few_reads_unless_their_names_are_long),
-		cmocka_unit_test(the_build_id_is_gnus_before_gos),
-		cmocka_unit_test(a_linkage_stub_has_the_name_of_its_import),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,11 +62,10 @@ static void symbol(struct fixture *f, const char *name, unsigned bind, uint64_t 
 	elf_builder_symbol(&f->elf, name, bind, STT_FUNC, value, size);
 }
 
-static void a_sized_symbol_ends_where_it_ends(void **state)
+TEST(a_sized_symbol_ends_where_it_ends)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	symbol(&f, "second", STB_GLOBAL, 0x1200, 0x10);
 	symbol(&f, "first", STB_GLOBAL, 0x1100, 0x20);
@@ -84,11 +83,10 @@ static void a_sized_symbol_ends_where_it_ends(void **state)
 	end(&f);
 }
 
-static void a_sizeless_symbol_ends_at_the_next_or_with_its_section(void **state)
+TEST(a_sizeless_symbol_ends_at_the_next_or_with_its_section)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	symbol(&f, "label", STB_GLOBAL, 0x1100, 0);
 	symbol(&f, "next", STB_GLOBAL, 0x1180, 8);
@@ -106,11 +104,10 @@ static void a_sizeless_symbol_ends_at_the_next_or_with_its_section(void **state)
 	end(&f);
 }
 
-static void a_symbol_ends_with_its_section_whatever_its_size(void **state)
+TEST(a_symbol_ends_with_its_section_whatever_its_size)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	symbol(&f, "swallows", STB_GLOBAL, 0x1100, 0x7fffffff);
 	elf_builder_symbol_table(&f.elf, SHT_SYMTAB);
@@ -120,12 +117,11 @@ static void a_symbol_ends_with_its_section_whatever_its_size(void **state)
 	end(&f);
 }
 
-static void a_symbol_without_a_size_is_a_guess(void **state)
+TEST(a_symbol_without_a_size_is_a_guess)
 {
 	struct fixture f;
 	uint64_t start = 0;
 
-	(void)state;
 	begin(&f);
 	symbol(&f, "sized", STB_GLOBAL, 0x1100, 0x10);
 	symbol(&f, "label", STB_GLOBAL, 0x1180, 0);
@@ -138,11 +134,10 @@ static void a_symbol_without_a_size_is_a_guess(void **state)
 	end(&f);
 }
 
-static void a_sizeless_symbol_of_a_stripped_file_is_its_address_alone(void **state)
+TEST(a_sizeless_symbol_of_a_stripped_file_is_its_address_alone)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	symbol(&f, "exported", STB_GLOBAL, 0x1100, 0);
 	elf_builder_symbol_table(&f.elf, SHT_DYNSYM);
@@ -152,11 +147,10 @@ static void a_sizeless_symbol_of_a_stripped_file_is_its_address_alone(void **sta
 	end(&f);
 }
 
-static void an_inner_function_wins_and_a_label_does_not(void **state)
+TEST(an_inner_function_wins_and_a_label_does_not)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	symbol(&f, "outer", STB_GLOBAL, 0x1100, 0x100);
 	symbol(&f, "inner", STB_LOCAL, 0x1140, 0x10);
@@ -170,11 +164,10 @@ static void an_inner_function_wins_and_a_label_does_not(void **state)
 	end(&f);
 }
 
-static void the_best_of_several_names_is_chosen(void **state)
+TEST(the_best_of_several_names_is_chosen)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	symbol(&f, "__read", STB_GLOBAL, 0x1100, 0x10);
 	symbol(&f, "read", STB_WEAK, 0x1100, 0x10);
@@ -194,11 +187,10 @@ static void the_best_of_several_names_is_chosen(void **state)
 	end(&f);
 }
 
-static void what_is_no_function_does_not_count(void **state)
+TEST(what_is_no_function_does_not_count)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	elf_builder_symbol(&f.elf, "object", STB_GLOBAL, STT_OBJECT, 0x1100, 0x10);
 	elf_builder_symbol(&f.elf, "section", STB_LOCAL, STT_SECTION, 0x1100, 0);
@@ -214,11 +206,10 @@ static void what_is_no_function_does_not_count(void **state)
 	end(&f);
 }
 
-static void both_tables_count_and_doubles_once(void **state)
+TEST(both_tables_count_and_doubles_once)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	symbol(&f, "exported", STB_GLOBAL, 0x1100, 0x10);
 	symbol(&f, "kept", STB_GLOBAL, 0x1200, 0x10);
@@ -235,11 +226,10 @@ static void both_tables_count_and_doubles_once(void **state)
 }
 
 /* 200 symbols of 12 bytes do not fit into 1 KiB: each address still finds its own. */
-static void a_table_over_the_limit_covers_a_part(void **state)
+TEST(a_table_over_the_limit_covers_a_part)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	for (unsigned i = 0; i < 200; i++) {
 		char name[16];
@@ -267,12 +257,11 @@ static void a_table_over_the_limit_covers_a_part(void **state)
 	end(&f);
 }
 
-static void a_part_that_cannot_fit_is_refused(void **state)
+TEST(a_part_that_cannot_fit_is_refused)
 {
 	struct fixture f;
 	struct elf_symbol_table *t;
 
-	(void)state;
 	begin(&f);
 	for (unsigned i = 0; i < 10; i++)
 		symbol(&f, "same", STB_GLOBAL, TEXT, 1);
@@ -283,12 +272,11 @@ static void a_part_that_cannot_fit_is_refused(void **state)
 	end(&f);
 }
 
-static void a_file_that_changed_gives_no_wrong_name(void **state)
+TEST(a_file_that_changed_gives_no_wrong_name)
 {
 	struct fixture f;
 	Elf64_Sym *sym;
 
-	(void)state;
 	begin(&f);
 	symbol(&f, "old", STB_GLOBAL, 0x1100, 0x10);
 	elf_builder_symbol_table(&f.elf, SHT_SYMTAB);
@@ -300,12 +288,11 @@ static void a_file_that_changed_gives_no_wrong_name(void **state)
 	end(&f);
 }
 
-static void a_symbol_is_found_by_its_name(void **state)
+TEST(a_symbol_is_found_by_its_name)
 {
 	struct fixture f;
 	uint64_t vaddr;
 
-	(void)state;
 	begin(&f);
 	elf_builder_symbol(&f.elf, "runtime.textual", STB_LOCAL, STT_FUNC, 0x1100, 0x10);
 	elf_builder_symbol(&f.elf, "runtime.text", STB_LOCAL, STT_FUNC, 0x1200, 0x10);
@@ -330,11 +317,10 @@ static int new_and_find(void *arg)
 	return elf_symbol_table_find(t, &f->layout, &f->src, 0x1100, name, sizeof(name));
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	symbol(&f, "f", STB_GLOBAL, 0x1100, 0x10);
 	elf_builder_symbol_table(&f.elf, SHT_SYMTAB);
@@ -360,7 +346,7 @@ static void expect_names(uint16_t machine, unsigned type, const char *const *nam
 	end(&f);
 }
 
-static void only_arms_marks_of_code_and_data_are_no_names(void **state)
+TEST(only_arms_marks_of_code_and_data_are_no_names)
 {
 	static const char *const swift[] = {"$s4shop5OrderV5totalSdvg", "$S4shop3runyyF", "$$", "$",
 					    "$x.y"};
@@ -371,34 +357,10 @@ static void only_arms_marks_of_code_and_data_are_no_names(void **state)
 	static const char *const riscv[] = {
 		NULL, NULL, NULL, "$a", "$t.3", NULL, "$s4shop3runyyF", "$dup", "$"};
 
-	(void)state;
 	expect_names(EM_X86_64, STT_FUNC, swift, swift, ARRAY_SIZE(swift));
 	expect_names(EM_X86_64, STT_FUNC, marks, marks, ARRAY_SIZE(marks));
 	expect_names(EM_AARCH64, STT_NOTYPE, marks, arm, ARRAY_SIZE(marks));
 	expect_names(EM_AARCH64, STT_FUNC, swift, swift, 4);
 	expect_names(EM_ARM, STT_NOTYPE, marks, arm, ARRAY_SIZE(marks));
 	expect_names(EM_RISCV, STT_NOTYPE, marks, riscv, ARRAY_SIZE(marks));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_sized_symbol_ends_where_it_ends),
-		cmocka_unit_test(a_sizeless_symbol_ends_at_the_next_or_with_its_section),
-		cmocka_unit_test(a_symbol_ends_with_its_section_whatever_its_size),
-		cmocka_unit_test(a_symbol_without_a_size_is_a_guess),
-		cmocka_unit_test(a_sizeless_symbol_of_a_stripped_file_is_its_address_alone),
-		cmocka_unit_test(an_inner_function_wins_and_a_label_does_not),
-		cmocka_unit_test(the_best_of_several_names_is_chosen),
-		cmocka_unit_test(what_is_no_function_does_not_count),
-		cmocka_unit_test(only_arms_marks_of_code_and_data_are_no_names),
-		cmocka_unit_test(both_tables_count_and_doubles_once),
-		cmocka_unit_test(a_table_over_the_limit_covers_a_part),
-		cmocka_unit_test(a_part_that_cannot_fit_is_refused),
-		cmocka_unit_test(a_file_that_changed_gives_no_wrong_name),
-		cmocka_unit_test(a_symbol_is_found_by_its_name),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

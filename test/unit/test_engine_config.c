@@ -5,11 +5,10 @@
 #include "common/limits.h"
 #include "test/lib/unit.h"
 
-static void a_container_has_room_for_the_agent_and_the_engine(void **state)
+TEST(a_container_has_room_for_the_agent_and_the_engine)
 {
 	static const uint64_t sizes[] = {512, 768, 1024, 2048, 4096, 65536};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		uint64_t limit = sizes[i] * MIB;
 		struct engine_memory m = engine_memory_of(limit);
@@ -23,19 +22,17 @@ static void a_container_has_room_for_the_agent_and_the_engine(void **state)
 	assert_int_equal(engine_memory_of(UINT64_MAX).query_bytes, STORE_QUERY_MEMORY_BYTES);
 }
 
-static void little_memory_gives_little_and_not_none(void **state)
+TEST(little_memory_gives_little_and_not_none)
 {
-	(void)state;
 	assert_true(engine_memory_of(0).query_bytes >= 32 * MIB);
 	assert_true(engine_memory_of(64 * MIB).query_bytes >= 32 * MIB);
 }
 
-static void any_path_is_valid_xml(void **state)
+TEST(any_path_is_valid_xml)
 {
 	const struct engine_memory m = engine_memory_of(768 * MIB);
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 100000);
 	assert_int_equal(engine_config_format(&out, "/a<b/engine.xml", "/a<b>&\"c'/tmp", &m), 0);
 	assert_int_equal(buf_add(&out, "", 1), 0);
@@ -45,11 +42,10 @@ static void any_path_is_valid_xml(void **state)
 	assert_non_null(strstr(out.data, "<users_config>/a&#60;b/engine.xml</users_config>"));
 }
 
-static void config_is_bounded_by_its_buffer(void **state)
+TEST(config_is_bounded_by_its_buffer)
 {
 	const struct engine_memory m = engine_memory_of(0);
 
-	(void)state;
 	for (size_t limit = 1; limit < 400; limit += 7) {
 		CLEANUP(buf_fini) struct buf out;
 
@@ -58,7 +54,7 @@ static void config_is_bounded_by_its_buffer(void **state)
 	}
 }
 
-static void values_of_settings_are_quoted(void **state)
+TEST(values_of_settings_are_quoted)
 {
 	static const struct store_setting settings[] = {
 		{"join_use_nulls", "1"},
@@ -67,7 +63,6 @@ static void values_of_settings_are_quoted(void **state)
 	static const struct store_setting bad[] = {{"a = 1, b", "1"}, {"", "1"}};
 	CLEANUP(buf_fini) struct buf sql;
 
-	(void)state;
 	buf_init(&sql, 1000);
 	assert_int_equal(engine_config_clause(&sql, settings, 0), 0);
 	assert_int_equal(sql.len, 0);
@@ -76,17 +71,4 @@ static void values_of_settings_are_quoted(void **state)
 				      "format_csv_null_representation = '\\\\N\\''");
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(engine_config_clause(&sql, &bad[i], 1), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_container_has_room_for_the_agent_and_the_engine),
-		cmocka_unit_test(little_memory_gives_little_and_not_none),
-		cmocka_unit_test(any_path_is_valid_xml),
-		cmocka_unit_test(config_is_bounded_by_its_buffer),
-		cmocka_unit_test(values_of_settings_are_quoted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

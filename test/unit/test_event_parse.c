@@ -22,11 +22,10 @@ static struct record good(void)
 	};
 }
 
-static void a_good_sample_passes_with_its_addresses(void **state)
+TEST(a_good_sample_passes_with_its_addresses)
 {
 	struct record r = good();
 
-	(void)state;
 	assert_int_equal(event_parse(&r, sizeof(r)), EVENT_SAMPLE);
 	assert_int_equal(sample_event_addrs(&r.e)[2], 3);
 }
@@ -36,11 +35,10 @@ static void check_bad(const struct record *r, size_t len)
 	assert_int_equal(event_parse(r, len), -EBADMSG);
 }
 
-static void whatever_does_not_add_up_is_refused(void **state)
+TEST(whatever_does_not_add_up_is_refused)
 {
 	struct record r;
 
-	(void)state;
 	r = good();
 	check_bad(&r, sizeof(r) - 8); /* shorter than its header claims */
 	check_bad(&r, 8);             /* not even a header */
@@ -68,19 +66,17 @@ static void whatever_does_not_add_up_is_refused(void **state)
 	check_bad(&r, 40);
 }
 
-static void an_exit_is_a_header(void **state)
+TEST(an_exit_is_a_header)
 {
 	struct event_header h = {.type = EVENT_EXIT, .size = sizeof(h)};
 
-	(void)state;
 	assert_int_equal(event_parse(&h, sizeof(h)), EVENT_EXIT);
 }
 
-static void a_fork_has_one_size(void **state)
+TEST(a_fork_has_one_size)
 {
 	struct fork_event e = {.header = {.type = EVENT_FORK, .size = sizeof(e)}};
 
-	(void)state;
 	assert_int_equal(event_parse(&e, sizeof(e)), EVENT_FORK);
 	e.header.size -= 8;
 	assert_int_equal(event_parse(&e, sizeof(e) - 8), -EBADMSG);
@@ -93,11 +89,10 @@ static int parse_exec(struct exec_event *e, size_t path_bytes)
 	return event_parse(e, e->header.size);
 }
 
-static void the_path_of_an_exec_ends_inside_the_record(void **state)
+TEST(the_path_of_an_exec_ends_inside_the_record)
 {
 	struct exec_event e = {0};
 
-	(void)state;
 	memset(e.path, 'x', sizeof(e.path));
 	assert_int_equal(parse_exec(&e, sizeof(e.path)), -EBADMSG);
 	assert_int_equal(parse_exec(&e, 0), -EBADMSG);
@@ -110,7 +105,7 @@ static void the_path_of_an_exec_ends_inside_the_record(void **state)
 	assert_int_equal(parse_exec(&e, sizeof(e.path)), EVENT_EXEC);
 }
 
-static void a_device_number_is_that_of_stat(void **state)
+TEST(a_device_number_is_that_of_stat)
 {
 	const struct event_file f = {.dev = 259ULL << 20 | 65537,
 				     .ino = 2,
@@ -119,7 +114,6 @@ static void a_device_number_is_that_of_stat(void **state)
 				     .ctime_ns = 5};
 	struct file_version v;
 
-	(void)state;
 	event_file_version(&f, &v);
 	assert_int_equal(v.id.dev, makedev(259, 65537));
 	assert_int_equal(v.id.ino, 2);
@@ -128,25 +122,9 @@ static void a_device_number_is_that_of_stat(void **state)
 	assert_int_equal(v.ctime_ns, 5);
 }
 
-static void the_ring_follows_rate_and_cpus_within_its_limits(void **state)
+TEST(the_ring_follows_rate_and_cpus_within_its_limits)
 {
-	(void)state;
 	assert_int_equal(sampler_ring_bytes(1, 1), SAMPLER_RING_MIN_BYTES);
 	assert_int_equal(sampler_ring_bytes(99, 16), 2u << 20);
 	assert_int_equal(sampler_ring_bytes(10000, 512), SAMPLER_RING_MAX_BYTES);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_good_sample_passes_with_its_addresses),
-		cmocka_unit_test(whatever_does_not_add_up_is_refused),
-		cmocka_unit_test(an_exit_is_a_header),
-		cmocka_unit_test(a_fork_has_one_size),
-		cmocka_unit_test(the_path_of_an_exec_ends_inside_the_record),
-		cmocka_unit_test(a_device_number_is_that_of_stat),
-		cmocka_unit_test(the_ring_follows_rate_and_cpus_within_its_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

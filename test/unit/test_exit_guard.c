@@ -6,12 +6,11 @@
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 
-static void a_stop_that_does_not_end_is_ended(void **state)
+TEST(a_stop_that_does_not_end_is_ended)
 {
 	int status;
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0) {
 		struct exit_guard g = {0};
 
@@ -24,23 +23,12 @@ static void a_stop_that_does_not_end_is_ended(void **state)
 	assert_int_equal(WEXITSTATUS(status), EXIT_SUCCESS);
 }
 
-static void a_stop_that_ends_is_left_alone(void **state)
+TEST(a_stop_that_ends_is_left_alone)
 {
 	struct exit_guard g = {0};
 
-	(void)state;
 	exit_guard_stop(&g);
 	exit_guard_start(&g, clock_monotonic_ns() + 3600 * NS_PER_S);
 	exit_guard_stop(&g);
 	exit_guard_stop(&g);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_stop_that_does_not_end_is_ended),
-		cmocka_unit_test(a_stop_that_ends_is_left_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

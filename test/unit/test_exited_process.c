@@ -195,7 +195,7 @@ static struct process_snapshot *read_running(const struct program *p)
 
 #define SHIFT 0x5000000
 
-static void the_file_of_another_process_names_it(void **state)
+TEST(the_file_of_another_process_names_it)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table();
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *own = NULL;
@@ -203,7 +203,6 @@ static void the_file_of_another_process_names_it(void **state)
 	struct process_exec exec;
 	struct program p;
 
-	(void)state;
 	start_program(&p);
 	running = seen_of(&p, p.pid, p.start_ns);
 	own = process_snapshot_ref(get(t, &running));
@@ -216,7 +215,7 @@ static void the_file_of_another_process_names_it(void **state)
 	assert_int_equal(stats_of(t).unreadable, 0);
 }
 
-static void a_file_that_nobody_has_open_is_found_by_its_path(void **state)
+TEST(a_file_that_nobody_has_open_is_found_by_its_path)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table();
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *own = NULL;
@@ -224,7 +223,6 @@ static void a_file_that_nobody_has_open_is_found_by_its_path(void **state)
 	struct process_exec exec;
 	struct program p;
 
-	(void)state;
 	start_program(&p);
 	fork_here(t);
 	own = read_running(&p);
@@ -237,7 +235,7 @@ static void a_file_that_nobody_has_open_is_found_by_its_path(void **state)
 	stop_program(&p);
 }
 
-static void a_relative_path_begins_at_the_parent(void **state)
+TEST(a_relative_path_begins_at_the_parent)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table();
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *own = NULL;
@@ -246,7 +244,6 @@ static void a_relative_path_begins_at_the_parent(void **state)
 	struct process_exec exec;
 	struct program p;
 
-	(void)state;
 	start_program(&p);
 	own = read_running(&p);
 	fork_here(t);
@@ -261,14 +258,13 @@ static void a_relative_path_begins_at_the_parent(void **state)
 }
 
 /* The device of an inode on overlayfs or btrfs is not the one of stat(2). */
-static void another_device_is_believed_only_with_the_ctime(void **state)
+TEST(another_device_is_believed_only_with_the_ctime)
 {
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *own = NULL;
 	struct process_seen gone;
 	struct process_exec exec;
 	struct program p;
 
-	(void)state;
 	start_program(&p);
 	own = read_running(&p);
 	gone = seen_of(&p, GONE, START_NS);
@@ -294,14 +290,13 @@ static void another_device_is_believed_only_with_the_ctime(void **state)
 	stop_program(&p);
 }
 
-static void a_path_that_leads_to_another_file_is_not_believed(void **state)
+TEST(a_path_that_leads_to_another_file_is_not_believed)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table();
 	struct process_exec exec;
 	struct process_seen gone;
 	struct program p;
 
-	(void)state;
 	start_program(&p);
 	fork_here(t);
 	exec = exec_of(&p, GONE, SHIFT);
@@ -312,14 +307,13 @@ static void a_path_that_leads_to_another_file_is_not_believed(void **state)
 	stop_program(&p);
 }
 
-static void addresses_that_do_not_fit_the_file_are_not_believed(void **state)
+TEST(addresses_that_do_not_fit_the_file_are_not_believed)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table();
 	struct process_exec exec;
 	struct process_seen gone;
 	struct program p;
 
-	(void)state;
 	start_program(&p);
 	fork_here(t);
 	exec = exec_of(&p, GONE, SHIFT + 8);
@@ -333,7 +327,7 @@ static void addresses_that_do_not_fit_the_file_are_not_believed(void **state)
 }
 
 /* The kernel saw samples of the process in a library, before and after the first was handled. */
-static void libraries_come_with_map_events(void **state)
+TEST(libraries_come_with_map_events)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table();
 	const struct process_mapping *lib = NULL, *m;
@@ -343,7 +337,6 @@ static void libraries_come_with_map_events(void **state)
 	struct process_exec exec;
 	struct program p;
 
-	(void)state;
 	start_program(&p);
 	running = seen_of(&p, p.pid, p.start_ns);
 	own = get(t, &running);
@@ -379,14 +372,13 @@ static void libraries_come_with_map_events(void **state)
 }
 
 /* A process that was running before the agent: nothing was seen of its exec. */
-static void a_child_has_the_mappings_of_its_parent(void **state)
+TEST(a_child_has_the_mappings_of_its_parent)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table();
 	struct process_snapshot *s, *parent;
 	struct process_seen running, gone;
 	struct program p;
 
-	(void)state;
 	start_program(&p);
 	process_table_fork(t, &(struct process_fork){.pid = GONE,
 						     .parent = p.pid,
@@ -414,7 +406,7 @@ static void a_child_has_the_mappings_of_its_parent(void **state)
 	stop_program(&p);
 }
 
-static void a_child_that_executes_something_has_its_own_mappings(void **state)
+TEST(a_child_that_executes_something_has_its_own_mappings)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table();
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *own = NULL;
@@ -422,7 +414,6 @@ static void a_child_that_executes_something_has_its_own_mappings(void **state)
 	struct process_exec exec;
 	struct program shell, p;
 
-	(void)state;
 	start_program(&shell);
 	start_program(&p);
 	own = read_running(&p);
@@ -441,14 +432,13 @@ static void a_child_that_executes_something_has_its_own_mappings(void **state)
 }
 
 /* The pid, reused within a second, must not lend its program to the next process. */
-static void a_reused_pid_has_nothing_of_the_process_before(void **state)
+TEST(a_reused_pid_has_nothing_of_the_process_before)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table();
 	struct process_exec exec;
 	struct process_seen gone;
 	struct program p;
 
-	(void)state;
 	start_program(&p);
 	fork_here(t);
 	exec = exec_of(&p, GONE, SHIFT);
@@ -470,14 +460,13 @@ static void a_reused_pid_has_nothing_of_the_process_before(void **state)
 }
 
 /* Between the sample and its reading, the process executed the same program again. */
-static void the_same_name_at_other_addresses_is_another_program(void **state)
+TEST(the_same_name_at_other_addresses_is_another_program)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table();
 	struct process_seen running;
 	struct process_exec exec;
 	struct program p;
 
-	(void)state;
 	start_program(&p);
 	/* other files, so that the process is known to run something else */
 	exec = exec_of(&p, p.pid, 0);
@@ -524,32 +513,11 @@ static int restore_one(void *arg)
 	return r == 0 ? process_table_get(t, &gone, NS_PER_S, &s) : r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
 	struct program p;
 
-	(void)state;
 	start_program(&p);
 	check_oom(restore_one, &p);
 	stop_program(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_file_of_another_process_names_it),
-		cmocka_unit_test(a_file_that_nobody_has_open_is_found_by_its_path),
-		cmocka_unit_test(a_relative_path_begins_at_the_parent),
-		cmocka_unit_test(another_device_is_believed_only_with_the_ctime),
-		cmocka_unit_test(a_path_that_leads_to_another_file_is_not_believed),
-		cmocka_unit_test(addresses_that_do_not_fit_the_file_are_not_believed),
-		cmocka_unit_test(libraries_come_with_map_events),
-		cmocka_unit_test(a_child_has_the_mappings_of_its_parent),
-		cmocka_unit_test(a_child_that_executes_something_has_its_own_mappings),
-		cmocka_unit_test(a_reused_pid_has_nothing_of_the_process_before),
-		cmocka_unit_test(the_same_name_at_other_addresses_is_another_program),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,12 +91,11 @@ static void release(struct fixture *f, struct job *job)
 	wait_for(f, &job->done);
 }
 
-static void a_client_leaves_a_thread_to_others(void **state)
+TEST(a_client_leaves_a_thread_to_others)
 {
 	struct job greedy[6], other;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 2);
 	for (size_t i = 0; i < ARRAY_SIZE(greedy); i++)
 		submit(&f, &greedy[i], 1);
@@ -115,12 +114,11 @@ static void a_client_leaves_a_thread_to_others(void **state)
 		assert_true(greedy[i].done && !greedy[i].left);
 }
 
-static void the_client_with_the_fewest_running_is_next(void **state)
+TEST(the_client_with_the_fewest_running_is_next)
 {
 	struct job a[5], b[2], c;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 3);
 	for (size_t i = 0; i < ARRAY_SIZE(a); i++)
 		submit(&f, &a[i], 1);
@@ -139,12 +137,11 @@ static void the_client_with_the_fewest_running_is_next(void **state)
 	assert_true(a[4].done && b[1].done);
 }
 
-static void a_job_that_waits_is_ended_at_once_if_its_client_leaves(void **state)
+TEST(a_job_that_waits_is_ended_at_once_if_its_client_leaves)
 {
 	struct job running[N_THREADS], waiting[3], before = {0};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 3);
 	for (size_t i = 0; i < ARRAY_SIZE(running); i++)
 		submit(&f, &running[i], i);
@@ -171,12 +168,11 @@ static void a_job_that_waits_is_ended_at_once_if_its_client_leaves(void **state)
 	assert_false(waiting[1].left);
 }
 
-static void queues_are_limited_for_each_and_for_all(void **state)
+TEST(queues_are_limited_for_each_and_for_all)
 {
 	struct job running[N_THREADS], waiting[16], one_more = {0};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 3);
 	for (size_t i = 0; i < ARRAY_SIZE(running); i++)
 		submit(&f, &running[i], 100);
@@ -220,13 +216,12 @@ static void *submit_and_leave(void *ctx)
 	return NULL;
 }
 
-static void every_job_runs_once_however_clients_come_and_go(void **state)
+TEST(every_job_runs_once_however_clients_come_and_go)
 {
 	struct storm storms[12];
 	pthread_t threads[ARRAY_SIZE(storms)];
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 2);
 	f.hold = false;
 	for (size_t i = 0; i < ARRAY_SIZE(storms); i++) {
@@ -242,12 +237,11 @@ static void every_job_runs_once_however_clients_come_and_go(void **state)
 	end(&f);
 }
 
-static void a_pool_that_stops_runs_what_waits_and_refuses_the_rest(void **state)
+TEST(a_pool_that_stops_runs_what_waits_and_refuses_the_rest)
 {
 	struct job jobs[6], late = {0};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
 		submit(&f, &jobs[i], 1);
@@ -262,18 +256,4 @@ static void a_pool_that_stops_runs_what_waits_and_refuses_the_rest(void **state)
 		assert_true(jobs[i].done);
 		assert_ptr_equal(f.order[i], &jobs[i]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_client_leaves_a_thread_to_others),
-		cmocka_unit_test(the_client_with_the_fewest_running_is_next),
-		cmocka_unit_test(a_job_that_waits_is_ended_at_once_if_its_client_leaves),
-		cmocka_unit_test(queues_are_limited_for_each_and_for_all),
-		cmocka_unit_test(every_job_runs_once_however_clients_come_and_go),
-		cmocka_unit_test(a_pool_that_stops_runs_what_waits_and_refuses_the_rest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

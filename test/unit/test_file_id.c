@@ -17,12 +17,11 @@ static void read_version(struct file_version *ret)
 	assert_true(regular);
 }
 
-static void test_attributes_are_those_of_stat(void **state)
+TEST(test_attributes_are_those_of_stat)
 {
 	struct file_version v;
 	struct stat st;
 
-	(void)state;
 	read_version(&v);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(v.id.dev, st.st_dev);
@@ -32,24 +31,22 @@ static void test_attributes_are_those_of_stat(void **state)
 			 (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec);
 }
 
-static void test_a_descriptor_and_a_path_give_the_same_id(void **state)
+TEST(test_a_descriptor_and_a_path_give_the_same_id)
 {
 	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
 	struct file_version by_fd, by_path;
 
-	(void)state;
 	assert_int_equal(file_version_read(fd, "", &by_fd, NULL), 0);
 	read_version(&by_path);
 	assert_true(file_id_equal(&by_fd.id, &by_path.id));
 	assert_int_equal(by_fd.ctime_ns, by_path.ctime_ns);
 }
 
-static void test_other_content_is_another_id_of_the_same_file(void **state)
+TEST(test_other_content_is_another_id_of_the_same_file)
 {
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	struct file_version before, after;
 
-	(void)state;
 	read_version(&before);
 	assert_int_equal(write(fd, "more", 4), 4);
 	read_version(&after);
@@ -57,14 +54,13 @@ static void test_other_content_is_another_id_of_the_same_file(void **state)
 	assert_true(file_id_same_file(&before.id, &after.id));
 }
 
-static void test_a_restored_mtime_is_noticed_by_the_version_alone(void **state)
+TEST(test_a_restored_mtime_is_noticed_by_the_version_alone)
 {
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
 	struct file_version before, after;
 	struct timespec times[2];
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(fstat(fd, &st), 0);
 	read_version(&before);
 	do { /* the clock of file systems has ticks of some milliseconds */
@@ -77,12 +73,11 @@ static void test_a_restored_mtime_is_noticed_by_the_version_alone(void **state)
 	} while (after.ctime_ns == before.ctime_ns);
 }
 
-static void test_what_is_no_regular_file_is_reported(void **state)
+TEST(test_what_is_no_regular_file_is_reported)
 {
 	struct file_version v;
 	bool regular = true;
 
-	(void)state;
 	assert_int_equal(file_version_read(AT_FDCWD, "/tmp", &v, &regular), 0);
 	assert_false(regular);
 	assert_int_equal(file_version_read(AT_FDCWD, "/nonexistent", &v, NULL), -ENOENT);
@@ -90,19 +85,12 @@ static void test_what_is_no_regular_file_is_reported(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_attributes_are_those_of_stat),
-		cmocka_unit_test(test_a_descriptor_and_a_path_give_the_same_id),
-		cmocka_unit_test(test_other_content_is_another_id_of_the_same_file),
-		cmocka_unit_test(test_a_restored_mtime_is_noticed_by_the_version_alone),
-		cmocka_unit_test(test_what_is_no_regular_file_is_reported),
-	};
 	int fd = mkstemp(path), r;
 
 	if (fd < 0)
 		return 1;
 	close(fd);
-	r = cmocka_run_group_tests(tests, NULL, NULL);
+	r = unit_run(NULL, NULL);
 	unlink(path);
 	return r;
 }

@@ -3,11 +3,10 @@
 #include "node-agent/target/file_notes.h"
 #include "test/lib/unit.h"
 
-static void a_note_is_found_by_its_key_alone(void **state)
+TEST(a_note_is_found_by_its_key_alone)
 {
 	struct file_notes n = {0};
 
-	(void)state;
 	assert_int_equal(file_notes_get(&n, 0), 0);
 	for (uint64_t key = 0; key < 10; key++)
 		file_notes_add(&n, key, (uint8_t)(key + 1));
@@ -18,11 +17,10 @@ static void a_note_is_found_by_its_key_alone(void **state)
 	assert_int_equal(file_notes_get(&n, 0), 0);
 }
 
-static void no_more_notes_than_the_limit_are_kept(void **state)
+TEST(no_more_notes_than_the_limit_are_kept)
 {
 	struct file_notes n = {0};
 
-	(void)state;
 	for (uint64_t key = 0; key < 10 * FILE_NOTES_MAX; key++)
 		file_notes_add(&n, key, 1);
 	for (uint64_t key = 0; key < 10 * FILE_NOTES_MAX; key++)
@@ -42,19 +40,7 @@ static int add_one(void *arg)
 	return kept ? 0 : -ENOMEM;
 }
 
-static void a_note_without_memory_is_not_kept(void **state)
+TEST(a_note_without_memory_is_not_kept)
 {
-	(void)state;
 	check_oom(add_one, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_note_is_found_by_its_key_alone),
-		cmocka_unit_test(no_more_notes_than_the_limit_are_kept),
-		cmocka_unit_test(a_note_without_memory_is_not_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,9 +98,8 @@ static void check_names(const struct flame_view *v, char *const *names,
 	}
 }
 
-static void bars_are_the_nodes_within_their_parents(void **state)
+TEST(bars_are_the_nodes_within_their_parents)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < ROUNDS; seed++) {
 		const struct flame_view_limits limits = {.max_nodes = 1 + (uint32_t)seed * 40};
 		Querier__V1__FlameGraph graph = QUERIER__V1__FLAME_GRAPH__INIT;
@@ -127,7 +126,7 @@ static void bars_are_the_nodes_within_their_parents(void **state)
 	}
 }
 
-static void names_that_are_no_utf8_are_repaired(void **state)
+TEST(names_that_are_no_utf8_are_repaired)
 {
 	const struct flame_frame frame = {.text = "a\xff\0b :0", .len = 7};
 	const struct flame_view_limits limits = {.max_nodes = 10};
@@ -136,7 +135,6 @@ static void names_that_are_no_utf8_are_repaired(void **state)
 	struct flame_view v = {0};
 	struct arena arena;
 
-	(void)state;
 	arena_init(&arena, 65536);
 	assert_int_equal(flame_tree_new(&t, NULL), 0);
 	assert_int_equal(flame_tree_add(t, &frame, 1, (struct stack_value){1, 0}), 0);
@@ -148,7 +146,7 @@ static void names_that_are_no_utf8_are_repaired(void **state)
 	arena_fini(&arena);
 }
 
-static void a_graph_beyond_the_limit_is_refused(void **state)
+TEST(a_graph_beyond_the_limit_is_refused)
 {
 	const struct flame_view_limits limits = {.max_nodes = 1000};
 	Querier__V1__FlameGraph graph = QUERIER__V1__FLAME_GRAPH__INIT;
@@ -156,22 +154,10 @@ static void a_graph_beyond_the_limit_is_refused(void **state)
 	struct flame_view v = {0};
 	struct arena arena;
 
-	(void)state;
 	arena_init(&arena, 300);
 	assert_int_equal(flame_tree_view(t, &limits, &v), 0);
 	assert_int_equal(flame_levels_single(&v, &arena, &graph), -EFBIG);
 	flame_view_fini(&v);
 	flame_tree_free(t);
 	arena_fini(&arena);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bars_are_the_nodes_within_their_parents),
-		cmocka_unit_test(names_that_are_no_utf8_are_repaired),
-		cmocka_unit_test(a_graph_beyond_the_limit_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

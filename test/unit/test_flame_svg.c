@@ -33,12 +33,11 @@ static int draw(struct buf *out, const struct flame_frame *frames, size_t n)
 	return r == 0 ? flame_svg_write(out, &v, &texts) : r;
 }
 
-static void frames_have_titles_shares_and_widths(void **state)
+TEST(frames_have_titles_shares_and_widths)
 {
 	static const struct flame_frame stack[] = {F("operator<(A&) a.c:3"), F("main [x]:0")};
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 1 << 20);
 	assert_int_equal(draw(&out, stack, 2), 0);
 	assert_non_null(strstr(out.data, ">a &lt;title&gt;</text>"));
@@ -49,12 +48,11 @@ static void frames_have_titles_shares_and_widths(void **state)
 	assert_null(strstr(out.data, "<script"));
 }
 
-static void names_that_are_no_text_become_question_marks(void **state)
+TEST(names_that_are_no_text_become_question_marks)
 {
 	static const struct flame_frame stack[] = {F("\xff\x01] x :0"), F("main :0")};
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 1 << 20);
 	assert_int_equal(draw(&out, stack, 2), 0);
 	assert_non_null(strstr(out.data, "<title>\?\?] x: 3 ms"));
@@ -70,9 +68,8 @@ static int draw_any(void *arg)
 	return draw(&out, stack, 2);
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-	(void)state;
 	check_oom(draw_any, NULL);
 }
 
@@ -88,7 +85,7 @@ static int add(void *ctx, const struct flame_frame *frames, size_t n, struct sta
 	return r == 0 ? buf_addf(b, "%lld\n", (long long)value.value) : r;
 }
 
-static void a_pprof_has_its_stacks_as_frames(void **state)
+TEST(a_pprof_has_its_stacks_as_frames)
 {
 	static const struct made_sample samples[] = {{{5, 9}, 2, {7}}, {{9}, 1, {0}}};
 	CLEANUP(arena_fini) struct arena arena;
@@ -96,7 +93,6 @@ static void a_pprof_has_its_stacks_as_frames(void **state)
 	struct profile_line lines[] = {{0, 3}, {1, 4}};
 	struct profile p;
 
-	(void)state;
 	arena_init(&arena, 1 << 20);
 	buf_init(&b, 1000);
 	p = made_profile(&arena, "a/count", samples, ARRAY_SIZE(samples));
@@ -107,16 +103,4 @@ static void a_pprof_has_its_stacks_as_frames(void **state)
 	assert_string_equal(strchr(b.data, ' '), " a_b.c:3:inlined|f1 f1.go:4|f9 f9.go:19|7\n");
 	b.len = 0;
 	assert_int_equal(pprof_stacks_each(&p, 0, add, &b), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_have_titles_shares_and_widths),
-		cmocka_unit_test(names_that_are_no_text_become_question_marks),
-		cmocka_unit_test(every_failed_allocation_is_reported),
-		cmocka_unit_test(a_pprof_has_its_stacks_as_frames),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

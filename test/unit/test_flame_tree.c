@@ -51,12 +51,11 @@ static void assert_functions(const struct flame_view *v, const char *expected)
 	assert_string_equal(b.data ? b.data : "", expected);
 }
 
-static void stacks_merge_by_name_and_file(void **state)
+TEST(stacks_merge_by_name_and_file)
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
 	CLEANUP(flame_view_fini) struct flame_view v = {0};
 
-	(void)state;
 	assert_int_equal(flame_tree_new(&t, NULL), 0);
 	assert_int_equal(add(t, "main m.c:1;work m.c:5", 10), 0);
 	assert_int_equal(add(t, "main m.c:2;work m.c:9", 5), 0);
@@ -75,7 +74,7 @@ static void stacks_merge_by_name_and_file(void **state)
 }
 
 /* A deployment with a newer library and toolchain is not a new program. */
-static void functions_of_two_releases_are_the_same(void **state)
+TEST(functions_of_two_releases_are_the_same)
 {
 	static const char *const stacks[] = {
 		"main.main /build/7/app/main.go:9;yaml.scan /mod/yaml@v1.3.0/scan.go:7;"
@@ -84,7 +83,6 @@ static void functions_of_two_releases_are_the_same(void **state)
 		"runtime.lock /go1.26/src/runtime/lock.go:3",
 	};
 
-	(void)state;
 	for (size_t first = 0; first < 2; first++) {
 		CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
 		CLEANUP(flame_view_fini) struct flame_view v = {0};
@@ -101,12 +99,11 @@ static void functions_of_two_releases_are_the_same(void **state)
 	}
 }
 
-static void children_are_sorted_by_name(void **state)
+TEST(children_are_sorted_by_name)
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
 	CLEANUP(flame_view_fini) struct flame_view v = {0};
 
-	(void)state;
 	assert_int_equal(flame_tree_new(&t, NULL), 0);
 	assert_int_equal(add(t, "b :0;z :0", 1), 0);
 	assert_int_equal(add(t, "aa :0", 1), 0);
@@ -121,12 +118,11 @@ static void children_are_sorted_by_name(void **state)
 			"2 z/ 1 1\n");
 }
 
-static void recursion_counts_once_in_a_function(void **state)
+TEST(recursion_counts_once_in_a_function)
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
 	CLEANUP(flame_view_fini) struct flame_view v = {0};
 
-	(void)state;
 	assert_int_equal(flame_tree_new(&t, NULL), 0);
 	assert_int_equal(add(t, "main :0;fib :0;fib :0;fib :0", 10), 0);
 	assert_int_equal(add(t, "main :0;fib :0", 5), 0);
@@ -135,13 +131,12 @@ static void recursion_counts_once_in_a_function(void **state)
 			     "main 0 15\n");
 }
 
-static void what_is_cut_is_called_other_and_not_lost(void **state)
+TEST(what_is_cut_is_called_other_and_not_lost)
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
 	CLEANUP(flame_view_fini) struct flame_view v = {0};
 	const struct flame_view_limits limits = {.max_nodes = 3, .max_functions = 2};
 
-	(void)state;
 	assert_int_equal(flame_tree_new(&t, NULL), 0);
 	assert_int_equal(add(t, "main :0;hot :0", 100), 0);
 	assert_int_equal(add(t, "main :0;cold :0;deep :0", 7), 0);
@@ -161,13 +156,12 @@ static void what_is_cut_is_called_other_and_not_lost(void **state)
 			     "deep 7 7\n");
 }
 
-static void a_full_tree_keeps_its_total(void **state)
+TEST(a_full_tree_keeps_its_total)
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
 	CLEANUP(flame_view_fini) struct flame_view v = {0};
 	const struct flame_tree_limits limits = {.max_nodes = 2, .max_text_bytes = 100};
 
-	(void)state;
 	assert_int_equal(flame_tree_new(&t, &limits), 0);
 	assert_int_equal(add(t, "main :0;a :0;b :0", 10), 0);
 	assert_int_equal(add(t, "other_root :0", 3), 0);
@@ -190,12 +184,11 @@ static void a_full_tree_keeps_its_total(void **state)
 			     "a 0 10\n");
 }
 
-static void sums_stop_at_their_maximum(void **state)
+TEST(sums_stop_at_their_maximum)
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
 	CLEANUP(flame_view_fini) struct flame_view v = {0};
 
-	(void)state;
 	assert_int_equal(flame_tree_new(&t, NULL), 0);
 	assert_int_equal(add(t, "a :0", INT64_MAX), 0);
 	assert_int_equal(add(t, "a :0", INT64_MAX), 0);
@@ -203,7 +196,7 @@ static void sums_stop_at_their_maximum(void **state)
 	assert_true(v.node_total[0] == INT64_MAX && v.node_self[1] == INT64_MAX);
 }
 
-static void json_has_the_columns_of_the_contract(void **state)
+TEST(json_has_the_columns_of_the_contract)
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
 	CLEANUP(flame_view_fini) struct flame_view v = {0};
@@ -220,7 +213,6 @@ static void json_has_the_columns_of_the_contract(void **state)
 							 .runtimes = {{{"java:off", 2}}, 1, 2},
 							 .unwinding = {{{"jit", 3}}, 1, 3}}};
 
-	(void)state;
 	buf_init(&b, 10000);
 	assert_int_equal(flame_tree_new(&t, NULL), 0);
 	assert_int_equal(add(t, "m\xff x.c:1", 2), 0);
@@ -251,7 +243,7 @@ static double f64_at(const struct buf *b, size_t json_end, size_t at)
 	return v;
 }
 
-static void columns_are_bytes_behind_the_json(void **state)
+TEST(columns_are_bytes_behind_the_json)
 {
 	CLEANUP(buf_fini) struct buf b;
 	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
@@ -263,7 +255,6 @@ static void columns_are_bytes_behind_the_json(void **state)
 	uint32_t json_len;
 	size_t end;
 
-	(void)state;
 	buf_init(&b, 10000);
 	assert_int_equal(flame_tree_new(&t, NULL), 0);
 	assert_int_equal(add(t, "m x.c:1;n x.c:2;m x.c:3", 5), 0);
@@ -306,26 +297,7 @@ static int build_and_view(void *arg)
 	return r < 0 ? r : flame_tree_view(t, &no_limits, &v);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(build_and_view, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stacks_merge_by_name_and_file),
-		cmocka_unit_test(functions_of_two_releases_are_the_same),
-		cmocka_unit_test(children_are_sorted_by_name),
-		cmocka_unit_test(recursion_counts_once_in_a_function),
-		cmocka_unit_test(what_is_cut_is_called_other_and_not_lost),
-		cmocka_unit_test(a_full_tree_keeps_its_total),
-		cmocka_unit_test(sums_stop_at_their_maximum),
-		cmocka_unit_test(json_has_the_columns_of_the_contract),
-		cmocka_unit_test(columns_are_bytes_behind_the_json),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,9 +128,8 @@ static void assert_functions(const struct flame_view *v)
 	}
 }
 
-static void every_node_is_the_sum_of_its_stacks(void **state)
+TEST(every_node_is_the_sum_of_its_stacks)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
 		CLEANUP(flame_tree_freep) struct flame_tree *t = build(seed);
 		CLEANUP(flame_view_fini) struct flame_view v = {0};
@@ -173,9 +172,8 @@ static uint32_t subtree(const struct flame_view *v, uint32_t i)
 	return n;
 }
 
-static void a_zoom_has_ancestors_and_subtree_with_their_totals(void **state)
+TEST(a_zoom_has_ancestors_and_subtree_with_their_totals)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
 		CLEANUP(flame_tree_freep) struct flame_tree *t = build(seed);
 		CLEANUP(flame_view_fini) struct flame_view all = {0};
@@ -200,14 +198,13 @@ static void a_zoom_has_ancestors_and_subtree_with_their_totals(void **state)
 	}
 }
 
-static void a_zoom_nowhere_shows_everything(void **state)
+TEST(a_zoom_nowhere_shows_everything)
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *t = build(4);
 	CLEANUP(flame_view_fini) struct flame_view all = {0};
 	CLEANUP(flame_view_fini) struct flame_view v = {0};
 	struct flame_view_limits limits = {UINT32_MAX, UINT32_MAX, 0};
 
-	(void)state;
 	assert_int_equal(flame_tree_view(t, &limits, &all), 0);
 	limits.zoom = 12345;
 	assert_int_equal(flame_tree_view(t, &limits, &v), 0);
@@ -215,7 +212,7 @@ static void a_zoom_nowhere_shows_everything(void **state)
 	assert_int_equal(v.n_nodes, all.n_nodes);
 }
 
-static void what_is_large_on_either_side_is_kept(void **state)
+TEST(what_is_large_on_either_side_is_kept)
 {
 	static const struct flame_frame news = {"new n:1", 7, 0}, gone = {"gone g:1", 8, 0};
 	static const struct flame_frame both = {"both b:1", 8, 0};
@@ -223,7 +220,6 @@ static void what_is_large_on_either_side_is_kept(void **state)
 	CLEANUP(flame_view_fini) struct flame_view v = {0};
 	const struct flame_view_limits limits = {3, 10, 0};
 
-	(void)state;
 	assert_int_equal(flame_tree_new(&t, NULL), 0);
 	/* the base is a hundred times smaller */
 	assert_int_equal(flame_tree_add(t, &news, 1, (struct stack_value){6000, 0}), 0);
@@ -236,16 +232,4 @@ static void what_is_large_on_either_side_is_kept(void **state)
 	assert_string_equal(v.names[v.node_name[3]], "other");
 	assert_true(v.node_total[3] == 4000 && v.node_base_total[3] == 40);
 	assert_true(v.other_value == 4000 && v.other_base == 40);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_node_is_the_sum_of_its_stacks),
-		cmocka_unit_test(a_zoom_has_ancestors_and_subtree_with_their_totals),
-		cmocka_unit_test(a_zoom_nowhere_shows_everything),
-		cmocka_unit_test(what_is_large_on_either_side_is_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

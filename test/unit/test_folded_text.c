@@ -8,13 +8,12 @@
 		(s), sizeof(s) - 1 \
 	}
 
-static void a_line_is_root_to_leaf_and_the_value(void **state)
+TEST(a_line_is_root_to_leaf_and_the_value)
 {
 	static const struct flame_frame frames[] = {F("leaf a.c:3"), F("mid b.c:0:inlined"),
 						    F("main :0")};
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 1 << 20);
 	assert_int_equal(folded_text_add(&out, frames, 3, (struct stack_value){7, 5}, false), 0);
 	assert_int_equal(folded_text_add(&out, frames, 1, (struct stack_value){7, 5}, true), 0);
@@ -22,18 +21,17 @@ static void a_line_is_root_to_leaf_and_the_value(void **state)
 	assert_string_equal(out.data, "main;mid;leaf 7\nleaf 5 7\n[no frames] 1\n");
 }
 
-static void names_cannot_break_a_line(void **state)
+TEST(names_cannot_break_a_line)
 {
 	static const struct flame_frame frames[] = {F("block 12 :0"), F("a;b\nc 9 1\r\t :0")};
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 1 << 20);
 	assert_int_equal(folded_text_add(&out, frames, 2, (struct stack_value){7, 0}, false), 0);
 	assert_string_equal(out.data, "a:b c 9 1  ;block_12 7\n");
 }
 
-static void names_cannot_command_a_terminal(void **state)
+TEST(names_cannot_command_a_terminal)
 {
 	static const struct flame_frame frames[] = {F("\xc2\x9b"
 						      "31m\xe2\x80\xae\xe2\x80\xa8 :0"),
@@ -41,44 +39,28 @@ static void names_cannot_command_a_terminal(void **state)
 						    F("\x1b[31mred\x1b[0m :0")};
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 1 << 20);
 	assert_int_equal(folded_text_add(&out, frames, 3, (struct stack_value){7, 0}, false), 0);
 	assert_string_equal(out.data, " [31mred [0m;caf\xc3\xa9?;  31m       7\n");
 }
 
-static void names_cannot_be_formulas(void **state)
+TEST(names_cannot_be_formulas)
 {
 	static const struct flame_frame frames[] = {F("@objc f :0"), F("-[Foo bar] :0"), F("+x :0"),
 						    F("=cmd|' /C calc'!A0 :0")};
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 1 << 20);
 	assert_int_equal(folded_text_add(&out, frames, 4, (struct stack_value){7, 0}, false), 0);
 	assert_string_equal(out.data, "'=cmd|' /C calc'!A0;'+x;-[Foo bar];'@objc f 7\n");
 }
 
-static void what_does_not_fit_is_an_error(void **state)
+TEST(what_does_not_fit_is_an_error)
 {
 	static const struct flame_frame frames[] = {F("leaf a.c:3")};
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 4);
 	assert_int_equal(folded_text_add(&out, frames, 1, (struct stack_value){7, 0}, false),
 			 -EFBIG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_line_is_root_to_leaf_and_the_value),
-		cmocka_unit_test(names_cannot_break_a_line),
-		cmocka_unit_test(names_cannot_command_a_terminal),
-		cmocka_unit_test(names_cannot_be_formulas),
-		cmocka_unit_test(what_does_not_fit_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

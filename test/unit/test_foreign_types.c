@@ -73,11 +73,10 @@ static void expect(const struct fixture *f, uint32_t i, const char *type, int64_
 	assert_int_equal(f->profile.samples[1].values[i], second);
 }
 
-static void counts_are_dropped_beside_a_time(void **state)
+TEST(counts_are_dropped_beside_a_time)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add_type(&f, "samples", "count");
 	add_type(&f, "wall", "microseconds");
@@ -89,11 +88,10 @@ static void counts_are_dropped_beside_a_time(void **state)
 	assert_int_equal(f.profile.samples[0].values[0], 2000);
 }
 
-static void counts_alone_become_time(void **state)
+TEST(counts_alone_become_time)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add_type(&f, "samples", "count");
 	apply(&f, &(struct foreign_hints){.source = FOREIGN_RUBY, .period_ns = 7});
@@ -102,11 +100,10 @@ static void counts_alone_become_time(void **state)
 	assert_int_equal(f.profile.period, 7);
 }
 
-static void the_profile_says_of_what_time_samples_are(void **state)
+TEST(the_profile_says_of_what_time_samples_are)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add_type(&f, "samples", "count");
 	f.profile.period_type = (struct profile_value_type){S("off_cpu"), S("microseconds")};
@@ -115,11 +112,10 @@ static void the_profile_says_of_what_time_samples_are(void **state)
 	expect(&f, 0, "ebpf:off_cpu:nanoseconds", 30000);
 }
 
-static void heaps_have_four_types(void **state)
+TEST(heaps_have_four_types)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	f.functions[0].file = S("/src/main.go");
 	f.functions[1].file = S("lib.c");
@@ -151,9 +147,8 @@ static void check_contention(const char *leaf, const char *metric, const char *t
 	expect(&f, 1, type, 20);
 }
 
-static void mutexes_are_told_from_blocking(void **state)
+TEST(mutexes_are_told_from_blocking)
 {
-	(void)state;
 	check_contention("sync.(*Mutex).Unlock", NULL, "go:mutex_delay:nanoseconds");
 	check_contention("sync.(*Mutex).Lock", NULL, "go:block_delay:nanoseconds");
 	check_contention("runtime.unlock", "", "go:mutex_delay:nanoseconds");
@@ -165,7 +160,7 @@ static void mutexes_are_told_from_blocking(void **state)
  * A small upload: all samples share one location, all of its lines one function, and that a long
  * name. Looking through all of it would take an hour.
  */
-static void long_names_are_not_searched_for_each_sample(void **state)
+TEST(long_names_are_not_searched_for_each_sample)
 {
 	enum { N_SAMPLES = 200000, N_LINES = 256, N_NAME = 65536 };
 	static const uint32_t stack[] = {0};
@@ -174,7 +169,6 @@ static void long_names_are_not_searched_for_each_sample(void **state)
 	static int64_t values[] = {1, 2};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	memset(name, 'n', sizeof(name));
 	f.functions[0] = (struct profile_function){{name, N_NAME}, S("a.go")};
@@ -202,13 +196,12 @@ static void check_node_name(const struct profile_string *name, const struct prof
 	assert_int_equal(function.name.len, len);
 }
 
-static void long_names_of_node_are_left(void **state)
+TEST(long_names_of_node_are_left)
 {
 	enum { N_NAME = 65536 };
 	static char name[N_NAME], file[N_NAME];
 	const struct profile_string short_file = S("/app/a.js");
 
-	(void)state;
 	check_node_name(&S("./app/a.js:run:12"), &short_file, strlen("run"));
 	check_node_name(&S("node:internal/timers:listOnTimeout:569"), &S("node:internal/timers"),
 			strlen("listOnTimeout"));
@@ -221,11 +214,10 @@ static void long_names_of_node_are_left(void **state)
 				&(struct profile_string){file, N_NAME}, N_NAME);
 }
 
-static void equal_types_are_added(void **state)
+TEST(equal_types_are_added)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add_type(&f, "alloc_in_new_tlab_bytes", "bytes");
 	add_type(&f, "alloc_outside_tlab_bytes", "bytes");
@@ -234,11 +226,10 @@ static void equal_types_are_added(void **state)
 	expect(&f, 0, "java:heap_alloc_space:bytes", 30);
 }
 
-static void nothing_is_lost_that_the_table_lacks(void **state)
+TEST(nothing_is_lost_that_the_table_lacks)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add_type(&f, "page faults", "count");
 	add_type(&f, "cpu", "furlongs/s");
@@ -251,11 +242,10 @@ static void nothing_is_lost_that_the_table_lacks(void **state)
 	expect(&f, 2, "java:lock_delay:nanoseconds", 30);
 }
 
-static void values_beyond_63_bits_are_the_largest(void **state)
+TEST(values_beyond_63_bits_are_the_largest)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	f.values[1][0] = INT64_MAX / 2;
 	add_type(&f, "cpu", "microseconds");
@@ -266,7 +256,7 @@ static void values_beyond_63_bits_are_the_largest(void **state)
 }
 
 /* As "go tool pprof" scales them, and more. */
-static void units_have_many_names(void **state)
+TEST(units_have_many_names)
 {
 	static const struct {
 		const char *unit, *type;
@@ -311,7 +301,6 @@ static void units_have_many_names(void **state)
 		{"\xce\xbc", "pprof:x:__", 1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(teardown) struct fixture f;
 
@@ -329,7 +318,7 @@ static void set_period(struct fixture *f, const char *type, const char *unit, in
 	f->profile.period = period;
 }
 
-static void counts_of_what_is_no_time_remain_counts(void **state)
+TEST(counts_of_what_is_no_time_remain_counts)
 {
 	static const struct {
 		const char *type, *unit, *expected;
@@ -340,7 +329,6 @@ static void counts_of_what_is_no_time_remain_counts(void **state)
 		{"cycles", "cycles", "pprof:cycles:cycles"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(teardown) struct fixture f;
 
@@ -355,7 +343,7 @@ static void counts_of_what_is_no_time_remain_counts(void **state)
 }
 
 /* The period in any unit of time; without one, 10 ms. */
-static void counts_of_a_time_are_scaled_by_its_unit(void **state)
+TEST(counts_of_a_time_are_scaled_by_its_unit)
 {
 	static const struct {
 		const char *unit;
@@ -366,7 +354,6 @@ static void counts_of_a_time_are_scaled_by_its_unit(void **state)
 		{"nanoseconds", 0, 100000000},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(teardown) struct fixture f;
 
@@ -378,20 +365,18 @@ static void counts_of_a_time_are_scaled_by_its_unit(void **state)
 	}
 }
 
-static void own_types_are_not_foreign(void **state)
+TEST(own_types_are_not_foreign)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add_type(&f, "", "count");
 	add_type(&f, "ebpf:cpu:nanoseconds", "nanoseconds");
 	assert_false(foreign_types_present(&f.profile));
 }
 
-static void sources_have_many_names(void **state)
+TEST(sources_have_many_names)
 {
-	(void)state;
 	assert_int_equal(foreign_source_find("gospy", 5), FOREIGN_GO);
 	assert_int_equal(foreign_source_find("cpython", 7), FOREIGN_PYTHON);
 	assert_int_equal(foreign_source_find("nodejs", 6), FOREIGN_NODEJS);
@@ -410,9 +395,8 @@ static void check_guess(const char *a, const char *b, enum foreign_source expect
 	assert_int_equal(foreign_source_guess(&f.profile), expected);
 }
 
-static void files_tell_the_language(void **state)
+TEST(files_tell_the_language)
 {
-	(void)state;
 	check_guess("/usr/lib/libc.c", "src/main.rs", FOREIGN_RUST);
 	check_guess("node:internal/timers", "", FOREIGN_NODEJS);
 	check_guess("app.py", "app.py", FOREIGN_PYTHON);
@@ -420,11 +404,10 @@ static void files_tell_the_language(void **state)
 	check_guess("", "vmlinux", FOREIGN_ANY);
 }
 
-static void times_are_the_end(void **state)
+TEST(times_are_the_end)
 {
 	struct profile p = {.time_ns = 100, .duration_ns = 10};
 
-	(void)state;
 	foreign_times_set(&p, 1000);
 	assert_int_equal(p.time_ns, 110);
 	p.time_ns = 995;
@@ -439,12 +422,11 @@ static void times_are_the_end(void **state)
 }
 
 /* What the page has a title for, and what it says of it, must be the types that are made. */
-static void the_registry_has_every_type_of_the_table(void **state)
+TEST(the_registry_has_every_type_of_the_table)
 {
 	size_t n;
 	const struct foreign_type *table = foreign_types(&n);
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		for (int s = 0; s < FOREIGN_SOURCE_MAX; s++) {
 			char type[128];
@@ -465,30 +447,4 @@ static void the_registry_has_every_type_of_the_table(void **state)
 				fail_msg("%s is not registered", type);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_are_dropped_beside_a_time),
-		cmocka_unit_test(counts_alone_become_time),
-		cmocka_unit_test(the_profile_says_of_what_time_samples_are),
-		cmocka_unit_test(heaps_have_four_types),
-		cmocka_unit_test(mutexes_are_told_from_blocking),
-		cmocka_unit_test(long_names_are_not_searched_for_each_sample),
-		cmocka_unit_test(long_names_of_node_are_left),
-		cmocka_unit_test(equal_types_are_added),
-		cmocka_unit_test(nothing_is_lost_that_the_table_lacks),
-		cmocka_unit_test(values_beyond_63_bits_are_the_largest),
-		cmocka_unit_test(units_have_many_names),
-		cmocka_unit_test(counts_of_what_is_no_time_remain_counts),
-		cmocka_unit_test(counts_of_a_time_are_scaled_by_its_unit),
-		cmocka_unit_test(own_types_are_not_foreign),
-		cmocka_unit_test(sources_have_many_names),
-		cmocka_unit_test(files_tell_the_language),
-		cmocka_unit_test(times_are_the_end),
-		cmocka_unit_test(the_registry_has_every_type_of_the_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,14 +20,13 @@ static int intern_spare(struct frame_cache *c, const char *function, const char 
 	return frame_cache_intern_spare(c, &frame, ret);
 }
 
-static void equal_frames_are_one_location(void **state)
+TEST(equal_frames_are_one_location)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
 	struct symbol_frame frames[] = {{"inlined", "b.go", 7}, {"outer", "a.go", 8}};
 	const struct symbol_location *both, *again, *outer, *other_line;
 	const char *text;
 
-	(void)state;
 	assert_int_equal(frame_cache_new(&c, 65536, 64), 0);
 	assert_int_equal(frame_cache_intern(c, frames, 2, &both), 0);
 	assert_int_equal(frame_cache_intern(c, frames, 2, &again), 0);
@@ -45,12 +44,11 @@ static void equal_frames_are_one_location(void **state)
 	assert_ptr_equal(text, outer->frames[0].function);
 }
 
-static void equal_texts_are_one_location(void **state)
+TEST(equal_texts_are_one_location)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
 	const struct symbol_location *a, *b, *other;
 
-	(void)state;
 	assert_int_equal(frame_cache_new(&c, 65536, 64), 0);
 	assert_int_equal(intern(c, "main", "[a]", &a), 0);
 	assert_int_equal(intern(c, "main", "[a]", &b), 0);
@@ -61,12 +59,11 @@ static void equal_texts_are_one_location(void **state)
 	assert_string_equal(other->frames[0].file, "[b]");
 }
 
-static void an_address_belongs_to_its_object(void **state)
+TEST(an_address_belongs_to_its_object)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
 	const struct symbol_location *a, *b;
 
-	(void)state;
 	assert_int_equal(frame_cache_new(&c, 65536, 64), 0);
 	assert_int_equal(intern(c, "a", "", &a), 0);
 	assert_int_equal(intern(c, "b", "", &b), 0);
@@ -79,13 +76,12 @@ static void an_address_belongs_to_its_object(void **state)
 }
 
 /* With many more addresses than places, the frame found is never another address's. */
-static void addresses_are_forgotten_but_never_mixed_up(void **state)
+TEST(addresses_are_forgotten_but_never_mixed_up)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
 	const struct symbol_location *frames[100];
 	size_t found = 0;
 
-	(void)state;
 	assert_int_equal(frame_cache_new(&c, 65536, 64), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
 		char name[8];
@@ -105,13 +101,12 @@ static void addresses_are_forgotten_but_never_mixed_up(void **state)
 	assert_ptr_equal(frame_cache_get(c, 1, 9999), frames[99]);
 }
 
-static void many_locations_are_all_found_again(void **state)
+TEST(many_locations_are_all_found_again)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
 	const struct symbol_location *frames[3000], *again;
 	char name[16];
 
-	(void)state;
 	assert_int_equal(frame_cache_new(&c, 1 << 20, 64), 0);
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(frames); i++) {
 		snprintf(name, sizeof(name), "f%zu", i % ARRAY_SIZE(frames));
@@ -140,12 +135,11 @@ static int fill(struct frame_cache *c,
 	return r;
 }
 
-static void the_limit_holds_until_the_cycle_ends(void **state)
+TEST(the_limit_holds_until_the_cycle_ends)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
 	const struct symbol_location *f;
 
-	(void)state;
 	assert_int_equal(frame_cache_new(&c, 32768, 64), 0);
 	assert_int_equal(intern(c, "a", "", &f), 0);
 	assert_int_equal(fill(c, intern), -EFBIG);
@@ -156,12 +150,11 @@ static void the_limit_holds_until_the_cycle_ends(void **state)
 	assert_int_equal(intern(c, "again", "", &f), 0);
 }
 
-static void a_full_cache_has_spare_memory_until_the_profile_ends(void **state)
+TEST(a_full_cache_has_spare_memory_until_the_profile_ends)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
 	const struct symbol_location *f, *spare;
 
-	(void)state;
 	assert_int_equal(frame_cache_new(&c, 32768, 64), 0);
 	assert_false(frame_cache_is_filling(c));
 	assert_int_equal(fill(c, intern), -EFBIG);
@@ -178,12 +171,11 @@ static void a_full_cache_has_spare_memory_until_the_profile_ends(void **state)
 	assert_true(frame_cache_bytes(c) < 32768);
 }
 
-static void little_use_is_kept_over_the_end_of_a_cycle(void **state)
+TEST(little_use_is_kept_over_the_end_of_a_cycle)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
 	const struct symbol_location *f;
 
-	(void)state;
 	assert_int_equal(frame_cache_new(&c, 1 << 20, 64), 0);
 	assert_int_equal(intern(c, "kept", "", &f), 0);
 	frame_cache_put(c, 1, 1, f);
@@ -209,25 +201,7 @@ static int new_and_intern(void *arg)
 	return r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(new_and_intern, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_frames_are_one_location),
-		cmocka_unit_test(equal_texts_are_one_location),
-		cmocka_unit_test(an_address_belongs_to_its_object),
-		cmocka_unit_test(addresses_are_forgotten_but_never_mixed_up),
-		cmocka_unit_test(many_locations_are_all_found_again),
-		cmocka_unit_test(the_limit_holds_until_the_cycle_ends),
-		cmocka_unit_test(a_full_cache_has_spare_memory_until_the_profile_ends),
-		cmocka_unit_test(little_use_is_kept_over_the_end_of_a_cycle),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,9 +46,8 @@ static const struct sample samples[] = {
 	{"name file:7:inline", "name file:7:inline", "", 0},
 };
 
-static void is_split_from_the_right(void **state)
+TEST(is_split_from_the_right)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
 		const struct sample *s = &samples[i];
 		struct frame_text t;
@@ -63,11 +62,10 @@ static void is_split_from_the_right(void **state)
 	}
 }
 
-static void does_not_read_beyond_its_length(void **state)
+TEST(does_not_read_beyond_its_length)
 {
 	struct frame_text t;
 
-	(void)state;
 	frame_text_split(&t, "name file:12", strlen("name file:1"));
 	assert_int_equal(t.line, 1);
 	frame_text_split(&t, "name file:12", strlen("name"));
@@ -76,7 +74,7 @@ static void does_not_read_beyond_its_length(void **state)
 }
 
 /* The page's test reads the same file. */
-static void files_of_two_releases_have_one_key(void **state)
+TEST(files_of_two_releases_have_one_key)
 {
 	char long_file[FRAME_FILE_KEY_MAX + 1], buf[FRAME_FILE_KEY_MAX];
 	FILE *f = fopen("test/data/file_keys.tsv", "re");
@@ -84,7 +82,6 @@ static void files_of_two_releases_have_one_key(void **state)
 	const char *key;
 	int n = 0;
 
-	(void)state;
 	assert_non_null(f);
 	for (; fgets(line, sizeof(line), f); n++) {
 		char *expected = line, *file = strsep(&expected, "\t");
@@ -101,15 +98,4 @@ static void files_of_two_releases_have_one_key(void **state)
 	assert_int_equal(frame_file_key(long_file, sizeof(long_file), buf, &key),
 			 sizeof(long_file));
 	assert_ptr_equal(key, long_file);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(is_split_from_the_right),
-		cmocka_unit_test(does_not_read_beyond_its_length),
-		cmocka_unit_test(files_of_two_releases_have_one_key),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,13 +14,12 @@ static int make_file(char *path, size_t len)
 	return fd;
 }
 
-static void reads_up_to_the_limit_and_says_when_there_is_more(void **state)
+TEST(reads_up_to_the_limit_and_says_when_there_is_more)
 {
 	char path[] = "/tmp/test_fs.XXXXXX";
 	AUTO_CLOSE int fd = make_file(path, 100);
 	CLEANUP(buf_fini) struct buf exact, less;
 
-	(void)state;
 	buf_init(&exact, 100);
 	buf_init(&less, 99);
 	assert_int_equal(fs_read_at(AT_FDCWD, path, &exact), 0);
@@ -46,13 +45,12 @@ static int see_name(void *ctx, const char *name)
 	return names->last && strcmp(name, names->last) == 0 ? 7 : 0;
 }
 
-static void lists_the_names_of_a_directory_until_told_to_stop(void **state)
+TEST(lists_the_names_of_a_directory_until_told_to_stop)
 {
 	char path[] = "/tmp/test_fs.XXXXXX";
 	AUTO_CLOSE int dir_fd = -1, file_fd = -1;
 	struct names all = {NULL, 0}, again = {NULL, 0}, some = {".b", 0};
 
-	(void)state;
 	assert_non_null(mkdtemp(path));
 	dir_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(dir_fd >= 0);
@@ -80,19 +78,7 @@ static int read_status(void *arg)
 	return fs_read_at(AT_FDCWD, "/proc/self/status", &text);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(read_status, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_up_to_the_limit_and_says_when_there_is_more),
-		cmocka_unit_test(lists_the_names_of_a_directory_until_told_to_stop),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,8 @@ static int test(const char *search, const char *name, const char *file)
 	return function_search_test(s, name, strlen(name), file, strlen(file), &err);
 }
 
-static void text_is_found_in_any_case_in_name_or_file(void **state)
+TEST(text_is_found_in_any_case_in_name_or_file)
 {
-	(void)state;
 	assert_int_equal(test("alloc", "runtime.mallocgc", "malloc.go"), 1);
 	assert_int_equal(test("  ALLOCgc ", "runtime.mallocgc", ""), 1);
 	assert_int_equal(test("loc.G", "runtime.mallocgc", "malloc.go"), 1);
@@ -26,17 +25,15 @@ static void text_is_found_in_any_case_in_name_or_file(void **state)
 	assert_int_equal(test("\"", "say \"hi\"", ""), 1);
 }
 
-static void a_name_in_quotes_is_the_whole_name(void **state)
+TEST(a_name_in_quotes_is_the_whole_name)
 {
-	(void)state;
 	assert_int_equal(test("\"main\"", "main", "main.c"), 1);
 	assert_int_equal(test("\"main\"", "Main", "main"), 0);
 	assert_int_equal(test("\"main\"", "main.main", ""), 0);
 }
 
-static void an_expression_is_between_slashes(void **state)
+TEST(an_expression_is_between_slashes)
 {
-	(void)state;
 	assert_int_equal(test("/^RUNTIME\\..*gc$/", "runtime.mallocgc", ""), 1);
 	assert_int_equal(test("/^runtime", "main", "runtime/proc.go"), 1);
 	assert_int_equal(test("/^$/", "main", ""), 0);
@@ -52,11 +49,10 @@ static void assert_refused(const char *search, const char *reason)
 	assert_string_equal(err.msg, reason);
 }
 
-static void what_is_no_search_is_refused(void **state)
+TEST(what_is_no_search_is_refused)
 {
 	char text[1100];
 
-	(void)state;
 	assert_refused(" ", "search: nothing to search for");
 	assert_refused("/", "search: nothing to search for");
 	assert_refused("/a(/", "search: missing closing parenthesis at character 2");
@@ -66,45 +62,29 @@ static void what_is_no_search_is_refused(void **state)
 	assert_refused(text, "search: more than 1000 bytes");
 }
 
-static void a_match_is_bounded(void **state)
+TEST(a_match_is_bounded)
 {
 	static const char name[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab";
 	CLEANUP(function_search_freep) struct function_search *s = NULL;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(function_search_new(&s, "/(*LIMIT_MATCH=999999999)(a+)+$/", &err), 0);
 	assert_int_equal(function_search_test(s, name, sizeof(name) - 1, "", 0, &err), -EINVAL);
 	assert_string_equal(err.msg, "search: the expression takes too many steps");
 }
 
 /* Each name takes few steps at each of its characters, and there are many names. */
-static void all_matches_together_are_bounded(void **state)
+TEST(all_matches_together_are_bounded)
 {
 	CLEANUP(function_search_freep) struct function_search *s = NULL;
 	struct err err = {""};
 	char name[4000];
 	int r = 0;
 
-	(void)state;
 	memset(name, 'a', sizeof(name));
 	assert_int_equal(function_search_new(&s, "/[a-z]*[!?]/", &err), 0);
 	for (int i = 0; i < 100000 && r == 0; i++)
 		r = function_search_test(s, name, sizeof(name), "", 0, &err);
 	assert_int_equal(r, -EINVAL);
 	assert_string_equal(err.msg, "search: the expression takes too many steps");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_is_found_in_any_case_in_name_or_file),
-		cmocka_unit_test(a_name_in_quotes_is_the_whole_name),
-		cmocka_unit_test(an_expression_is_between_slashes),
-		cmocka_unit_test(what_is_no_search_is_refused),
-		cmocka_unit_test(a_match_is_bounded),
-		cmocka_unit_test(all_matches_together_are_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

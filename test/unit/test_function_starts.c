@@ -48,12 +48,11 @@ static void teardown(struct fixture *f)
 	arena_fini(&f->arena);
 }
 
-static void functions_of_new_stacks_are_listed_once(void **state)
+TEST(functions_of_new_stacks_are_listed_once)
 {
 	struct row_count *starts;
 	struct fixture f;
 
-	(void)state;
 	setup(&f);
 	assert_int_equal(list(&f, "ebpf:cpu:nanoseconds/nanoseconds", &starts), 2);
 	assert_int_equal(starts[0].name.len, 8);
@@ -63,12 +62,11 @@ static void functions_of_new_stacks_are_listed_once(void **state)
 	teardown(&f);
 }
 
-static void of_stacks_that_the_store_has_nothing_is_listed(void **state)
+TEST(of_stacks_that_the_store_has_nothing_is_listed)
 {
 	struct row_count *starts;
 	struct fixture f;
 
-	(void)state;
 	setup(&f);
 	assert_int_equal(list(&f, "ebpf:cpu:nanoseconds/nanoseconds", &starts), 2);
 	for (uint32_t i = 0; i < f.rows.n_stacks; i++) {
@@ -81,25 +79,13 @@ static void of_stacks_that_the_store_has_nothing_is_listed(void **state)
 	teardown(&f);
 }
 
-static void only_profiles_of_cpu_time_have_starts(void **state)
+TEST(only_profiles_of_cpu_time_have_starts)
 {
 	struct row_count *starts;
 	struct fixture f;
 
-	(void)state;
 	setup(&f);
 	assert_int_equal(list(&f, "go:heap_inuse_space:bytes/bytes", &starts), 0);
 	assert_int_equal(list(&f, "go:profile_cpu:nanoseconds/nanoseconds", &starts), 2);
 	teardown(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions_of_new_stacks_are_listed_once),
-		cmocka_unit_test(of_stacks_that_the_store_has_nothing_is_listed),
-		cmocka_unit_test(only_profiles_of_cpu_time_have_starts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

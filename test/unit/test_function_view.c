@@ -54,9 +54,8 @@ static void assert_line(const struct function_line *l)
 	assert_value(l->total, total);
 }
 
-static void values_and_lines_are_those_of_the_stacks(void **state)
+TEST(values_and_lines_are_those_of_the_stacks)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		CLEANUP(function_view_freep) struct function_view *v = build(seed);
 		struct stack_value self = {0}, total = {0}, of_lines = {0};
@@ -129,9 +128,8 @@ static void assert_tree(struct flame_tree *t, int step, struct stack_value total
 	}
 }
 
-static void callers_and_callees_are_those_of_the_outermost_call(void **state)
+TEST(callers_and_callees_are_those_of_the_outermost_call)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		CLEANUP(function_view_freep) struct function_view *v = build(seed);
 		struct stack_value total = function_view_total(v);
@@ -141,14 +139,13 @@ static void callers_and_callees_are_those_of_the_outermost_call(void **state)
 	}
 }
 
-static void lines_beyond_the_limit_are_line_0(void **state)
+TEST(lines_beyond_the_limit_are_line_0)
 {
 	CLEANUP(function_view_freep) struct function_view *v = NULL;
 	const struct function_line *lines;
 	int64_t sum = 0;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(function_view_new(&v, "f", "x"), 0);
 	for (unsigned i = 1; i <= FUNCTION_VIEW_MAX_LINES + 100; i++) {
 		char text[32];
@@ -182,20 +179,7 @@ static int build_and_view(void *arg)
 	return r == 0 ? flame_tree_view(function_view_callers(v), &limits, &view) : r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(build_and_view, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_and_lines_are_those_of_the_stacks),
-		cmocka_unit_test(callers_and_callees_are_those_of_the_outermost_call),
-		cmocka_unit_test(lines_beyond_the_limit_are_line_0),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

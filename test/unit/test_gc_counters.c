@@ -16,7 +16,7 @@ static int count(const struct gc_image *im, struct gc_counters *c)
 	return r == 0 ? gc_counters_add_pacer(c, &im->l, im->pacer) : r;
 }
 
-static void each_release_has_its_offsets(void **state)
+TEST(each_release_has_its_offsets)
 {
 	/* of runtime.mstats and runtime.gcControllerState, as the DWARF of programs has them */
 	static const struct {
@@ -31,7 +31,6 @@ static void each_release_has_its_offsets(void **state)
 	};
 	struct gc_layout l;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		assert_int_equal(gc_layout_get(known[i].minor, &l), 0);
 		assert_int_equal(l.memstats.numgc, known[i].numgc);
@@ -44,11 +43,10 @@ static void each_release_has_its_offsets(void **state)
 	assert_int_equal(gc_layout_get(28, &l), -ENOTSUP);
 }
 
-static void the_bytes_read_cover_all_fields(void **state)
+TEST(the_bytes_read_cover_all_fields)
 {
 	struct gc_layout l;
 
-	(void)state;
 	for (unsigned minor = GC_MINOR_MIN; minor <= GC_MINOR_MAX; minor++) {
 		assert_int_equal(gc_layout_get(minor, &l), 0);
 		assert_true(l.memstats.n_bytes <= GC_MEMSTATS_MAX_BYTES);
@@ -63,12 +61,11 @@ static void the_bytes_read_cover_all_fields(void **state)
 	}
 }
 
-static void every_counter_of_a_release_is_set(void **state)
+TEST(every_counter_of_a_release_is_set)
 {
 	struct gc_counters c;
 	struct gc_image im;
 
-	(void)state;
 	for (unsigned minor = GC_MINOR_MIN; minor <= GC_MINOR_MAX; minor++) {
 		gc_image_make(&im, minor);
 		assert_int_equal(count(&im, &c), 0);
@@ -84,12 +81,11 @@ static void every_counter_of_a_release_is_set(void **state)
 	}
 }
 
-static void live_bytes_are_unknown_before_the_first_collection(void **state)
+TEST(live_bytes_are_unknown_before_the_first_collection)
 {
 	struct gc_counters c;
 	struct gc_image im;
 
-	(void)state;
 	gc_image_make(&im, 17);
 	gc_image_put(im.memstats, im.l.memstats.numgc, 0, 4);
 	gc_image_put(im.memstats, im.l.memstats.last_gc_unix, 0, 8);
@@ -97,13 +93,12 @@ static void live_bytes_are_unknown_before_the_first_collection(void **state)
 	assert_int_equal(c.known, gc_counters_of(&im.l) & ~(1u << GC_LIVE_BYTES));
 }
 
-static void an_absent_goal_is_not_set(void **state)
+TEST(an_absent_goal_is_not_set)
 {
 	static const unsigned minors[] = {13, 17, 19, 27};
 	struct gc_counters c;
 	struct gc_image im;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
 		gc_image_make(&im, minors[i]);
 		gc_image_put(im.pacer, im.l.pacer.goal, UINT64_MAX, 8);
@@ -120,11 +115,10 @@ static uint64_t goal_of(const struct gc_image *im)
 	return c.v[GC_GOAL_BYTES];
 }
 
-static void the_goal_moves_with_sweeping_and_the_trigger(void **state)
+TEST(the_goal_moves_with_sweeping_and_the_trigger)
 {
 	struct gc_image im;
 
-	(void)state;
 	gc_image_make(&im, 22);
 	gc_image_put(im.pacer, im.l.pacer.goal + 8u, GC_IMAGE_GOAL + 1, 8);
 	assert_int_equal(goal_of(&im), GC_IMAGE_GOAL + 1);
@@ -138,7 +132,7 @@ static void the_goal_moves_with_sweeping_and_the_trigger(void **state)
  * Of 9,000,000 bytes that are mapped 7,800,000 are no heap: 1,000,000 are free and 200,000
  * allocated.
  */
-static void a_limit_of_memory_makes_the_goal_smaller(void **state)
+TEST(a_limit_of_memory_makes_the_goal_smaller)
 {
 	static const struct {
 		unsigned minor;
@@ -158,7 +152,6 @@ static void a_limit_of_memory_makes_the_goal_smaller(void **state)
 	};
 	struct gc_image im;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		gc_image_make(&im, cases[i].minor);
 		gc_image_put(im.pacer, im.l.pacer.limit, cases[i].limit, 8);
@@ -174,12 +167,11 @@ static void a_limit_of_memory_makes_the_goal_smaller(void **state)
 	assert_int_equal(goal_of(&im), 100000000 - 1048576);
 }
 
-static void a_goal_with_contradictory_inputs_is_not_set(void **state)
+TEST(a_goal_with_contradictory_inputs_is_not_set)
 {
 	struct gc_counters c;
 	struct gc_image im;
 
-	(void)state;
 	gc_image_make(&im, 21);
 	gc_image_put(im.pacer, im.l.pacer.in_use + 16u, 9000000,
 		     8); /* all that is mapped is free */
@@ -188,12 +180,11 @@ static void a_goal_with_contradictory_inputs_is_not_set(void **state)
 	assert_true(gc_counters_have(&c, GC_ALLOC_BYTES));
 }
 
-static void sums_that_are_being_merged_are_retried(void **state)
+TEST(sums_that_are_being_merged_are_retried)
 {
 	struct gc_counters c = {0};
 	struct gc_image im, later;
 
-	(void)state;
 	for (unsigned minor = 16; minor <= GC_MINOR_MAX; minor++) {
 		gc_image_make(&im, minor);
 		later = im;
@@ -221,12 +212,11 @@ static void sums_that_are_being_merged_are_retried(void **state)
 	}
 }
 
-static void a_part_of_a_sum_may_be_negative(void **state)
+TEST(a_part_of_a_sum_may_be_negative)
 {
 	struct gc_counters c;
 	struct gc_image im;
 
-	(void)state;
 	gc_image_make(&im, 18);
 	gc_image_allocate(&im, GC_IMAGE_WRITING, 67, (uint64_t)-2); /* given back */
 	assert_int_equal(count(&im, &c), 0);
@@ -234,7 +224,7 @@ static void a_part_of_a_sum_may_be_negative(void **state)
 	assert_int_equal(c.v[GC_ALLOC_OBJECTS], ALLOC_OBJECTS - 2);
 }
 
-static void the_bytes_of_other_variables_are_rejected(void **state)
+TEST(the_bytes_of_other_variables_are_rejected)
 {
 	static const struct {
 		size_t offset; /* in the memory of 1.18 */
@@ -260,7 +250,6 @@ static void the_bytes_of_other_variables_are_rejected(void **state)
 	struct gc_counters c;
 	struct gc_image im;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
 		gc_image_make(&im, 18);
 		gc_image_put(im.memstats, broken[i].offset, broken[i].v, broken[i].len);
@@ -268,7 +257,7 @@ static void the_bytes_of_other_variables_are_rejected(void **state)
 	}
 }
 
-static void implausible_pacers_are_rejected(void **state)
+TEST(implausible_pacers_are_rejected)
 {
 	static const struct {
 		size_t offset; /* in the memory of 1.22 */
@@ -288,7 +277,6 @@ static void implausible_pacers_are_rejected(void **state)
 	struct gc_counters c;
 	struct gc_image im;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
 		gc_image_make(&im, 22);
 		gc_image_put(im.pacer, broken[i].offset, broken[i].v, broken[i].len);
@@ -299,24 +287,4 @@ static void implausible_pacers_are_rejected(void **state)
 	gc_image_put(im.pacer, 0, UINT32_MAX, 4);
 	gc_image_put(im.pacer, 16, UINT64_C(184467440737053573), 8);
 	assert_int_equal(count(&im, &c), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_release_has_its_offsets),
-		cmocka_unit_test(the_bytes_read_cover_all_fields),
-		cmocka_unit_test(every_counter_of_a_release_is_set),
-		cmocka_unit_test(live_bytes_are_unknown_before_the_first_collection),
-		cmocka_unit_test(an_absent_goal_is_not_set),
-		cmocka_unit_test(the_goal_moves_with_sweeping_and_the_trigger),
-		cmocka_unit_test(a_limit_of_memory_makes_the_goal_smaller),
-		cmocka_unit_test(a_goal_with_contradictory_inputs_is_not_set),
-		cmocka_unit_test(sums_that_are_being_merged_are_retried),
-		cmocka_unit_test(a_part_of_a_sum_may_be_negative),
-		cmocka_unit_test(the_bytes_of_other_variables_are_rejected),
-		cmocka_unit_test(implausible_pacers_are_rejected),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,24 +18,22 @@ static void assert_read(struct gc_process *f)
 	assert_int_equal(c.v[GC_GOAL_BYTES], GC_IMAGE_GOAL);
 }
 
-static void variables_are_found_by_their_symbols(void **state)
+TEST(variables_are_found_by_their_symbols)
 {
 	static const unsigned minors[] = {13, 15, 17, 20, 24};
 	struct gc_process f;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
 		gc_process_begin(&f, minors[i], true);
 		assert_read(&f);
 	}
 }
 
-static void without_symbols_they_are_found_in_code(void **state)
+TEST(without_symbols_they_are_found_in_code)
 {
 	static const unsigned minors[] = {13, 15, 17, 20, 24};
 	struct gc_process f;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
 		gc_process_begin(&f, minors[i], false);
 		gc_process_put_code(&f);
@@ -48,11 +46,10 @@ static void without_symbols_they_are_found_in_code(void **state)
 	}
 }
 
-static void other_addresses_in_code_are_skipped(void **state)
+TEST(other_addresses_in_code_are_skipped)
 {
 	struct gc_process f;
 
-	(void)state;
 	gc_process_begin(&f, 24, false);
 	gc_process_put_lea(&f, GC_PROCESS_STKBUCKET, 0, GC_PROCESS_MEMSTATS + 8);
 	gc_process_put_lea(&f, GC_PROCESS_STKBUCKET, 2,
@@ -65,13 +62,12 @@ static void other_addresses_in_code_are_skipped(void **state)
 	assert_read(&f);
 }
 
-static void two_candidates_are_ambiguous_until_one_is_rejected(void **state)
+TEST(two_candidates_are_ambiguous_until_one_is_rejected)
 {
 	const uint64_t other = GC_PROCESS_PACER + 0x200;
 	struct gc_counters c;
 	struct gc_process f;
 
-	(void)state;
 	gc_process_begin(&f, 24, false);
 	gc_process_put_code(&f);
 	gc_process_put_lea(&f, GC_PROCESS_GC_START, 0, other);
@@ -82,12 +78,11 @@ static void two_candidates_are_ambiguous_until_one_is_rejected(void **state)
 	assert_read(&f);
 }
 
-static void a_process_that_just_started_is_retried_later(void **state)
+TEST(a_process_that_just_started_is_retried_later)
 {
 	struct gc_counters c;
 	struct gc_process f;
 
-	(void)state;
 	gc_process_begin(&f, 24, false);
 	gc_process_put_code(&f);
 	go_image_put(&f.image, GC_PROCESS_MEMSTATS + f.gc.l.memstats.buckhash_sys - 8u, 0, 8);
@@ -96,12 +91,11 @@ static void a_process_that_just_started_is_retried_later(void **state)
 	assert_read(&f);
 }
 
-static void implausible_content_sets_no_counter(void **state)
+TEST(implausible_content_sets_no_counter)
 {
 	struct gc_counters c;
 	struct gc_process f;
 
-	(void)state;
 	gc_process_begin(&f, 24, true);
 	go_image_put(&f.image, GC_PROCESS_MEMSTATS + f.gc.l.memstats.buckhash_sys, UINT64_MAX, 8);
 	assert_int_equal(gc_reader_read(&f.rt, &c), -EBADMSG);
@@ -111,12 +105,11 @@ static void implausible_content_sets_no_counter(void **state)
 	assert_int_equal(c.known, 0);
 }
 
-static void a_variable_that_cannot_be_found_is_searched_once(void **state)
+TEST(a_variable_that_cannot_be_found_is_searched_once)
 {
 	struct gc_counters c;
 	struct gc_process f;
 
-	(void)state;
 	gc_process_begin(&f, 24, false);
 	f.rt.modules[0].table.names_offset = f.rt.modules[0].table.units_offset; /* no names */
 	assert_int_equal(gc_reader_read(&f.rt, &c), -ENOENT);
@@ -124,24 +117,22 @@ static void a_variable_that_cannot_be_found_is_searched_once(void **state)
 	assert_int_equal(gc_reader_read(&f.rt, &c), -ENOENT);
 }
 
-static void an_unknown_release_is_not_read(void **state)
+TEST(an_unknown_release_is_not_read)
 {
 	struct gc_counters c;
 	struct gc_process f;
 
-	(void)state;
 	gc_process_begin(&f, 24, true);
 	f.rt.image.minor = 28;
 	assert_int_equal(gc_reader_of(&f.rt), 0);
 	assert_int_equal(gc_reader_read(&f.rt, &c), -ENOTSUP);
 }
 
-static void memory_that_ends_is_an_error(void **state)
+TEST(memory_that_ends_is_an_error)
 {
 	struct gc_counters c;
 	struct gc_process f;
 
-	(void)state;
 	gc_process_begin(&f, 24, true);
 	byte_source_from_memory(&f.image.memory, f.image.data, GC_PROCESS_PACER + 100);
 	assert_int_equal(gc_reader_read(&f.rt, &c), -ENODATA);
@@ -169,13 +160,12 @@ static int read_turning(void *ctx, uint64_t offset, void *to, size_t len)
 	return 0;
 }
 
-static void sums_that_keep_changing_are_retried_a_few_times(void **state)
+TEST(sums_that_keep_changing_are_retried_a_few_times)
 {
 	struct gc_counters c;
 	struct gc_process f;
 	struct turning t = {.f = &f, .n_turns = 4};
 
-	(void)state;
 	gc_process_begin(&f, 24, true);
 	byte_source_from_reader(&f.image.memory, read_turning, &t, sizeof(f.image.data));
 	assert_read(&f);
@@ -195,31 +185,11 @@ static int read_all(void *arg)
 	return gc_reader_read(&f->rt, &c);
 }
 
-static void failed_allocations_are_survived(void **state)
+TEST(failed_allocations_are_survived)
 {
 	struct gc_process f;
 
-	(void)state;
 	gc_process_begin(&f, 24, false);
 	gc_process_put_code(&f);
 	check_oom(read_all, &f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(variables_are_found_by_their_symbols),
-		cmocka_unit_test(without_symbols_they_are_found_in_code),
-		cmocka_unit_test(other_addresses_in_code_are_skipped),
-		cmocka_unit_test(two_candidates_are_ambiguous_until_one_is_rejected),
-		cmocka_unit_test(a_process_that_just_started_is_retried_later),
-		cmocka_unit_test(implausible_content_sets_no_counter),
-		cmocka_unit_test(a_variable_that_cannot_be_found_is_searched_once),
-		cmocka_unit_test(an_unknown_release_is_not_read),
-		cmocka_unit_test(memory_that_ends_is_an_error),
-		cmocka_unit_test(sums_that_keep_changing_are_retried_a_few_times),
-		cmocka_unit_test(failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,12 +43,11 @@ static int scan(struct fixture *f)
 	return go_bucket_scan(f->windows, &f->module, &f->image.format, &f->found);
 }
 
-static void test_the_one_variable_that_points_to_a_record_is_found(void **state)
+TEST(test_the_one_variable_that_points_to_a_record_is_found)
 {
 	static const uint64_t places[] = {BSS,         BSS + 0xff8, BSS + 0x1000,
 					  BSS_END - 8, NOPTRBSS,    NOPTRBSS_END - 8};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		struct fixture f;
 
@@ -60,11 +59,10 @@ static void test_the_one_variable_that_points_to_a_record_is_found(void **state)
 	}
 }
 
-static void test_only_zeroed_data_is_searched(void **state)
+TEST(test_only_zeroed_data_is_searched)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(scan(&f), -ENOENT);
 	heap_image_put(&f.image, 0x8000, RECORD);       /* initialised data */
@@ -75,11 +73,10 @@ static void test_only_zeroed_data_is_searched(void **state)
 	end(&f);
 }
 
-static void test_two_such_variables_are_ambiguous(void **state)
+TEST(test_two_such_variables_are_ambiguous)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	heap_image_put(&f.image, BSS, RECORD);
 	heap_image_put(&f.image, BSS + 64, OTHER);
@@ -93,12 +90,11 @@ static void test_two_such_variables_are_ambiguous(void **state)
 	end(&f);
 }
 
-static void test_words_that_point_to_no_record_are_skipped(void **state)
+TEST(test_words_that_point_to_no_record_are_skipped)
 {
 	struct fixture f;
 	uint64_t at = BSS;
 
-	(void)state;
 	begin(&f);
 	for (uint64_t v = 1; v != 0; v <<= 1) {
 		heap_image_put(&f.image, at, v);
@@ -125,11 +121,10 @@ static void test_words_that_point_to_no_record_are_skipped(void **state)
 	end(&f);
 }
 
-static void test_records_of_another_profiler_do_not_count(void **state)
+TEST(test_records_of_another_profiler_do_not_count)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	heap_image_put(&f.image, BSS, RECORD);
 	heap_image_put(&f.image, RECORD + 16, GO_BUCKET_BLOCK);
@@ -137,13 +132,12 @@ static void test_records_of_another_profiler_do_not_count(void **state)
 	end(&f);
 }
 
-static void test_a_range_is_searched_up_to_a_limit(void **state)
+TEST(test_a_range_is_searched_up_to_a_limit)
 {
 	static uint8_t large[BSS + GO_BUCKET_SCAN_MAX_BYTES + 4096];
 	const uint64_t record = RECORD;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	memcpy(large, f.image.data, sizeof(f.image.data));
 	byte_source_from_memory(&f.image.source, large, sizeof(large));
@@ -159,11 +153,10 @@ static void test_a_range_is_searched_up_to_a_limit(void **state)
 	end(&f);
 }
 
-static void test_unreadable_data_is_an_error(void **state)
+TEST(test_unreadable_data_is_an_error)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	heap_image_put(&f.image, BSS, RECORD);
 	byte_source_from_memory(&f.image.source, f.image.data, NOPTRBSS + 8);
@@ -175,14 +168,13 @@ static void test_unreadable_data_is_an_error(void **state)
 	end(&f);
 }
 
-static void test_invalid_ranges_are_treated_as_empty(void **state)
+TEST(test_invalid_ranges_are_treated_as_empty)
 {
 	static const struct go_range ranges[] = {{UINT64_MAX - 3, UINT64_MAX},
 						 {UINT64_MAX, UINT64_MAX},
 						 {BSS_END, BSS},
 						 {BSS + 1, BSS + 7}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
 		struct fixture f;
 
@@ -202,30 +194,12 @@ static int make(void *arg)
 	return scan(f);
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	heap_image_put(&f.image, BSS, RECORD);
 	check_oom(make, &f);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_one_variable_that_points_to_a_record_is_found),
-		cmocka_unit_test(test_only_zeroed_data_is_searched),
-		cmocka_unit_test(test_two_such_variables_are_ambiguous),
-		cmocka_unit_test(test_words_that_point_to_no_record_are_skipped),
-		cmocka_unit_test(test_records_of_another_profiler_do_not_count),
-		cmocka_unit_test(test_a_range_is_searched_up_to_a_limit),
-		cmocka_unit_test(test_unreadable_data_is_an_error),
-		cmocka_unit_test(test_invalid_ranges_are_treated_as_empty),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

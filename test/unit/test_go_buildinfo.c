@@ -20,7 +20,7 @@ static int parse(const char *text, unsigned *ret)
 	return go_version_parse(text, strlen(text), ret);
 }
 
-static void test_versions_are_read_in_all_their_forms(void **state)
+TEST(test_versions_are_read_in_all_their_forms)
 {
 	static const struct {
 		const char *text;
@@ -35,7 +35,6 @@ static void test_versions_are_read_in_all_their_forms(void **state)
 	static const char *const bad[] = {"", "go2.1", "go1.", "go1.x", "go1.12345", "1.24"};
 	unsigned minor;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		assert_int_equal(parse(good[i].text, &minor), 0);
 		assert_int_equal(minor, good[i].minor);
@@ -73,12 +72,11 @@ static int find(struct fixture *f, const char *section, bool headers)
 	return go_buildinfo_find(&f->info, &f->layout, &f->file);
 }
 
-static void test_the_section_is_found_with_and_without_headers(void **state)
+TEST(test_the_section_is_found_with_and_without_headers)
 {
 	static struct fixture f;
 	unsigned minor;
 
-	(void)state;
 	make_blob(&f, "go1.22.1");
 	for (int headers = 0; headers < 2; headers++) {
 		assert_int_equal(find(&f, ".go.buildinfo", headers), 0);
@@ -89,17 +87,16 @@ static void test_the_section_is_found_with_and_without_headers(void **state)
 	}
 }
 
-static void test_other_files_are_not_go_programs(void **state)
+TEST(test_other_files_are_not_go_programs)
 {
 	static struct fixture f;
 
-	(void)state;
 	memset(f.blob, 0, sizeof(f.blob));
 	assert_int_equal(find(&f, ".data", false), -ENOENT);
 	assert_int_equal(find(&f, ".go.buildinfo", true), -ENOENT);
 }
 
-static void test_old_releases_point_to_their_version(void **state)
+TEST(test_old_releases_point_to_their_version)
 {
 	static struct fixture f;
 	static uint8_t memory[0x600000];
@@ -107,7 +104,6 @@ static void test_old_releases_point_to_their_version(void **state)
 	struct byte_source source;
 	unsigned minor;
 
-	(void)state;
 	make_blob(&f, NULL);
 	assert_int_equal(find(&f, ".go.buildinfo", true), 0);
 	byte_source_from_memory(&source, memory, sizeof(memory));
@@ -128,14 +124,13 @@ static void put(struct fixture *f, size_t at, uint64_t v)
 	memcpy(f->blob + at, &v, sizeof(v));
 }
 
-static void test_the_version_in_the_file_wins_over_the_one_in_memory(void **state)
+TEST(test_the_version_in_the_file_wins_over_the_one_in_memory)
 {
 	static struct fixture f;
 	static uint8_t memory[0x600000];
 	struct byte_source source;
 	unsigned minor;
 
-	(void)state;
 	make_blob(&f, NULL);
 	put(&f, 16, DATA + 0x40);
 	put(&f, 0x40, DATA + 0x80);
@@ -156,17 +151,4 @@ static void test_the_version_in_the_file_wins_over_the_one_in_memory(void **stat
 	f.elf.data[f.info.offset + 18] = 0; /* outside of the file */
 	assert_int_equal(go_buildinfo_minor(&f.info, &f.layout, &f.file, &source, 0, &minor), 0);
 	assert_int_equal(minor, 27);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions_are_read_in_all_their_forms),
-		cmocka_unit_test(test_the_section_is_found_with_and_without_headers),
-		cmocka_unit_test(test_other_files_are_not_go_programs),
-		cmocka_unit_test(test_old_releases_point_to_their_version),
-		cmocka_unit_test(test_the_version_in_the_file_wins_over_the_one_in_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

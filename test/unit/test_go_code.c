@@ -12,7 +12,7 @@ static void check(const struct go_ref *r, uint64_t target, unsigned size, enum g
 	assert_int_equal(r->kind, kind);
 }
 
-static void test_amd64_references_are_found_among_other_code(void **state)
+TEST(test_amd64_references_are_found_among_other_code)
 {
 	static const uint8_t code[] = {
 		0x90,                                                 /* nop */
@@ -26,7 +26,6 @@ static void test_amd64_references_are_found_among_other_code(void **state)
 	};
 	struct go_ref refs[16];
 
-	(void)state;
 	assert_int_equal(go_code_refs(EM_X86_64, code, sizeof(code), BASE, refs, 16), 5);
 	check(&refs[0], BASE + 8 + 0x10, 8, GO_REF_LOAD);
 	check(&refs[1], BASE + 14 - 0x10, 4, GO_REF_LOAD);
@@ -35,7 +34,7 @@ static void test_amd64_references_are_found_among_other_code(void **state)
 	check(&refs[4], BASE + 39 + 0x40, 8, GO_REF_ADDRESS);
 }
 
-static void test_arm64_pages_and_offsets_are_put_together(void **state)
+TEST(test_arm64_pages_and_offsets_are_put_together)
 {
 	static const uint32_t code[] = {
 		0xb0000080, /* adrp x0, 0x412000 */
@@ -48,7 +47,6 @@ static void test_arm64_pages_and_offsets_are_put_together(void **state)
 	};
 	struct go_ref refs[16];
 
-	(void)state;
 	assert_int_equal(
 		go_code_refs(EM_AARCH64, (const uint8_t *)code, sizeof(code), BASE, refs, 16), 4);
 	check(&refs[0], 0x412000 + 32, 8, GO_REF_LOAD);
@@ -57,25 +55,13 @@ static void test_arm64_pages_and_offsets_are_put_together(void **state)
 	check(&refs[3], 0x412000 + 18, 1, GO_REF_STORE);
 }
 
-static void test_truncated_code_and_unknown_machines_have_no_references(void **state)
+TEST(test_truncated_code_and_unknown_machines_have_no_references)
 {
 	static const uint8_t code[] = {0x48, 0x8b, 0x0d, 0x10, 0x00, 0x00, 0x00};
 	struct go_ref refs[4];
 
-	(void)state;
 	for (size_t len = 0; len < sizeof(code); len++)
 		assert_int_equal(go_code_refs(EM_X86_64, code, len, BASE, refs, 4), 0);
 	assert_int_equal(go_code_refs(EM_RISCV, code, sizeof(code), BASE, refs, 4), 0);
 	assert_int_equal(go_code_refs(EM_X86_64, code, sizeof(code), BASE, refs, 0), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_amd64_references_are_found_among_other_code),
-		cmocka_unit_test(test_arm64_pages_and_offsets_are_put_together),
-		cmocka_unit_test(test_truncated_code_and_unknown_machines_have_no_references),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,11 +29,10 @@ static uint64_t value(const struct fixture *f, unsigned which)
 	return f->values.known >> which & 1 ? f->values.v[which] : UINT64_MAX;
 }
 
-static void what_a_process_counts_is_read(void **state)
+TEST(what_a_process_counts_is_read)
 {
 	struct fixture f;
 
-	(void)state;
 	start(&f, 24);
 	assert_int_equal(read_all(&f), 0);
 	assert_int_equal(value(&f, GC_CYCLES), GC_IMAGE_CYCLES);
@@ -47,12 +46,11 @@ static void what_a_process_counts_is_read(void **state)
 	assert_int_equal(metric_get(&f.unread[GO_COUNTERS_UNREAD_GOROUTINES]), 1);
 }
 
-static void a_reading_without_sense_has_no_values_and_is_counted(void **state)
+TEST(a_reading_without_sense_has_no_values_and_is_counted)
 {
 	struct fixture f;
 	size_t buckhash_sys;
 
-	(void)state;
 	start(&f, 24);
 	buckhash_sys = GC_PROCESS_MEMSTATS + f.process.gc.l.memstats.buckhash_sys;
 	go_image_put(&f.process.image, buckhash_sys, UINT64_MAX, 8);
@@ -63,11 +61,10 @@ static void a_reading_without_sense_has_no_values_and_is_counted(void **state)
 	assert_true(f.values.unread >> GC_LIVE_BYTES & 1);
 }
 
-static void a_release_that_is_not_known_is_counted(void **state)
+TEST(a_release_that_is_not_known_is_counted)
 {
 	struct fixture f;
 
-	(void)state;
 	start(&f, 24);
 	f.process.rt.image.minor = 28;
 	assert_int_equal(read_all(&f), 0);
@@ -75,34 +72,31 @@ static void a_release_that_is_not_known_is_counted(void **state)
 	assert_int_equal(f.values.known, 0);
 }
 
-static void variables_that_are_not_there_are_counted(void **state)
+TEST(variables_that_are_not_there_are_counted)
 {
 	struct fixture f;
 
-	(void)state;
 	start(&f, 24);
 	f.process.executable.searched = UINT32_MAX;
 	assert_int_equal(read_all(&f), 0);
 	assert_int_equal(metric_get(&f.unread[GO_COUNTERS_UNREAD_NOT_FOUND]), 1);
 }
 
-static void a_process_whose_memory_cannot_be_read_is_an_error(void **state)
+TEST(a_process_whose_memory_cannot_be_read_is_an_error)
 {
 	struct fixture f;
 
-	(void)state;
 	start(&f, 24);
 	byte_source_from_memory(&f.process.image.memory, f.process.image.data,
 				GC_PROCESS_MEMSTATS + 8);
 	assert_int_equal(read_all(&f), -ENODATA);
 }
 
-static void allocations_of_the_profile_are_taken_where_nothing_is_exact(void **state)
+TEST(allocations_of_the_profile_are_taken_where_nothing_is_exact)
 {
 	const struct heap_reading heap = {.alloc_objects = 3, .alloc_bytes = 5000};
 	struct fixture f;
 
-	(void)state;
 	start(&f, 15);
 	f.values = go_counters_of_heap(&f.opened, &heap);
 	assert_int_equal(value(&f, GC_ALLOC_BYTES), 5000);
@@ -114,28 +108,12 @@ static void allocations_of_the_profile_are_taken_where_nothing_is_exact(void **s
 	assert_int_equal(go_counters_of_heap(&f.opened, &heap).known, 0);
 }
 
-static void a_profiler_that_is_off_counts_no_allocations(void **state)
+TEST(a_profiler_that_is_off_counts_no_allocations)
 {
 	const struct heap_reading off = {.off = true}, forced = {.forced = true};
 	struct fixture f;
 
-	(void)state;
 	start(&f, 15);
 	assert_int_equal(go_counters_of_heap(&f.opened, &off).known, 0);
 	assert_int_equal(go_counters_of_heap(&f.opened, &forced).known, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_process_counts_is_read),
-		cmocka_unit_test(a_reading_without_sense_has_no_values_and_is_counted),
-		cmocka_unit_test(a_release_that_is_not_known_is_counted),
-		cmocka_unit_test(variables_that_are_not_there_are_counted),
-		cmocka_unit_test(a_process_whose_memory_cannot_be_read_is_an_error),
-		cmocka_unit_test(allocations_of_the_profile_are_taken_where_nothing_is_exact),
-		cmocka_unit_test(a_profiler_that_is_off_counts_no_allocations),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

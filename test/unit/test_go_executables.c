@@ -64,12 +64,11 @@ static void break_memory(struct fixture *f)
 	memset(f->image.data + GO_IMAGE_MODULE, 0, 0x400);
 }
 
-static void test_an_executable_is_examined_once(void **state)
+TEST(test_an_executable_is_examined_once)
 {
 	struct go_frames *frames;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, "go1.24.3");
 	assert_int_equal(get(&f, 1), 0);
 	assert_int_equal(f.found->minor, 24);
@@ -84,11 +83,10 @@ static void test_an_executable_is_examined_once(void **state)
 	end(&f);
 }
 
-static void test_a_file_of_another_shape_is_another_executable(void **state)
+TEST(test_a_file_of_another_shape_is_another_executable)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, "go1.24.3");
 	assert_int_equal(get(&f, 1), 0);
 	break_memory(&f);
@@ -106,11 +104,10 @@ static void test_a_file_of_another_shape_is_another_executable(void **state)
 	end(&f);
 }
 
-static void test_the_least_recently_used_is_evicted(void **state)
+TEST(test_the_least_recently_used_is_evicted)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, "go1.24.3");
 	for (uint64_t i = 0; i < GO_EXECUTABLES_MAX; i++) {
 		assert_int_equal(get(&f, i), 0);
@@ -125,7 +122,7 @@ static void test_the_least_recently_used_is_evicted(void **state)
 	end(&f);
 }
 
-static void test_failures_are_not_cached(void **state)
+TEST(test_failures_are_not_cached)
 {
 	static const struct {
 		const char *version;
@@ -136,7 +133,6 @@ static void test_failures_are_not_cached(void **state)
 		{"go1.13", 0},           {"go1.99", 0},       {"devel go1.28-abc", 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
 		struct fixture f;
 
@@ -172,25 +168,11 @@ static int make(void *arg)
 	return r == 0 ? go_executables_get(x, &f->target, &found) : r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, "go1.24");
 	check_oom(make, &f);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_executable_is_examined_once),
-		cmocka_unit_test(test_a_file_of_another_shape_is_another_executable),
-		cmocka_unit_test(test_the_least_recently_used_is_evicted),
-		cmocka_unit_test(test_failures_are_not_cached),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,11 +58,10 @@ static void rename_first(struct fixture *f)
 	f->image.data[GO_IMAGE_TABLE + GO_IMAGE_NAMES + 1] = 'M';
 }
 
-static void test_a_return_address_names_the_call_before_it(void **state)
+TEST(test_a_return_address_names_the_call_before_it)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(resolve(&f, 0x10, true), 0);
 	assert_int_equal(f.list.n, 1);
@@ -74,11 +73,10 @@ static void test_a_return_address_names_the_call_before_it(void **state)
 	end(&f);
 }
 
-static void test_names_have_no_control_characters(void **state)
+TEST(test_names_have_no_control_characters)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	memcpy(f.image.data + GO_IMAGE_TABLE + GO_IMAGE_NAMES + 1, "\x1b]\xff", 3);
 	assert_int_equal(resolve(&f, 0x10, true), 0);
@@ -86,11 +84,10 @@ static void test_names_have_no_control_characters(void **state)
 	end(&f);
 }
 
-static void test_the_start_of_a_function_names_that_function(void **state)
+TEST(test_the_start_of_a_function_names_that_function)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(resolve(&f, 0, true), 0);
 	assert_string_equal(f.list.frames[0].function, "main.a");
@@ -101,11 +98,10 @@ static void test_the_start_of_a_function_names_that_function(void **state)
 	end(&f);
 }
 
-static void test_inlined_calls_are_frames_on_request(void **state)
+TEST(test_inlined_calls_are_frames_on_request)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	for (int turn = 0; turn < 2; turn++) { /* looked up, then cached */
 		assert_int_equal(resolve(&f, 0x30, true), 0);
@@ -122,11 +118,10 @@ static void test_inlined_calls_are_frames_on_request(void **state)
 	end(&f);
 }
 
-static void test_a_circular_inline_tree_ends_at_the_limit_of_frames(void **state)
+TEST(test_a_circular_inline_tree_ends_at_the_limit_of_frames)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	go_image_put_tree(&f.image, GOPCLNTAB_1_20, 1, 1, 0x28);
 	assert_int_equal(resolve(&f, 0x30, true), 0);
@@ -134,13 +129,12 @@ static void test_a_circular_inline_tree_ends_at_the_limit_of_frames(void **state
 	end(&f);
 }
 
-static void test_addresses_outside_of_code_are_unknown(void **state)
+TEST(test_addresses_outside_of_code_are_unknown)
 {
 	static const uint64_t offsets[] = {(uint64_t)-1, GO_IMAGE_TEXT_BYTES + 1,
 					   (uint64_t)-GO_IMAGE_TEXT, (uint64_t)-GO_IMAGE_TEXT - 1};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
 		assert_int_equal(resolve(&f, offsets[i], true), 0);
@@ -152,11 +146,10 @@ static void test_addresses_outside_of_code_are_unknown(void **state)
 	end(&f);
 }
 
-static void test_the_runtime_is_recognised_by_its_packages(void **state)
+TEST(test_the_runtime_is_recognised_by_its_packages)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_false(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT));
 	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x100));
@@ -164,11 +157,10 @@ static void test_the_runtime_is_recognised_by_its_packages(void **state)
 	end(&f);
 }
 
-static void test_whether_an_address_is_in_the_runtime_is_cached(void **state)
+TEST(test_whether_an_address_is_in_the_runtime_is_cached)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(resolve(&f, 0x101, false), 0);
 	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x101));
@@ -188,11 +180,10 @@ static void test_whether_an_address_is_in_the_runtime_is_cached(void **state)
 	end(&f);
 }
 
-static void test_names_are_shared_with_the_next_process(void **state)
+TEST(test_names_are_shared_with_the_next_process)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(resolve(&f, 0x10, true), 0);
 	rename_first(&f);
@@ -206,12 +197,11 @@ static void test_names_are_shared_with_the_next_process(void **state)
 	end(&f);
 }
 
-static void test_names_are_shared_across_load_addresses(void **state)
+TEST(test_names_are_shared_across_load_addresses)
 {
 	struct go_image_builder moved;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(resolve(&f, 0x10, true), 0);
 	/* its code is 16 bytes further on in the next process */
@@ -238,11 +228,10 @@ static void test_names_are_shared_across_load_addresses(void **state)
 	end(&f);
 }
 
-static void test_names_read_from_memory_are_not_shared(void **state)
+TEST(test_names_read_from_memory_are_not_shared)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	f.modules[0].in_file = false;
 	next_process(&f, 1);
@@ -265,11 +254,10 @@ static void test_names_read_from_memory_are_not_shared(void **state)
 	end(&f);
 }
 
-static void test_the_cache_is_emptied_after_too_many_origins(void **state)
+TEST(test_the_cache_is_emptied_after_too_many_origins)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	f.modules[0].in_file = false;
 	next_process(&f, 1);
@@ -290,11 +278,10 @@ static void test_the_cache_is_emptied_after_too_many_origins(void **state)
 	end(&f);
 }
 
-static void test_code_of_plugins_is_not_cached(void **state)
+TEST(test_code_of_plugins_is_not_cached)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	/* the same code, but behind another module */
 	f.modules[1] = f.modules[0];
@@ -308,11 +295,10 @@ static void test_code_of_plugins_is_not_cached(void **state)
 	end(&f);
 }
 
-static void test_unreadable_addresses_are_not_cached_as_unknown(void **state)
+TEST(test_unreadable_addresses_are_not_cached_as_unknown)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	byte_source_from_memory(&f.image.memory, f.image.data, GO_IMAGE_TREE);
 	assert_int_equal(resolve(&f, 0x30, true), -ENODATA);
@@ -322,12 +308,11 @@ static void test_unreadable_addresses_are_not_cached_as_unknown(void **state)
 	end(&f);
 }
 
-static void test_a_half_full_cache_is_emptied_between_processes(void **state)
+TEST(test_a_half_full_cache_is_emptied_between_processes)
 {
 	struct fixture f;
 	size_t before;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(resolve(&f, 0x10, true), 0);
 	rename_first(&f);
@@ -349,11 +334,10 @@ static void test_a_half_full_cache_is_emptied_between_processes(void **state)
 	end(&f);
 }
 
-static void test_after_the_deadline_only_cached_names_are_returned(void **state)
+TEST(test_after_the_deadline_only_cached_names_are_returned)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(resolve(&f, 0x10, true), 0);
 	f.deadline_ns = 1;
@@ -380,37 +364,11 @@ static int make(void *arg)
 	return r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	check_oom(make, &f);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_return_address_names_the_call_before_it),
-		cmocka_unit_test(test_names_have_no_control_characters),
-		cmocka_unit_test(test_the_start_of_a_function_names_that_function),
-		cmocka_unit_test(test_inlined_calls_are_frames_on_request),
-		cmocka_unit_test(test_a_circular_inline_tree_ends_at_the_limit_of_frames),
-		cmocka_unit_test(test_addresses_outside_of_code_are_unknown),
-		cmocka_unit_test(test_the_runtime_is_recognised_by_its_packages),
-		cmocka_unit_test(test_whether_an_address_is_in_the_runtime_is_cached),
-		cmocka_unit_test(test_names_are_shared_with_the_next_process),
-		cmocka_unit_test(test_names_are_shared_across_load_addresses),
-		cmocka_unit_test(test_names_read_from_memory_are_not_shared),
-		cmocka_unit_test(test_the_cache_is_emptied_after_too_many_origins),
-		cmocka_unit_test(test_code_of_plugins_is_not_cached),
-		cmocka_unit_test(test_unreadable_addresses_are_not_cached_as_unknown),
-		cmocka_unit_test(test_a_half_full_cache_is_emptied_between_processes),
-		cmocka_unit_test(test_after_the_deadline_only_cached_names_are_returned),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

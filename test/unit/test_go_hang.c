@@ -349,14 +349,13 @@ static int release(void **state)
 	return 0;
 }
 
-static void test_a_process_that_hangs_is_left_out_and_the_others_are_not(void **state)
+TEST_FIXTURE(test_a_process_that_hangs_is_left_out_and_the_others_are_not, NULL, release)
 {
 	struct child *sound, *hung;
 	struct fixture *f = begin();
 	char pid[32];
 	unsigned n;
 
-	(void)state;
 	if (!f)
 		skip();
 	sound = add_child(f, true);
@@ -400,12 +399,11 @@ static void test_a_process_that_hangs_is_left_out_and_the_others_are_not(void **
 	end(f);
 }
 
-static void test_the_end_does_not_wait_for_one_that_hangs(void **state)
+TEST_FIXTURE(test_the_end_does_not_wait_for_one_that_hangs, NULL, release)
 {
 	struct child *hung;
 	struct fixture *f = begin();
 
-	(void)state;
 	if (!f)
 		skip();
 	(void)add_child(f, true);
@@ -432,12 +430,11 @@ static bool has_forced_all(struct fixture *f)
 }
 
 /* The second one has not read most of them by then. */
-static void test_what_an_abandoned_thread_switched_on_is_switched_off_by_the_next(void **state)
+TEST_FIXTURE(test_what_an_abandoned_thread_switched_on_is_switched_off_by_the_next, NULL, release)
 {
 	struct child *hung;
 	struct fixture *f = begin();
 
-	(void)state;
 	if (!f)
 		skip();
 	hung = add_child(f, false);
@@ -458,12 +455,11 @@ static void test_what_an_abandoned_thread_switched_on_is_switched_off_by_the_nex
 	end(f);
 }
 
-static void test_with_too_many_stuck_threads_nothing_is_read_until_one_returns(void **state)
+TEST_FIXTURE(test_with_too_many_stuck_threads_nothing_is_read_until_one_returns, NULL, release)
 {
 	struct child *hung[RUNTIME_WORKER_MAX_STUCK];
 	struct fixture *f = begin();
 
-	(void)state;
 	if (!f)
 		skip();
 	(void)add_child(f, true);
@@ -488,21 +484,4 @@ static void test_with_too_many_stuck_threads_nothing_is_read_until_one_returns(v
 	assert_int_equal(runtime_fixture_metric(&f->base, GO "processes "), 1);
 	runtime_worker_free(f->worker);
 	end(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(
-			test_a_process_that_hangs_is_left_out_and_the_others_are_not, release),
-		cmocka_unit_test_teardown(test_the_end_does_not_wait_for_one_that_hangs, release),
-		cmocka_unit_test_teardown(
-			test_what_an_abandoned_thread_switched_on_is_switched_off_by_the_next,
-			release),
-		cmocka_unit_test_teardown(
-			test_with_too_many_stuck_threads_nothing_is_read_until_one_returns,
-			release),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static int read_at(struct go_image *image, uint64_t address, size_t len)
 	return bytes[0];
 }
 
-static void test_constant_data_is_read_from_the_file(void **state)
+TEST(test_constant_data_is_read_from_the_file)
 {
 	static uint8_t data[0x8000];
 	struct elf_layout layout = {
@@ -60,7 +60,6 @@ static void test_constant_data_is_read_from_the_file(void **state)
 	struct byte_source file, memory;
 	struct go_image image = {&layout, &file, &memory, BIAS, 24};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)i;
 	byte_source_from_memory(&file, data, sizeof(data));
@@ -222,11 +221,10 @@ static bool has_relocated_tables(unsigned minor, uint64_t bias)
 	return minor < 18 && bias != 0;
 }
 
-static void test_overwritten_names_do_not_reach_another_process(void **state)
+TEST(test_overwritten_names_do_not_reach_another_process)
 {
 	static const uint64_t biases[] = {0, BIAS};
 
-	(void)state;
 	for (unsigned i = 0; i < 15 * ARRAY_SIZE(biases); i++) {
 		unsigned minor = 13 + i % 15;
 		uint64_t bias = biases[i / 15];
@@ -243,11 +241,10 @@ static void test_overwritten_names_do_not_reach_another_process(void **state)
 	}
 }
 
-static void test_tables_destroyed_in_memory_are_read_from_the_file(void **state)
+TEST(test_tables_destroyed_in_memory_are_read_from_the_file)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 26, BIAS, false);
 	memset(f.hostile.image.data + TABLES, 0xff, TABLES_BYTES);
 	assert_named(&f, &f.hostile, INNER, "main.inner");
@@ -255,11 +252,10 @@ static void test_tables_destroyed_in_memory_are_read_from_the_file(void **state)
 	end(&f);
 }
 
-static void test_names_of_a_packed_program_come_from_memory_and_are_not_shared(void **state)
+TEST(test_names_of_a_packed_program_come_from_memory_and_are_not_shared)
 {
 	static const unsigned minors[] = {13, 17, 18, 27};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
 		struct fixture f;
 
@@ -274,12 +270,11 @@ static void test_names_of_a_packed_program_come_from_memory_and_are_not_shared(v
 }
 
 /* The places of the table, code and inline trees come from data of the process. */
-static void test_a_process_that_moves_its_tables_affects_no_other(void **state)
+TEST(test_a_process_that_moves_its_tables_affects_no_other)
 {
 	const struct go_image_release *r = go_image_release_of(24);
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 24, BIAS, false);
 	/* the tree begins with its second call */
 	go_image_put_word(&f.hostile.image, GO_IMAGE_MODULE, r->gofunc,
@@ -302,12 +297,11 @@ static void test_a_process_that_moves_its_tables_affects_no_other(void **state)
 	end(&f);
 }
 
-static void test_inline_trees_outside_the_file_are_not_shared(void **state)
+TEST(test_inline_trees_outside_the_file_are_not_shared)
 {
 	const struct go_image_release *r = go_image_release_of(24);
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 24, BIAS, false);
 	go_image_put_word(&f.hostile.image, GO_IMAGE_MODULE, r->gofunc, BIAS + 0x10000);
 	memcpy(f.hostile.image.data + 0x10000, f.hostile.image.data + GO_IMAGE_GOFUNC, 0x200);
@@ -318,12 +312,11 @@ static void test_inline_trees_outside_the_file_are_not_shared(void **state)
 }
 
 /* It is found by its shape if no section or symbol leads to it. */
-static void test_a_wrong_module_address_is_corrected_in_the_next_process(void **state)
+TEST(test_a_wrong_module_address_is_corrected_in_the_next_process)
 {
 	uint8_t *data;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 24, BIAS, false);
 	data = f.hostile.image.data + GO_IMAGE_MODULE;
 	memmove(data + 0x40, data, 0x400);
@@ -335,13 +328,12 @@ static void test_a_wrong_module_address_is_corrected_in_the_next_process(void **
 }
 
 /* Variables are found by code, and checked against the bounds of data in the module. */
-static void test_variables_of_a_process_with_another_module_are_not_shared(void **state)
+TEST(test_variables_of_a_process_with_another_module_are_not_shared)
 {
 	const struct go_image_release *r = go_image_release_of(24);
 	struct go_executable *x = NULL;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 24, BIAS, false);
 	go_image_put_word(&f.hostile.image, GO_IMAGE_MODULE, r->min_pc + 4,
 			  f.hostile.image.base + GO_IMAGE_DATA + 8);
@@ -358,12 +350,11 @@ static void test_variables_of_a_process_with_another_module_are_not_shared(void 
 	end(&f);
 }
 
-static void test_a_truncated_file_is_not_replaced_by_memory(void **state)
+TEST(test_a_truncated_file_is_not_replaced_by_memory)
 {
 	struct fixture f;
 	uint64_t tables;
 
-	(void)state;
 	begin(&f, 24, BIAS, false);
 	tables = f.hostile.target.layout.segments[1].offset;
 	/* after it was opened: what finds the function can be read, the tree cannot */
@@ -388,31 +379,11 @@ static int look_anew(void *arg)
 	return look(f, &f->hostile, INNER);
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 24, BIAS, false);
 	check_oom(look_anew, &f);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_constant_data_is_read_from_the_file),
-		cmocka_unit_test(test_overwritten_names_do_not_reach_another_process),
-		cmocka_unit_test(test_tables_destroyed_in_memory_are_read_from_the_file),
-		cmocka_unit_test(
-			test_names_of_a_packed_program_come_from_memory_and_are_not_shared),
-		cmocka_unit_test(test_a_process_that_moves_its_tables_affects_no_other),
-		cmocka_unit_test(test_inline_trees_outside_the_file_are_not_shared),
-		cmocka_unit_test(test_a_wrong_module_address_is_corrected_in_the_next_process),
-		cmocka_unit_test(test_variables_of_a_process_with_another_module_are_not_shared),
-		cmocka_unit_test(test_a_truncated_file_is_not_replaced_by_memory),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,9 +70,8 @@ static void expect(const struct symbol_frame *frame, const char *function, const
 	assert_int_equal(frame->line, line);
 }
 
-static void test_inlined_calls_are_in_front_of_their_function(void **state)
+TEST(test_inlined_calls_are_in_front_of_their_function)
 {
-	(void)state;
 	for (unsigned minor = 13; minor <= 27; minor++) {
 		const struct symbol_location *l;
 		struct fixture f;
@@ -90,12 +89,11 @@ static void test_inlined_calls_are_in_front_of_their_function(void **state)
 	}
 }
 
-static void test_blanks_in_paths_are_replaced(void **state)
+TEST(test_blanks_in_paths_are_replaced)
 {
 	struct fixture f;
 	uint8_t *path;
 
-	(void)state;
 	begin(&f, 20);
 	path = memmem(f.image.data, sizeof(f.image.data), "/src/b.go", 9);
 	assert_non_null(path);
@@ -124,11 +122,10 @@ static void relocate_module(struct fixture *f)
 	}
 }
 
-static void test_relocated_module_data_are_found(void **state)
+TEST(test_relocated_module_data_are_found)
 {
 	static const unsigned minors[] = {18, 20, 27};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
 		struct fixture f;
 		uint64_t gofunc;
@@ -141,11 +138,10 @@ static void test_relocated_module_data_are_found(void **state)
 	}
 }
 
-static void test_module_data_of_another_table_are_not_believed(void **state)
+TEST(test_module_data_of_another_table_are_not_believed)
 {
 	static const size_t words[] = {0, 20, 21};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		struct fixture f;
 		uint64_t gofunc;
@@ -159,13 +155,12 @@ static void test_module_data_of_another_table_are_not_believed(void **state)
 }
 
 /* The line of an inlined function would be shown as one of the function around it. */
-static void test_without_module_data_lines_are_unknown(void **state)
+TEST(test_without_module_data_lines_are_unknown)
 {
 	struct go_location_file file = {.label = "[program]"};
 	const struct symbol_location *l;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 22);
 	file.table = &f.table;
 	file.layout = &f.layout;
@@ -176,13 +171,12 @@ static void test_without_module_data_lines_are_unknown(void **state)
 	frame_cache_free(f.cache);
 }
 
-static void test_a_full_cache_is_no_broken_file(void **state)
+TEST(test_a_full_cache_is_no_broken_file)
 {
 	struct go_location_file file = {.label = "[program]", .gofunc = GO_IMAGE_GOFUNC};
 	const struct symbol_location *l;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 22);
 	frame_cache_free(f.cache);
 	assert_int_equal(frame_cache_new(&f.cache, 16, 64), 0);
@@ -196,14 +190,13 @@ static void test_a_full_cache_is_no_broken_file(void **state)
 }
 
 /* Of a hostile file: each address costs far more than those of real programs. */
-static void test_calls_inlined_into_themselves_cost_little_in_all(void **state)
+TEST(test_calls_inlined_into_themselves_cost_little_in_all)
 {
 	struct go_location_file file = {.label = "[program]", .gofunc = GO_IMAGE_GOFUNC};
 	const struct symbol_location *l;
 	struct fixture f;
 	int n = 0, r;
 
-	(void)state;
 	begin(&f, 20);
 	for (uint64_t i = 0; i < 2; i++) /* the calls' addresses: in the innermost function */
 		go_image_put(&f.image, GO_IMAGE_TREE + i * 16 + 8, 0x30, sizeof(uint32_t));
@@ -224,19 +217,4 @@ static void test_calls_inlined_into_themselves_cost_little_in_all(void **state)
 	/* others are found as before */
 	assert_int_equal(go_location_find(f.cache, &file, GO_IMAGE_TEXT + 0xff, &f.line, &l), 0);
 	frame_cache_free(f.cache);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_inlined_calls_are_in_front_of_their_function),
-		cmocka_unit_test(test_blanks_in_paths_are_replaced),
-		cmocka_unit_test(test_relocated_module_data_are_found),
-		cmocka_unit_test(test_module_data_of_another_table_are_not_believed),
-		cmocka_unit_test(test_without_module_data_lines_are_unknown),
-		cmocka_unit_test(test_a_full_cache_is_no_broken_file),
-		cmocka_unit_test(test_calls_inlined_into_themselves_cost_little_in_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

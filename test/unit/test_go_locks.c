@@ -100,11 +100,10 @@ static void expect_rates(const struct fixture *f, uint64_t mutex, uint64_t block
 	assert_int_equal(f->child.memory->rates[LOCK_BLOCK], block);
 }
 
-static void test_nothing_is_done_unless_asked_for(void **state)
+TEST(test_nothing_is_done_unless_asked_for)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, false, false);
 	turn(&f);
 	expect_rates(&f, 0, 0);
@@ -121,11 +120,10 @@ static void test_nothing_is_done_unless_asked_for(void **state)
 	end(&f);
 }
 
-static void test_a_turn_begins_a_burst_whose_end_comes_before_the_next_turn(void **state)
+TEST(test_a_turn_begins_a_burst_whose_end_comes_before_the_next_turn)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, true, true);
 	for (unsigned i = 0; i < 3; i++) {
 		turn(&f);
@@ -144,12 +142,11 @@ static void test_a_turn_begins_a_burst_whose_end_comes_before_the_next_turn(void
 	end(&f);
 }
 
-static void test_a_turn_in_the_middle_of_a_burst_neither_ends_nor_prolongs_it(void **state)
+TEST(test_a_turn_in_the_middle_of_a_burst_neither_ends_nor_prolongs_it)
 {
 	struct fixture f;
 	uint64_t end_ns;
 
-	(void)state;
 	begin(&f, false, true);
 	turn(&f);
 	end_ns = f.session.burst_end_ns;
@@ -160,11 +157,10 @@ static void test_a_turn_in_the_middle_of_a_burst_neither_ends_nor_prolongs_it(vo
 	end(&f);
 }
 
-static void test_a_program_with_a_rate_of_its_own_has_no_bursts(void **state)
+TEST(test_a_program_with_a_rate_of_its_own_has_no_bursts)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, true, true);
 	f.child.memory->rates[LOCK_BLOCK] = 1;
 	f.child.memory->rates[LOCK_MUTEX] = 1;
@@ -178,11 +174,10 @@ static void test_a_program_with_a_rate_of_its_own_has_no_bursts(void **state)
 	end(&f);
 }
 
-static void test_a_burst_of_a_killed_agent_is_ended(void **state)
+TEST(test_a_burst_of_a_killed_agent_is_ended)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, false, true);
 	f.child.memory->rates[LOCK_BLOCK] = LOCK_RATE_BLOCK;
 	turn(&f);
@@ -193,11 +188,10 @@ static void test_a_burst_of_a_killed_agent_is_ended(void **state)
 	end(&f);
 }
 
-static void test_a_profiler_that_cannot_be_read_is_still_switched_off(void **state)
+TEST(test_a_profiler_that_cannot_be_read_is_still_switched_off)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, false, true);
 	turn(&f);
 	f.child.memory->lists[LOCK_BLOCK] = 1;
@@ -209,11 +203,10 @@ static void test_a_profiler_that_cannot_be_read_is_still_switched_off(void **sta
 	end(&f);
 }
 
-static void test_restoring_leaves_both_rates_as_they_were(void **state)
+TEST(test_restoring_leaves_both_rates_as_they_were)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, true, true);
 	turn(&f);
 	assert_true(go_locks_any_ours(&f.session));
@@ -223,11 +216,10 @@ static void test_restoring_leaves_both_rates_as_they_were(void **state)
 	end(&f);
 }
 
-static void test_a_profiler_that_cannot_be_switched_off_is_an_error(void **state)
+TEST(test_a_profiler_that_cannot_be_switched_off_is_an_error)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, true, true);
 	turn(&f);
 	f.id.start_time++; /* somebody else's */
@@ -237,20 +229,4 @@ static void test_a_profiler_that_cannot_be_switched_off_is_an_error(void **state
 	expect_rates(&f, LOCK_RATE_MUTEX, LOCK_RATE_BLOCK);
 	assert_true(go_locks_any_ours(&f.session));
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_is_done_unless_asked_for),
-		cmocka_unit_test(test_a_turn_begins_a_burst_whose_end_comes_before_the_next_turn),
-		cmocka_unit_test(test_a_turn_in_the_middle_of_a_burst_neither_ends_nor_prolongs_it),
-		cmocka_unit_test(test_a_program_with_a_rate_of_its_own_has_no_bursts),
-		cmocka_unit_test(test_a_burst_of_a_killed_agent_is_ended),
-		cmocka_unit_test(test_a_profiler_that_cannot_be_read_is_still_switched_off),
-		cmocka_unit_test(test_restoring_leaves_both_rates_as_they_were),
-		cmocka_unit_test(test_a_profiler_that_cannot_be_switched_off_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

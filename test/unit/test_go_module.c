@@ -6,9 +6,8 @@
 
 static const char *const names[] = {"main.a", "main.b", "main.c"};
 
-static void test_the_module_of_every_release_is_parsed(void **state)
+TEST(test_the_module_of_every_release_is_parsed)
 {
-	(void)state;
 	for (unsigned minor = 13; minor <= 27; minor++) {
 		const struct go_image_release *release = go_image_release_of(minor);
 		struct go_image_builder b;
@@ -31,19 +30,18 @@ static void test_the_module_of_every_release_is_parsed(void **state)
 	}
 }
 
-static void test_a_newer_release_is_parsed_as_the_newest_known_one(void **state)
+TEST(test_a_newer_release_is_parsed_as_the_newest_known_one)
 {
 	struct go_image_builder b;
 	struct go_module m;
 
-	(void)state;
 	go_image_build(&b, 27, names);
 	assert_int_equal(go_module_parse(&m, &b.memory, NULL, GO_IMAGE_MODULE, 99), 0);
 	assert_int_equal(m.gofunc, GO_IMAGE_GOFUNC);
 }
 
 /* Each of these words alone is enough. */
-static void test_a_module_that_contradicts_itself_is_rejected(void **state)
+TEST(test_a_module_that_contradicts_itself_is_rejected)
 {
 	static const struct {
 		size_t word; /* of bounds: behind min_pc */
@@ -64,7 +62,6 @@ static void test_a_module_that_contradicts_itself_is_rejected(void **state)
 		{3, true, GO_IMAGE_TEXT + (1ull << 32)}, /* more than a program has */
 	};
 
-	(void)state;
 	for (unsigned minor = 13; minor <= 27; minor++) {
 		for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
 			size_t base = breaks[i].is_bound ? go_image_release_of(minor)->min_pc : 0;
@@ -81,11 +78,10 @@ static void test_a_module_that_contradicts_itself_is_rejected(void **state)
 	}
 }
 
-static void test_an_impossible_table_size_is_rejected(void **state)
+TEST(test_an_impossible_table_size_is_rejected)
 {
 	static const uint64_t sizes[] = {0, 8, (1ull << 32) + 1, UINT64_MAX, UINT64_MAX / 2};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct go_image_builder b;
 		struct go_module m;
@@ -102,23 +98,21 @@ static void test_an_impossible_table_size_is_rejected(void **state)
 	}
 }
 
-static void test_unreadable_memory_is_an_error(void **state)
+TEST(test_unreadable_memory_is_an_error)
 {
 	struct go_image_builder b;
 	struct go_module m;
 
-	(void)state;
 	go_image_build(&b, 27, names);
 	assert_int_equal(go_module_parse(&m, &b.memory, NULL, GO_IMAGE_BYTES - 8, 27), -ENODATA);
 	assert_int_equal(go_module_parse(&m, &b.memory, NULL, UINT64_MAX - 8, 27), -ENODATA);
 }
 
-static void test_a_module_is_found_wherever_it_lies(void **state)
+TEST(test_a_module_is_found_wherever_it_lies)
 {
 	/* not aligned; then across two chunks of the scan */
 	static const uint64_t distances[] = {0x8, 0x1000, 0xff00, 0xff58, 0xff60, 0xffa0, 0xfff8};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(distances); i++) {
 		struct go_image_builder b;
 		struct go_range range;
@@ -136,13 +130,12 @@ static void test_a_module_is_found_wherever_it_lies(void **state)
 	}
 }
 
-static void test_a_scan_continues_after_a_lookalike(void **state)
+TEST(test_a_scan_continues_after_a_lookalike)
 {
 	const struct go_range range = {0xb000, GO_IMAGE_BYTES};
 	struct go_image_builder b;
 	struct go_module m;
 
-	(void)state;
 	go_image_build(&b, 20, names);
 	for (uint64_t at = 0xb000; at < 0xf000; at += 0x200) {
 		go_image_put_module(&b, 20, at, 0);
@@ -154,7 +147,7 @@ static void test_a_scan_continues_after_a_lookalike(void **state)
 }
 
 /* The same four words over and over: to parse them all would take minutes. */
-static void test_a_scan_gives_up_after_too_many_lookalikes(void **state)
+TEST(test_a_scan_gives_up_after_too_many_lookalikes)
 {
 	static uint64_t words[3 * GO_MODULE_TRIES_MAX];
 	const struct go_range range = {0, sizeof(words)};
@@ -163,7 +156,6 @@ static void test_a_scan_gives_up_after_too_many_lookalikes(void **state)
 	struct go_module m;
 	size_t at = ARRAY_SIZE(words) - GO_IMAGE_BYTES / 8;
 
-	(void)state;
 	go_image_build(&b, 20, names);
 	byte_source_from_memory(&memory, words, sizeof(words));
 	for (size_t i = 0; i < at; i++)
@@ -180,27 +172,25 @@ static void test_a_scan_gives_up_after_too_many_lookalikes(void **state)
 	assert_int_equal(go_module_scan(&m, &memory, NULL, &range, 20), -ENOENT);
 }
 
-static void test_invalid_ranges_are_treated_as_empty(void **state)
+TEST(test_invalid_ranges_are_treated_as_empty)
 {
 	static const struct go_range ranges[] = {
 		{0x5000, 0x5000}, {0x6000, 0x5000}, {UINT64_MAX - 4, UINT64_MAX}, {UINT64_MAX, 0}};
 	struct go_image_builder b;
 	struct go_module m;
 
-	(void)state;
 	go_image_build(&b, 20, names);
 	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
 		assert_true(go_module_scan(&m, &b.memory, NULL, &ranges[i], 20) < 0);
 }
 
 /* Plugins follow one another; a circle of them ends with the room for them. */
-static void test_the_list_of_modules_ends(void **state)
+TEST(test_the_list_of_modules_ends)
 {
 	struct go_module modules[4];
 	struct go_image_builder b;
 	struct go_image image = {.memory = &b.memory, .minor = 24};
 
-	(void)state;
 	go_image_build(&b, 24, names);
 	go_image_put_module(&b, 24, GO_IMAGE_MODULE, 0xb000);
 	go_image_put_module(&b, 24, 0xb000, 0);
@@ -226,30 +216,10 @@ static int parse(void *arg)
 	return go_module_scan(&m, &b->memory, NULL, &range, 24);
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct go_image_builder b;
 
-	(void)state;
 	go_image_build(&b, 24, names);
 	check_oom(parse, &b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_module_of_every_release_is_parsed),
-		cmocka_unit_test(test_a_newer_release_is_parsed_as_the_newest_known_one),
-		cmocka_unit_test(test_a_module_that_contradicts_itself_is_rejected),
-		cmocka_unit_test(test_an_impossible_table_size_is_rejected),
-		cmocka_unit_test(test_unreadable_memory_is_an_error),
-		cmocka_unit_test(test_a_module_is_found_wherever_it_lies),
-		cmocka_unit_test(test_a_scan_continues_after_a_lookalike),
-		cmocka_unit_test(test_a_scan_gives_up_after_too_many_lookalikes),
-		cmocka_unit_test(test_invalid_ranges_are_treated_as_empty),
-		cmocka_unit_test(test_the_list_of_modules_ends),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static const char *name_of(const struct profile *p, uint32_t sample, uint32_t i)
 	return p->functions[l->lines[0].function].name.data;
 }
 
-static void frames_outside_go_are_left_out_but_not_between(void **state)
+TEST(frames_outside_go_are_left_out_but_not_between)
 {
 	static const uint32_t stack[] = {KERNEL, LEAF, C_CODE, MAIN, PROGRAM};
 	static const uint32_t no_go[] = {KERNEL, C_CODE, PROGRAM};
@@ -64,7 +64,6 @@ static void frames_outside_go_are_left_out_but_not_between(void **state)
 	CLEANUP(arena_fini) struct arena arena;
 	struct profile p;
 
-	(void)state;
 	arena_init(&arena, 1 << 20);
 	p = make(&arena, samples, ARRAY_SIZE(samples));
 	assert_int_equal(go_pgo_make(&p, 0, NULL), 0);
@@ -85,7 +84,7 @@ static void frames_outside_go_are_left_out_but_not_between(void **state)
 	assert_int_equal(p.functions[0].start_line, 10);
 }
 
-static void without_a_function_of_go_it_is_an_error(void **state)
+TEST(without_a_function_of_go_it_is_an_error)
 {
 	static const uint32_t no_go[] = {KERNEL, C_CODE, PROGRAM};
 	static const int64_t value = 30;
@@ -94,19 +93,8 @@ static void without_a_function_of_go_it_is_an_error(void **state)
 	struct err err = {""};
 	struct profile p;
 
-	(void)state;
 	arena_init(&arena, 1 << 20);
 	p = make(&arena, &sample, 1);
 	assert_int_equal(go_pgo_make(&p, 0, &err), -ENODATA);
 	assert_non_null(strstr(err.msg, "Go 1.20"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_outside_go_are_left_out_but_not_between),
-		cmocka_unit_test(without_a_function_of_go_it_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

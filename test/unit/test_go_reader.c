@@ -131,12 +131,11 @@ static int64_t expect_whole_profile(struct fixture *f, size_t n)
 
 /* ---- one process ---- */
 
-static void test_a_go_process_is_detected_and_read(void **state)
+TEST(test_a_go_process_is_detected_and_read)
 {
 	const struct profile_location *leaf;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_true(go_lookalike_build(N_RECORDS, 5));
 	start(&f);
@@ -151,14 +150,13 @@ static void test_a_go_process_is_detected_and_read(void **state)
 	end(&f);
 }
 
-static void test_other_programs_are_not_go_programs(void **state)
+TEST(test_other_programs_are_not_go_programs)
 {
 	struct program_id id;
 	struct go_opened *o;
 	struct fixture f;
 	int r;
 
-	(void)state;
 	begin(&f);
 	f.child = fork();
 	if (f.child == 0) {
@@ -185,12 +183,11 @@ static void test_other_programs_are_not_go_programs(void **state)
 	end(&f);
 }
 
-static void test_a_process_that_is_stopped_is_read(void **state)
+TEST(test_a_process_that_is_stopped_is_read)
 {
 	struct fixture f;
 	int status;
 
-	(void)state;
 	begin(&f);
 	assert_true(go_lookalike_build(N_RECORDS, 6));
 	start(&f);
@@ -202,7 +199,7 @@ static void test_a_process_that_is_stopped_is_read(void **state)
 	end(&f);
 }
 
-static void test_a_page_between_unmapped_pages_is_read(void **state)
+TEST(test_a_page_between_unmapped_pages_is_read)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint8_t *own = go_lookalike_records;
@@ -210,7 +207,6 @@ static void test_a_page_between_unmapped_pages_is_read(void **state)
 		mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_true(pages != MAP_FAILED);
 	go_lookalike_records = pages + page;
@@ -230,7 +226,7 @@ static void test_a_page_between_unmapped_pages_is_read(void **state)
 
 /* ---- lists that are broken ---- */
 
-static void test_broken_lists_end_with_a_reason_and_no_profile(void **state)
+TEST(test_broken_lists_end_with_a_reason_and_no_profile)
 {
 	uint64_t first = (uint64_t)(uintptr_t)go_lookalike_records;
 	size_t len = 0x10000;
@@ -258,7 +254,6 @@ static void test_broken_lists_end_with_a_reason_and_no_profile(void **state)
 	};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_true(page != MAP_FAILED && madvise(page, len, MADV_DONTFORK) == 0);
 	for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
@@ -278,14 +273,13 @@ static void test_broken_lists_end_with_a_reason_and_no_profile(void **state)
 	end(&f);
 }
 
-static void test_a_program_with_a_broken_module_is_rejected(void **state)
+TEST(test_a_program_with_a_broken_module_is_rejected)
 {
 	/* words of the module data, each made impossible */
 	static const size_t words[] = {0, 13, 20, 21, 22, 23};
 	struct go_opened *o;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		assert_true(go_lookalike_build(N_RECORDS, 3));
@@ -327,14 +321,13 @@ static int run_lookalike(const char *text)
  * It executes itself again and again: each profile is of one image, and what fails has ended,
  * or is not set up yet, which a program of Go's is from its first instruction on.
  */
-static void test_no_profile_mixes_two_images(void **state)
+TEST(test_no_profile_mixes_two_images)
 {
 	unsigned n_read = 0, n_gone = 0, n_early = 0, n_generations = 0;
 	uint64_t end_ns = clock_monotonic_ns() + STRESS_NS;
 	int64_t last = 0;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_true(go_lookalike_build(N_RECORDS, 0));
 	f.child = fork();
@@ -382,12 +375,11 @@ static void *kill_it(void *arg)
 	return NULL;
 }
 
-static void test_a_process_that_exits_is_read_completely_or_not_at_all(void **state)
+TEST(test_a_process_that_exits_is_read_completely_or_not_at_all)
 {
 	unsigned n_read = 0, n_gone = 0;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_true(go_lookalike_build(N_RECORDS, 9));
 	/* would be if all were read, or none */
@@ -505,12 +497,11 @@ static int in_new_namespace(void)
 	return waitpid(pid, &status, 0) == pid && status == 0 ? 0 : __LINE__;
 }
 
-static void test_a_process_with_a_reused_pid_is_neither_read_nor_written_to(void **state)
+TEST(test_a_process_with_a_reused_pid_is_neither_read_nor_written_to)
 {
 	pid_t pid = fork();
 	int status;
 
-	(void)state;
 	if (pid == 0)
 		_exit(in_new_namespace() != 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -540,14 +531,13 @@ static int try_denied(const struct program_id *id)
 	return 0;
 }
 
-static void test_missing_permission_is_reported(void **state)
+TEST(test_missing_permission_is_reported)
 {
 	struct fixture f;
 	int said[2], status;
 	char byte;
 	pid_t pid;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
 	f.child = fork();
@@ -580,20 +570,7 @@ static void test_missing_permission_is_reported(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_go_process_is_detected_and_read),
-		cmocka_unit_test(test_other_programs_are_not_go_programs),
-		cmocka_unit_test(test_a_process_that_is_stopped_is_read),
-		cmocka_unit_test(test_a_page_between_unmapped_pages_is_read),
-		cmocka_unit_test(test_broken_lists_end_with_a_reason_and_no_profile),
-		cmocka_unit_test(test_a_program_with_a_broken_module_is_rejected),
-		cmocka_unit_test(test_no_profile_mixes_two_images),
-		cmocka_unit_test(test_a_process_that_exits_is_read_completely_or_not_at_all),
-		cmocka_unit_test(test_a_process_with_a_reused_pid_is_neither_read_nor_written_to),
-		cmocka_unit_test(test_missing_permission_is_reported),
-	};
-
 	if (argc == 3 && strcmp(argv[1], LOOKALIKE) == 0)
 		return run_lookalike(argv[2]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -67,9 +67,8 @@ static int minor_of(struct fixture *f, unsigned *ret)
 	return go_release_minor(&f->loaded, ret);
 }
 
-static void the_variable_says_the_release(void **state)
+TEST(the_variable_says_the_release)
 {
-	(void)state;
 	for (unsigned minor = 13; minor <= 27; minor++) {
 		struct fixture f;
 		char version[32];
@@ -83,26 +82,24 @@ static void the_variable_says_the_release(void **state)
 	}
 }
 
-static void both_words_of_the_variable_lead_to_it(void **state)
+TEST(both_words_of_the_variable_lead_to_it)
 {
 	struct fixture f;
 	unsigned got;
 
-	(void)state;
 	begin(&f, 24, "go1.24.1");
 	put_test(&f, 1, VARIABLE);
 	assert_int_equal(minor_of(&f, &got), 0);
 	assert_int_equal(got, 24);
 }
 
-static void a_release_that_is_not_certain_is_unknown(void **state)
+TEST(a_release_that_is_not_certain_is_unknown)
 {
 	static const char *const versions[] = {"unknown", "",     "go1",      "go2.1",
 					       "xgo1.24", "1.24", "my go1.24"};
 	struct fixture f;
 	unsigned got;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
 		begin(&f, 24, versions[i]);
 		assert_int_equal(minor_of(&f, &got), -ENOTSUP);
@@ -126,29 +123,27 @@ static void a_release_that_is_not_certain_is_unknown(void **state)
 	assert_int_equal(minor_of(&f, &got), -ENOTSUP);
 }
 
-static void a_program_without_the_function_is_unknown(void **state)
+TEST(a_program_without_the_function_is_unknown)
 {
 	struct fixture f;
 	unsigned got;
 
-	(void)state;
 	begin(&f, 24, "go1.24.1");
 	go_image_build(&f.image, 24, others);
 	assert_int_equal(minor_of(&f, &got), -ENOTSUP);
 }
 
-static void without_module_data_it_is_not_go(void **state)
+TEST(without_module_data_it_is_not_go)
 {
 	struct fixture f;
 	unsigned got;
 
-	(void)state;
 	begin(&f, 24, "go1.24.1");
 	memset(f.image.data + GO_IMAGE_MODULE, 0, 0x400);
 	assert_int_equal(minor_of(&f, &got), -ENOENT);
 }
 
-static void the_file_is_believed_before_the_memory(void **state)
+TEST(the_file_is_believed_before_the_memory)
 {
 	const uint64_t string[2] = {OTHER, 8};
 	uint8_t data[0x200] = {0};
@@ -156,7 +151,6 @@ static void the_file_is_believed_before_the_memory(void **state)
 	Elf64_Shdr *sh;
 	unsigned got;
 
-	(void)state;
 	begin(&f, 24, "go1.99.1");
 	memcpy(data, string, sizeof(string));
 	memcpy(data + (OTHER - VARIABLE), "go1.24.1", 8);
@@ -193,24 +187,21 @@ static int detect(const char *section, const char *const functions[], bool break
 	return go_release_detect(&f.layout, &f.file);
 }
 
-static void a_table_with_functions_of_the_runtime_is_a_go_program(void **state)
+TEST(a_table_with_functions_of_the_runtime_is_a_go_program)
 {
-	(void)state;
 	assert_int_equal(detect(".gopclntab", names, false), 1);
 	assert_int_equal(detect(".data.rel.ro.gopclntab", names, false), 1);
 }
 
-static void other_programs_are_not(void **state)
+TEST(other_programs_are_not)
 {
-	(void)state;
 	assert_int_equal(detect(".rodata", names, false), 0);     /* in the data of a C program */
 	assert_int_equal(detect(".gopclntab", names, true), 0);   /* broken */
 	assert_int_equal(detect(".gopclntab", others, false), 0); /* without the runtime */
 }
 
-static void without_headers_only_the_module_data_count(void **state)
+TEST(without_headers_only_the_module_data_count)
 {
-	(void)state;
 	for (int has_module = 0; has_module < 2; has_module++) {
 		static struct fixture f;
 		Elf64_Shdr *all;
@@ -227,21 +218,4 @@ static void without_headers_only_the_module_data_count(void **state)
 		assert_int_equal(elf_layout_parse(&f.layout, &f.file), 0);
 		assert_int_equal(go_release_detect(&f.layout, &f.file), has_module);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_variable_says_the_release),
-		cmocka_unit_test(both_words_of_the_variable_lead_to_it),
-		cmocka_unit_test(a_release_that_is_not_certain_is_unknown),
-		cmocka_unit_test(a_program_without_the_function_is_unknown),
-		cmocka_unit_test(without_module_data_it_is_not_go),
-		cmocka_unit_test(the_file_is_believed_before_the_memory),
-		cmocka_unit_test(a_table_with_functions_of_the_runtime_is_a_go_program),
-		cmocka_unit_test(other_programs_are_not),
-		cmocka_unit_test(without_headers_only_the_module_data_count),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,12 +66,11 @@ static int find(struct fixture *f, const char *symbol, uint64_t *ret)
 	return go_runtime_find(&f->rt, GO_MEMORY_RATE, symbol, in_code, ret);
 }
 
-static void test_a_variable_is_found_by_its_symbol(void **state)
+TEST(test_a_variable_is_found_by_its_symbol)
 {
 	struct fixture f;
 	uint64_t at;
 
-	(void)state;
 	n_sought = 0;
 	begin(&f, DATA);
 	assert_int_equal(find(&f, "runtime.v", &at), 0);
@@ -80,12 +79,11 @@ static void test_a_variable_is_found_by_its_symbol(void **state)
 	assert_int_equal(n_sought, 0);
 }
 
-static void test_without_a_symbol_it_is_found_in_code_and_cached(void **state)
+TEST(test_without_a_symbol_it_is_found_in_code_and_cached)
 {
 	struct fixture f;
 	uint64_t at;
 
-	(void)state;
 	n_sought = 0;
 	in_code_result = 0;
 	in_code_address = DATA;
@@ -110,12 +108,11 @@ static void test_without_a_symbol_it_is_found_in_code_and_cached(void **state)
 	assert_int_equal(n_sought, 2);
 }
 
-static void test_a_symbol_outside_the_data_is_rejected(void **state)
+TEST(test_a_symbol_outside_the_data_is_rejected)
 {
 	struct fixture f;
 	uint64_t at;
 
-	(void)state;
 	in_code_result = 0;
 	in_code_address = DATA;
 	begin(&f, OUTSIDE);
@@ -125,12 +122,11 @@ static void test_a_symbol_outside_the_data_is_rejected(void **state)
 	assert_int_equal(go_runtime_find(&f.rt, GO_MEMORY_RATE, "runtime.v", NULL, &at), -ENOENT);
 }
 
-static void test_that_it_cannot_be_found_is_cached_too(void **state)
+TEST(test_that_it_cannot_be_found_is_cached_too)
 {
 	struct fixture f;
 	uint64_t at;
 
-	(void)state;
 	n_sought = 0;
 	in_code_result = -ENOENT;
 	begin(&f, 0);
@@ -140,13 +136,12 @@ static void test_that_it_cannot_be_found_is_cached_too(void **state)
 	assert_int_equal(at, 0);
 }
 
-static void test_a_failed_read_is_not_cached(void **state)
+TEST(test_a_failed_read_is_not_cached)
 {
 	static const int errors[] = {-EIO, -ENODATA, -ENOMEM, -EFBIG};
 	struct fixture f;
 	uint64_t at;
 
-	(void)state;
 	begin(&f, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		in_code_result = errors[i];
@@ -158,12 +153,11 @@ static void test_a_failed_read_is_not_cached(void **state)
 	assert_int_equal(find(&f, "runtime.v", &at), 0);
 }
 
-static void test_data_lies_completely_within_a_range_of_the_module(void **state)
+TEST(test_data_lies_completely_within_a_range_of_the_module)
 {
 	uint64_t end = GO_IMAGE_DATA + 0x4000;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	assert_true(go_runtime_is_data(&f.rt, GO_IMAGE_DATA, 8));
 	assert_true(go_runtime_is_data(&f.rt, end - 8, 8));
@@ -185,12 +179,11 @@ static void put_load(struct fixture *f, uint64_t at, uint64_t target)
 	go_image_put(&f->image, GO_IMAGE_TEXT + at + 3, target - (GO_IMAGE_TEXT + at + 7), 4);
 }
 
-static void test_references_of_a_function_to_data_are_kept_in_order(void **state)
+TEST(test_references_of_a_function_to_data_are_kept_in_order)
 {
 	struct go_ref refs[8];
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	put_load(&f, 0x10, DATA);           /* the function before */
 	put_load(&f, 0x100, DATA + 16);     /* runtime.b */
@@ -208,14 +201,13 @@ static void test_references_of_a_function_to_data_are_kept_in_order(void **state
 	assert_int_equal(go_runtime_refs(&f.rt, "runtime.b", refs, 8), -ENODATA);
 }
 
-static void test_callers_are_read_if_a_function_was_inlined(void **state)
+TEST(test_callers_are_read_if_a_function_was_inlined)
 {
 	static const char *const functions[] = {"runtime.d", "runtime.b", "main.a", NULL},
 				 *const none[] = {"runtime.d", NULL};
 	struct go_ref refs[8];
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	put_load(&f, 0x10, DATA);
 	put_load(&f, 0x100, DATA + 16); /* runtime.b */
@@ -224,12 +216,11 @@ static void test_callers_are_read_if_a_function_was_inlined(void **state)
 	assert_int_equal(go_runtime_refs_any(&f.rt, none, refs, 8), -ENOENT);
 }
 
-static void test_a_function_that_is_too_large_is_not_read(void **state)
+TEST(test_a_function_that_is_too_large_is_not_read)
 {
 	struct go_ref refs[8];
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	/* the third one ends where its successor begins */
 	go_image_put_table(&f.image, 0x100 + 3 * 8, 0x180 + 65537, 4);
@@ -247,30 +238,11 @@ static int look_up_refs(void *arg)
 	return r < 0 ? r : 0;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	put_load(&f, 0x100, DATA);
 	check_oom(look_up_refs, &f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_variable_is_found_by_its_symbol),
-		cmocka_unit_test(test_without_a_symbol_it_is_found_in_code_and_cached),
-		cmocka_unit_test(test_a_symbol_outside_the_data_is_rejected),
-		cmocka_unit_test(test_that_it_cannot_be_found_is_cached_too),
-		cmocka_unit_test(test_a_failed_read_is_not_cached),
-		cmocka_unit_test(test_data_lies_completely_within_a_range_of_the_module),
-		cmocka_unit_test(test_references_of_a_function_to_data_are_kept_in_order),
-		cmocka_unit_test(test_callers_are_read_if_a_function_was_inlined),
-		cmocka_unit_test(test_a_function_that_is_too_large_is_not_read),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

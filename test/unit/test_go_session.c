@@ -12,11 +12,10 @@ static struct go_session *make(enum runtime_baseline baseline)
 	return s;
 }
 
-static void test_a_program_that_has_just_started_reports_all_allocations(void **state)
+TEST(test_a_program_that_has_just_started_reports_all_allocations)
 {
 	struct go_session *s = make(RUNTIME_BASELINE_ZERO);
 
-	(void)state;
 	assert_true(history_starts_from_zero(s->heap));
 	go_session_free(s);
 	s = make(RUNTIME_BASELINE_NOW);
@@ -24,11 +23,10 @@ static void test_a_program_that_has_just_started_reports_all_allocations(void **
 	go_session_free(s);
 }
 
-static void test_a_profiler_that_was_just_switched_on_begins_now(void **state)
+TEST(test_a_profiler_that_was_just_switched_on_begins_now)
 {
 	struct go_session *s = make(RUNTIME_BASELINE_ZERO);
 
-	(void)state;
 	assert_int_equal(go_session_restart_heap(s), 0);
 	assert_false(history_starts_from_zero(s->heap));
 	assert_int_equal(go_session_reset(s, RUNTIME_BASELINE_ZERO), 0);
@@ -38,11 +36,10 @@ static void test_a_profiler_that_was_just_switched_on_begins_now(void **state)
 	go_session_free(s);
 }
 
-static void test_another_program_has_no_rates_of_ours(void **state)
+TEST(test_another_program_has_no_rates_of_ours)
 {
 	struct go_session *s = make(RUNTIME_BASELINE_NOW);
 
-	(void)state;
 	s->locks[LOCK_BLOCK].is_ours = true;
 	s->burst_end_ns = 9;
 	/* a history that was dropped for want of memory changes nothing in the program */
@@ -64,20 +61,7 @@ static int make_and_reset(void *arg)
 	return r == 0 ? go_session_reset(s, RUNTIME_BASELINE_ZERO) : r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
-	(void)state;
 	check_oom(make_and_reset, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_program_that_has_just_started_reports_all_allocations),
-		cmocka_unit_test(test_a_profiler_that_was_just_switched_on_begins_now),
-		cmocka_unit_test(test_another_program_has_no_rates_of_ours),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

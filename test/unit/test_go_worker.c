@@ -177,13 +177,12 @@ static bool has_three_more(struct fixture *f)
 	return f->n_profiles >= begun + 3;
 }
 
-static void test_the_same_file_executed_again_is_reported_completely_and_once(void **state)
+TEST(test_the_same_file_executed_again_is_reported_completely_and_once)
 {
 	struct fixture f;
 	pid_t child;
 	int status;
 
-	(void)state;
 	make_root(&f);
 	child = fork();
 	if (child == 0) {
@@ -236,14 +235,13 @@ static void run_broken(int done)
 	}
 }
 
-static void test_a_wild_pointer_does_not_make_everything_new(void **state)
+TEST(test_a_wild_pointer_does_not_make_everything_new)
 {
 	struct fixture f;
 	int done[2];
 	pid_t child;
 	char byte;
 
-	(void)state;
 	make_root(&f);
 	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
 	assert_true(go_lookalike_build(N_RECORDS, 10));
@@ -303,14 +301,13 @@ static bool has_met_the_copy(struct fixture *f)
 	return failed(f, "copy_of_parent") > 0 && f->n_profiles >= 3;
 }
 
-static void test_what_a_copy_has_of_its_parent_is_not_reported_again(void **state)
+TEST(test_what_a_copy_has_of_its_parent_is_not_reported_again)
 {
 	pid_t child, copy = 0;
 	struct fixture f;
 	int done[2];
 	char byte;
 
-	(void)state;
 	make_root(&f);
 	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
 	assert_true(go_lookalike_build(N_RECORDS, 10));
@@ -341,12 +338,11 @@ static bool is_over(struct fixture *f)
 	return failed(f, "limit_records") > 0 && f->n_profiles > 2;
 }
 
-static void test_processes_that_are_too_much_together_are_not_remembered(void **state)
+TEST(test_processes_that_are_too_much_together_are_not_remembered)
 {
 	pid_t children[2];
 	struct fixture f;
 
-	(void)state;
 	make_root(&f);
 	assert_true(go_lookalike_build(N_RECORDS, 10));
 	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
@@ -390,14 +386,13 @@ static int work_denied(struct fixture *f, int log_fd)
 	return 0;
 }
 
-static void test_processes_that_cannot_be_examined_are_counted_and_logged_once(void **state)
+TEST(test_processes_that_cannot_be_examined_are_counted_and_logged_once)
 {
 	int log_fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), status;
 	struct fixture f;
 	pid_t child, agent;
 	char expected[64];
 
-	(void)state;
 	assert_true(log_fd >= 0);
 	make_root(&f);
 	child = fork();
@@ -496,11 +491,10 @@ static bool has_closed(struct fixture *f)
 	return count_descriptors() <= n_before;
 }
 
-static void test_a_storm_of_processes_leaves_nothing_behind(void **state)
+TEST(test_a_storm_of_processes_leaves_nothing_behind)
 {
 	struct fixture f;
 
-	(void)state;
 	make_root(&f);
 	assert_true(go_lookalike_build(N_RECORDS, 10));
 	assert_int_equal(begin_work(&f, 0), 0);
@@ -516,17 +510,7 @@ static void test_a_storm_of_processes_leaves_nothing_behind(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_same_file_executed_again_is_reported_completely_and_once),
-		cmocka_unit_test(test_a_wild_pointer_does_not_make_everything_new),
-		cmocka_unit_test(test_what_a_copy_has_of_its_parent_is_not_reported_again),
-		cmocka_unit_test(test_processes_that_are_too_much_together_are_not_remembered),
-		cmocka_unit_test(
-			test_processes_that_cannot_be_examined_are_counted_and_logged_once),
-		cmocka_unit_test(test_a_storm_of_processes_leaves_nothing_behind),
-	};
-
 	if (argc == 3 && strcmp(argv[1], LOOKALIKE) == 0)
 		return run_lookalike(argv[2]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -106,11 +106,10 @@ static void expect(struct fixture *f, uint64_t value)
 	assert_int_equal(words[2], 0);
 }
 
-static void test_one_byte_is_written_and_taken_back(void **state)
+TEST(test_one_byte_is_written_and_taken_back)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	assert_int_equal(write_it(&f), 1);
 	expect(&f, ON);
@@ -134,13 +133,12 @@ static void test_one_byte_is_written_and_taken_back(void **state)
 	end(&f);
 }
 
-static void test_values_that_have_more_than_one_byte_are_refused(void **state)
+TEST(test_values_that_have_more_than_one_byte_are_refused)
 {
 	static const uint64_t values[][2] = {{0, 0},     {0, 0x101}, {0, UINT64_MAX},
 					     {0x180, 0}, {1, 2},     {ON, ON}};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		f.w.from = values[i][0];
@@ -151,11 +149,10 @@ static void test_values_that_have_more_than_one_byte_are_refused(void **state)
 	end(&f);
 }
 
-static void test_a_value_that_the_program_chose_is_left_alone(void **state)
+TEST(test_a_value_that_the_program_chose_is_left_alone)
 {
 	static const uint64_t values[] = {1, 4096, ON | 1, ON << 1, UINT64_MAX};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		struct fixture f;
 
@@ -189,12 +186,11 @@ static int write_while_storing(struct fixture *f, uint64_t value, bool after)
 	return r;
 }
 
-static void test_a_value_stored_between_check_and_write_stays_as_it_is(void **state)
+TEST(test_a_value_stored_between_check_and_write_stays_as_it_is)
 {
 	static const uint64_t values[] = {1, 100, 4096, 65535, UINT64_C(0x3b9aca00ff)};
 	struct fixture f;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		begin(&f, 0);
 		f.w.to = i % 2 ? ON : UINT64_C(0x2000000000000);
@@ -204,11 +200,10 @@ static void test_a_value_stored_between_check_and_write_stays_as_it_is(void **st
 	}
 }
 
-static void test_a_value_stored_right_after_the_write_stays_as_it_is(void **state)
+TEST(test_a_value_stored_right_after_the_write_stays_as_it_is)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	assert_int_equal(write_while_storing(&f, 1, true), -EALREADY);
 	expect(&f, 1);
@@ -219,11 +214,10 @@ static void test_a_value_stored_right_after_the_write_stays_as_it_is(void **stat
 	end(&f);
 }
 
-static void test_a_value_stored_while_ours_is_taken_back_stays_as_it_is(void **state)
+TEST(test_a_value_stored_while_ours_is_taken_back_stays_as_it_is)
 {
 	struct fixture f;
 
-	(void)state;
 	for (int after = 0; after < 2; after++) {
 		begin(&f, ON);
 		f.w.from = ON;
@@ -235,11 +229,10 @@ static void test_a_value_stored_while_ours_is_taken_back_stays_as_it_is(void **s
 }
 
 /* go_write.h says what is left of the race. */
-static void test_a_value_that_needs_our_byte_loses_it_and_nothing_else(void **state)
+TEST(test_a_value_that_needs_our_byte_loses_it_and_nothing_else)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	assert_int_equal(write_while_storing(&f, ON << 1 | 5, false), -EALREADY);
 	expect(&f, 5);
@@ -250,11 +243,10 @@ static void test_a_value_that_needs_our_byte_loses_it_and_nothing_else(void **st
 	end(&f);
 }
 
-static void test_a_wrong_guard_prevents_the_write(void **state)
+TEST(test_a_wrong_guard_prevents_the_write)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	f.w.guard_value = 0;
 	assert_int_equal(write_it(&f), -EALREADY);
@@ -265,11 +257,10 @@ static void test_a_wrong_guard_prevents_the_write(void **state)
 	end(&f);
 }
 
-static void test_addresses_outside_of_variables_are_not_written_to(void **state)
+TEST(test_addresses_outside_of_variables_are_not_written_to)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	const uint64_t addresses[] = {
 		go_lookalike_address(AT) + 4,            /* not a word */
@@ -292,11 +283,10 @@ static void test_addresses_outside_of_variables_are_not_written_to(void **state)
 	end(&f);
 }
 
-static void test_a_newer_release_is_not_written_to(void **state)
+TEST(test_a_newer_release_is_not_written_to)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	f.o->runtime->image.minor = GO_WRITE_MINOR_MAX + 1;
 	assert_int_equal(write_it(&f), -ENOTSUP);
@@ -306,12 +296,11 @@ static void test_a_newer_release_is_not_written_to(void **state)
 	end(&f);
 }
 
-static void test_only_the_process_that_is_meant_is_written_to(void **state)
+TEST(test_only_the_process_that_is_meant_is_written_to)
 {
 	struct program_id id;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 0);
 	id = f.id;
 	f.id.start_time--;
@@ -335,13 +324,12 @@ static void test_only_the_process_that_is_meant_is_written_to(void **state)
 }
 
 /* A zombie still has its name and start time. */
-static void test_a_process_that_exited_is_not_written_to(void **state)
+TEST(test_a_process_that_exited_is_not_written_to)
 {
 	struct fixture f;
 	siginfo_t info;
 	int r;
 
-	(void)state;
 	begin(&f, 0);
 	kill(f.child, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)f.child, &info, WEXITED | WNOWAIT), 0);
@@ -400,11 +388,10 @@ static void begin_as_another_user(struct fixture *f, uint64_t value)
 	assert_int_equal(go_reader_open(f->reader, &f->id, &f->o), 0);
 }
 
-static void test_a_refused_write_says_so_and_one_that_is_not_due_is_not_tried(void **state)
+TEST(test_a_refused_write_says_so_and_one_that_is_not_due_is_not_tried)
 {
 	struct fixture f;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	begin_as_another_user(&f, 0);
@@ -422,25 +409,4 @@ static void test_a_refused_write_says_so_and_one_that_is_not_due_is_not_tried(vo
 	f.id.start_time--;
 	assert_int_equal(without_rights(write_as_told, &f), -ESRCH);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_byte_is_written_and_taken_back),
-		cmocka_unit_test(test_values_that_have_more_than_one_byte_are_refused),
-		cmocka_unit_test(test_a_value_that_the_program_chose_is_left_alone),
-		cmocka_unit_test(test_a_value_stored_between_check_and_write_stays_as_it_is),
-		cmocka_unit_test(test_a_value_stored_right_after_the_write_stays_as_it_is),
-		cmocka_unit_test(test_a_value_stored_while_ours_is_taken_back_stays_as_it_is),
-		cmocka_unit_test(test_a_value_that_needs_our_byte_loses_it_and_nothing_else),
-		cmocka_unit_test(test_a_wrong_guard_prevents_the_write),
-		cmocka_unit_test(test_addresses_outside_of_variables_are_not_written_to),
-		cmocka_unit_test(test_a_newer_release_is_not_written_to),
-		cmocka_unit_test(test_only_the_process_that_is_meant_is_written_to),
-		cmocka_unit_test(test_a_process_that_exited_is_not_written_to),
-		cmocka_unit_test(test_a_refused_write_says_so_and_one_that_is_not_due_is_not_tried),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

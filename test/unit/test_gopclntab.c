@@ -127,9 +127,8 @@ static void expect_all(const struct fixture *f)
 	assert_false(gopclntab_covers(&f->go, TEXT + 0x2f0));
 }
 
-static void all_four_layouts_are_read(void **state)
+TEST(all_four_layouts_are_read)
 {
-	(void)state;
 	for (int v = GOPCLNTAB_1_2; v <= GOPCLNTAB_1_20; v++) {
 		struct fixture f;
 		struct table t;
@@ -142,11 +141,10 @@ static void all_four_layouts_are_read(void **state)
 	}
 }
 
-static void a_table_in_another_section_is_found(void **state)
+TEST(a_table_in_another_section_is_found)
 {
 	static const char *const sections[] = {".data.rel.ro.gopclntab", ".data.rel.ro", ".rodata"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
 		struct fixture f;
 		struct table t, moved = {.len = 0};
@@ -182,11 +180,10 @@ static int open_headerless(struct fixture *f, const struct table *t, const uint6
 	return gopclntab_open(&f->go, &f->layout, &f->src);
 }
 
-static void without_headers_the_module_data_confirm_a_table(void **state)
+TEST(without_headers_the_module_data_confirm_a_table)
 {
 	static const uint64_t texts[] = {TEXT, 0}; /* in the header */
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		uint64_t module[24] = {[0] = DATA,
 				       [20] = TEXT,
@@ -211,23 +208,21 @@ static void without_headers_the_module_data_confirm_a_table(void **state)
 	}
 }
 
-static void other_files_are_not_searched(void **state)
+TEST(other_files_are_not_searched)
 {
 	struct fixture f;
 	struct table t;
 
-	(void)state;
 	make_table(&t, GOPCLNTAB_1_20, TEXT);
 	begin(&f, &t, ".rodata", 0);
 	assert_int_equal(open_it(&f), -ENOENT);
 }
 
-static void without_a_text_start_a_file_of_go_alone_starts_with_its_text(void **state)
+TEST(without_a_text_start_a_file_of_go_alone_starts_with_its_text)
 {
 	struct fixture f;
 	struct table t;
 
-	(void)state;
 	make_table(&t, GOPCLNTAB_1_20, 0);
 	begin(&f, &t, ".gopclntab", 0x10);
 	assert_int_equal(open_it(&f), 0);
@@ -235,23 +230,21 @@ static void without_a_text_start_a_file_of_go_alone_starts_with_its_text(void **
 }
 
 /* There is C code before or behind Go's, and nothing says which. */
-static void without_a_text_start_a_mixed_file_is_not_guessed_at(void **state)
+TEST(without_a_text_start_a_mixed_file_is_not_guessed_at)
 {
 	struct fixture f;
 	struct table t;
 
-	(void)state;
 	make_table(&t, GOPCLNTAB_1_20, 0);
 	begin(&f, &t, ".gopclntab", 0x200);
 	assert_int_equal(open_it(&f), -ENOENT);
 }
 
-static void the_symbol_of_the_text_start_is_used(void **state)
+TEST(the_symbol_of_the_text_start_is_used)
 {
 	struct fixture f;
 	struct table t;
 
-	(void)state;
 	make_table(&t, GOPCLNTAB_1_20, 0);
 	begin(&f, &t, ".gopclntab", 0x200);
 	elf_builder_symbol(&f.elf, "runtime.text", STB_LOCAL, STT_FUNC, TEXT + 0x100, 0);
@@ -274,12 +267,11 @@ static void add_module(struct fixture *f, uint64_t header, uint64_t min_pc, uint
 	elf_builder_segment(&f->elf, PT_LOAD, PF_R | PF_W, sh->sh_offset, DATA + 0x2000, 0x100);
 }
 
-static void the_module_data_says_the_text_start(void **state)
+TEST(the_module_data_says_the_text_start)
 {
 	struct fixture f;
 	struct table t;
 
-	(void)state;
 	make_table(&t, GOPCLNTAB_1_20, 0);
 	begin(&f, &t, ".gopclntab", 0x200);
 	add_module(&f, DATA, TEXT + 0x100, TEXT + 0x100);
@@ -287,12 +279,11 @@ static void the_module_data_says_the_text_start(void **state)
 	expect(&f, TEXT + 0x180, "main.a");
 }
 
-static void module_data_that_contradict_the_table_are_not_believed(void **state)
+TEST(module_data_that_contradict_the_table_are_not_believed)
 {
 	struct fixture f;
 	struct table t;
 
-	(void)state;
 	make_table(&t, GOPCLNTAB_1_20, 0);
 	begin(&f, &t, ".gopclntab", 0x200);
 	add_module(&f, DATA + 16, TEXT + 0x100, TEXT + 0x100);
@@ -302,7 +293,7 @@ static void module_data_that_contradict_the_table_are_not_believed(void **state)
 	assert_int_equal(open_it(&f), -ENOENT);
 }
 
-static void relocations_of_the_module_data_are_applied(void **state)
+TEST(relocations_of_the_module_data_are_applied)
 {
 	const Elf64_Rela relas[] = {
 		{DATA + 0x2000 + 22 * 8, ELF64_R_INFO(0, R_X86_64_RELATIVE), TEXT + 0x100},
@@ -312,7 +303,6 @@ static void relocations_of_the_module_data_are_applied(void **state)
 	struct fixture f;
 	struct table t;
 
-	(void)state;
 	make_table(&t, GOPCLNTAB_1_20, 0);
 	begin(&f, &t, ".gopclntab", 0x200);
 	elf_builder_section(&f.elf, ".rela.dyn", SHT_RELA, SHF_ALLOC, 0, relas, sizeof(relas));
@@ -321,13 +311,12 @@ static void relocations_of_the_module_data_are_applied(void **state)
 	expect(&f, TEXT + 0x180, "main.a");
 }
 
-static void the_relocation_of_the_header_is_applied(void **state)
+TEST(the_relocation_of_the_header_is_applied)
 {
 	const Elf64_Rela rela = {DATA + 24, ELF64_R_INFO(0, R_X86_64_RELATIVE), TEXT + 0x100};
 	struct fixture f;
 	struct table t;
 
-	(void)state;
 	make_table(&t, GOPCLNTAB_1_18, 0);
 	begin(&f, &t, ".gopclntab", 0x200);
 	elf_builder_section(&f.elf, ".rela.dyn", SHT_RELA, SHF_ALLOC, 0, &rela, sizeof(rela));
@@ -336,9 +325,8 @@ static void the_relocation_of_the_header_is_applied(void **state)
 }
 
 /* Whichever number is wrong, no name comes from elsewhere, and no read is outside. */
-static void broken_tables_give_no_names(void **state)
+TEST(broken_tables_give_no_names)
 {
-	(void)state;
 	for (int v = GOPCLNTAB_1_2; v <= GOPCLNTAB_1_20; v++) {
 		struct table good;
 
@@ -361,7 +349,7 @@ static void broken_tables_give_no_names(void **state)
 }
 
 /* Each record would need a read of its own, in total more than the limit. */
-static void a_name_is_sought_in_so_many_bytes_and_no_more(void **state)
+TEST(a_name_is_sought_in_so_many_bytes_and_no_more)
 {
 	const uint64_t names_at = 256, records[] = {0x60000, 0x80000};
 	struct gopclntab_function found;
@@ -370,7 +358,6 @@ static void a_name_is_sought_in_so_many_bytes_and_no_more(void **state)
 	struct gopclntab go;
 	struct table t;
 
-	(void)state;
 	assert_non_null(bytes);
 	make_table(&t, GOPCLNTAB_1_20, 0);
 	put(&t, 40, names_at + sizeof(names), 8); /* the end of the names */
@@ -422,14 +409,13 @@ static void expect_limited(const struct sparse *s)
 }
 
 /* Many candidates and much data that may have their modules: the product must not be read. */
-static void a_hostile_file_without_headers_costs_no_more_than_the_budget(void **state)
+TEST(a_hostile_file_without_headers_costs_no_more_than_the_budget)
 {
 	AUTO_FREE struct sparse *s = calloc(1, sizeof(*s));
 	struct elf_layout l = {.n_segments = ELF_LAYOUT_SEGMENTS_MAX, .machine = EM_X86_64};
 	struct gopclntab go;
 	struct table t;
 
-	(void)state;
 	assert_non_null(s);
 	make_table(&t, GOPCLNTAB_1_20, TEXT);
 	for (size_t at = 0; at < HOLE_AT; at += sizeof(t.bytes))
@@ -451,14 +437,13 @@ static void a_hostile_file_without_headers_costs_no_more_than_the_budget(void **
 	expect_limited(s);
 }
 
-static void hostile_relocations_cost_no_more_than_the_budget(void **state)
+TEST(hostile_relocations_cost_no_more_than_the_budget)
 {
 	AUTO_FREE struct sparse *s = calloc(1, sizeof(*s));
 	struct elf_layout l = {.n_texts = 1, .machine = EM_X86_64};
 	struct gopclntab go;
 	struct table t;
 
-	(void)state;
 	assert_non_null(s);
 	make_table(&t, GOPCLNTAB_1_20, 0);
 	memcpy(s->pages, t.bytes, t.len);
@@ -470,27 +455,4 @@ static void hostile_relocations_cost_no_more_than_the_budget(void **state)
 	assert_int_equal(gopclntab_open(&go, &l, &s->src), -ENOENT);
 	assert_true(s->bytes > GOPCLNTAB_SCAN_MAX_BYTES);
 	expect_limited(s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_four_layouts_are_read),
-		cmocka_unit_test(a_table_in_another_section_is_found),
-		cmocka_unit_test(without_headers_the_module_data_confirm_a_table),
-		cmocka_unit_test(other_files_are_not_searched),
-		cmocka_unit_test(without_a_text_start_a_file_of_go_alone_starts_with_its_text),
-		cmocka_unit_test(without_a_text_start_a_mixed_file_is_not_guessed_at),
-		cmocka_unit_test(the_symbol_of_the_text_start_is_used),
-		cmocka_unit_test(the_module_data_says_the_text_start),
-		cmocka_unit_test(module_data_that_contradict_the_table_are_not_believed),
-		cmocka_unit_test(relocations_of_the_module_data_are_applied),
-		cmocka_unit_test(the_relocation_of_the_header_is_applied),
-		cmocka_unit_test(broken_tables_give_no_names),
-		cmocka_unit_test(a_name_is_sought_in_so_many_bytes_and_no_more),
-		cmocka_unit_test(a_hostile_file_without_headers_costs_no_more_than_the_budget),
-		cmocka_unit_test(hostile_relocations_cost_no_more_than_the_budget),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,12 +73,11 @@ static void expect(const struct fixture *f, int i, uint64_t start, uint64_t end,
 	assert_int_equal(f->ranges[i].frame_bytes, frame);
 }
 
-static void code_that_pushes_the_pointer_has_it_below_the_return_address(void **state)
+TEST(code_that_pushes_the_pointer_has_it_below_the_return_address)
 {
 	static const int frames[][2] = {{0, 1}, {8, 7}, {24, 0x70}, {8, 1}, {0, 1}};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	put_function(&f, 1, ASSEMBLY, frames, ARRAY_SIZE(frames));
 	put_code(&f, 0x100, "\x55", 1);
@@ -91,13 +90,12 @@ static void code_that_pushes_the_pointer_has_it_below_the_return_address(void **
 	expect(&f, 4, 0x179, 0x17a, 0);
 }
 
-static void code_that_stores_the_pointer_has_it_from_the_next_instruction_on(void **state)
+TEST(code_that_stores_the_pointer_has_it_from_the_next_instruction_on)
 {
 	static const int narrow[][2] = {{0, 4}, {16, 0x30}, {0, 2}, {16, 8}};
 	static const int wide[][2] = {{0, 7}, {0x30, 0x40}, {0, 1}};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	put_function(&f, 1, ASSEMBLY, narrow, ARRAY_SIZE(narrow));
 	put_code(&f, 0x104, "\x48\x89\x6c\x24\x08", 5);
@@ -114,7 +112,7 @@ static void code_that_stores_the_pointer_has_it_from_the_next_instruction_on(voi
 	expect(&f, 6, 0x1c7, 0x1c8, 0);
 }
 
-static void frames_without_a_saved_pointer_are_left_out(void **state)
+TEST(frames_without_a_saved_pointer_are_left_out)
 {
 	static const int frames[][2] = {{0, 4}, {16, 0x30}, {0, 1}};
 	static const struct {
@@ -126,7 +124,6 @@ static void frames_without_a_saved_pointer_are_left_out(void **state)
 		{"\x48\x89\xac\x24\x00\x01\x00\x00", 8}, /* likewise */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
 		struct fixture f;
 
@@ -141,13 +138,12 @@ static void frames_without_a_saved_pointer_are_left_out(void **state)
 }
 
 /* Behind a REX prefix, 55 is the push of another register. */
-static void the_push_of_another_register_saves_no_pointer(void **state)
+TEST(the_push_of_another_register_saves_no_pointer)
 {
 	static const int frames[][2] = {{0, 2}, {8, 0x30}, {0, 1}};
 	static const int later[][2] = {{0, 0x14}, {8, 0x30}, {0, 1}};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	put_function(&f, 1, ASSEMBLY, frames, ARRAY_SIZE(frames));
 	put_code(&f, 0x100, "\x41\x55", 2);
@@ -189,11 +185,10 @@ static const struct {
 	{"\x41\x54", 2, 2, 0},
 };
 
-static void functions_that_move_the_stack_pointer_unknown_to_the_table_are_left_out(void **state)
+TEST(functions_that_move_the_stack_pointer_unknown_to_the_table_are_left_out)
 {
 	static const int leaf[][2] = {{0, 0x40}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(moves); i++) {
 		const int known[][2] = {{0, (int)(moves[i].at + moves[i].end)}, {24, 0x20}, {0, 1}};
 		struct fixture f;
@@ -214,12 +209,11 @@ static void functions_that_move_the_stack_pointer_unknown_to_the_table_are_left_
 }
 
 /* cmp with the stack pointer, and a store through it. */
-static void functions_that_only_use_the_stack_pointer_are_kept(void **state)
+TEST(functions_that_only_use_the_stack_pointer_are_kept)
 {
 	static const char *const codes[] = {"\x48\x83\xfc\x18", "\x48\x89\x04\x24"};
 	static const int leaf[][2] = {{0, 0x40}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
 		struct fixture f;
 
@@ -233,7 +227,7 @@ static void functions_that_only_use_the_stack_pointer_are_kept(void **state)
 }
 
 /* Every function has the same table of values, which is long. */
-static void the_bytes_that_are_read_are_limited(void **state)
+TEST(the_bytes_that_are_read_are_limited)
 {
 	AUTO_FREE uint8_t *bytes = calloc(1, 0x200000);
 	struct gopclntab_assembly ranges[RANGES];
@@ -249,7 +243,6 @@ static void the_bytes_that_are_read_are_limited(void **state)
 	const uint32_t record = 0xfff00, sizes = 1;
 	struct byte_source src;
 
-	(void)state;
 	assert_non_null(bytes);
 	for (uint32_t i = 0; i < t.n_functions; i++) {
 		const uint32_t pair[] = {i, record - 0x100};
@@ -265,13 +258,12 @@ static void the_bytes_that_are_read_are_limited(void **state)
 	assert_int_equal(gopclntab_assembly(&t, &l, &src, ranges, RANGES), -EFBIG);
 }
 
-static void other_functions_are_left_out(void **state)
+TEST(other_functions_are_left_out)
 {
 	static const int leaf[][2] = {{0, 0x40}};
 	static const int odd[][2] = {{0, 1}, {12, 0x10}, {-8, 0x10}};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	put_function(&f, 0, 0, leaf, 1);                   /* compiled */
 	put_function(&f, 1, ASSEMBLY | SP_WRITE, leaf, 1); /* switches stacks */
@@ -284,12 +276,11 @@ static void other_functions_are_left_out(void **state)
 	assert_int_equal(f.n, 0);
 }
 
-static void neighbours_with_equal_frames_are_one_range_and_the_rest_is_cut(void **state)
+TEST(neighbours_with_equal_frames_are_one_range_and_the_rest_is_cut)
 {
 	static const int whole[][2] = {{0, 0x80}}, frames[][2] = {{0, 4}, {16, 8}, {0, 8}};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	put_function(&f, 1, ASSEMBLY, whole, 1);
 	put_function(&f, 2, ASSEMBLY, frames, ARRAY_SIZE(frames));
@@ -300,22 +291,4 @@ static void neighbours_with_equal_frames_are_one_range_and_the_rest_is_cut(void 
 	find(&f, EM_X86_64, 1);
 	assert_int_equal(f.n, 1);
 	expect(&f, 0, 0x100, 0x184, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(code_that_pushes_the_pointer_has_it_below_the_return_address),
-		cmocka_unit_test(code_that_stores_the_pointer_has_it_from_the_next_instruction_on),
-		cmocka_unit_test(frames_without_a_saved_pointer_are_left_out),
-		cmocka_unit_test(the_push_of_another_register_saves_no_pointer),
-		cmocka_unit_test(
-			functions_that_move_the_stack_pointer_unknown_to_the_table_are_left_out),
-		cmocka_unit_test(functions_that_only_use_the_stack_pointer_are_kept),
-		cmocka_unit_test(the_bytes_that_are_read_are_limited),
-		cmocka_unit_test(other_functions_are_left_out),
-		cmocka_unit_test(neighbours_with_equal_frames_are_one_range_and_the_rest_is_cut),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,9 +38,8 @@ static void expect(struct fixture *f, uint64_t offset, const char *name, const c
 	assert_int_equal(f->line.line, line);
 }
 
-static void test_lines_and_inlined_calls_of_all_formats_are_found(void **state)
+TEST(test_lines_and_inlined_calls_of_all_formats_are_found)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
 		struct fixture f;
 
@@ -59,9 +58,8 @@ static void test_lines_and_inlined_calls_of_all_formats_are_found(void **state)
 	}
 }
 
-static void test_a_function_without_tables_has_its_name_alone(void **state)
+TEST(test_a_function_without_tables_has_its_name_alone)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
 		struct fixture f;
 
@@ -73,9 +71,8 @@ static void test_a_function_without_tables_has_its_name_alone(void **state)
 	}
 }
 
-static void test_a_tree_that_goes_round_has_callers_within_its_function(void **state)
+TEST(test_a_tree_that_goes_round_has_callers_within_its_function)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
 		struct fixture f;
 		uint64_t at = 0x28;
@@ -92,7 +89,7 @@ static void test_a_tree_that_goes_round_has_callers_within_its_function(void **s
 	}
 }
 
-static void test_nodes_that_lead_nowhere_are_broken(void **state)
+TEST(test_nodes_that_lead_nowhere_are_broken)
 {
 	static const struct {
 		uint32_t name, caller;
@@ -106,7 +103,6 @@ static void test_nodes_that_lead_nowhere_are_broken(void **state)
 		{1, (uint32_t)INT32_MIN} /* … */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
 		for (size_t k = 0; k < ARRAY_SIZE(nodes); k++) {
 			struct fixture f;
@@ -123,11 +119,10 @@ static void test_nodes_that_lead_nowhere_are_broken(void **state)
 	}
 }
 
-static void test_a_tree_that_is_not_there_is_unreadable(void **state)
+TEST(test_a_tree_that_is_not_there_is_unreadable)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 20);
 	f.trees.gofunc = GO_IMAGE_BYTES;
 	assert_int_equal(find(&f, 0x28), -ENODATA);
@@ -140,9 +135,8 @@ static void test_a_tree_that_is_not_there_is_unreadable(void **state)
 	expect(&f, 0x28, "main.inner", "/src/b.go", 25);
 }
 
-static void test_values_that_never_end_end_with_the_table(void **state)
+TEST(test_values_that_never_end_end_with_the_table)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
 		struct fixture f;
 
@@ -172,12 +166,11 @@ static void expect_whole_answers(struct fixture *f)
 }
 
 /* Whichever word is wrong, there is an error or a complete answer, and no read is outside. */
-static void test_tables_with_a_wrong_word_give_whole_answers(void **state)
+TEST(test_tables_with_a_wrong_word_give_whole_answers)
 {
 	static const uint32_t wrong[] = {0, 1, 0x7fffffff, 0x80000000, UINT32_MAX};
 	const size_t n_words = GO_IMAGE_RECORD_BYTES / 4;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
 		for (size_t k = 0; k < n_words * ARRAY_SIZE(wrong); k++) {
 			struct fixture f;
@@ -190,9 +183,8 @@ static void test_tables_with_a_wrong_word_give_whole_answers(void **state)
 	}
 }
 
-static void test_a_table_that_is_cut_gives_whole_answers_or_none(void **state)
+TEST(test_a_table_that_is_cut_gives_whole_answers_or_none)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
 		for (size_t len = 0; len < GO_IMAGE_TABLE_BYTES; len += 8) {
 			struct fixture f;
@@ -207,20 +199,4 @@ static void test_a_table_that_is_cut_gives_whole_answers_or_none(void **state)
 			}
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines_and_inlined_calls_of_all_formats_are_found),
-		cmocka_unit_test(test_a_function_without_tables_has_its_name_alone),
-		cmocka_unit_test(test_a_tree_that_goes_round_has_callers_within_its_function),
-		cmocka_unit_test(test_nodes_that_lead_nowhere_are_broken),
-		cmocka_unit_test(test_a_tree_that_is_not_there_is_unreadable),
-		cmocka_unit_test(test_values_that_never_end_end_with_the_table),
-		cmocka_unit_test(test_tables_with_a_wrong_word_give_whole_answers),
-		cmocka_unit_test(test_a_table_that_is_cut_gives_whole_answers_or_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,18 +150,16 @@ static void the_profile_has_stacks_and_their_numbers(bool is_arm)
 	end(&f);
 }
 
-static void test_the_profile_has_stacks_and_their_counts(void **state)
+TEST(test_the_profile_has_stacks_and_their_counts)
 {
-	(void)state;
 	the_profile_has_stacks_and_their_numbers(false);
 	the_profile_has_stacks_and_their_numbers(true);
 }
 
-static void test_the_wait_reason_is_the_leaf_on_request(void **state)
+TEST(test_the_wait_reason_is_the_leaf_on_request)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, false);
 	put_reason(2, "chan receive", 12);
 	add_parked(2);
@@ -174,11 +172,10 @@ static void test_the_wait_reason_is_the_leaf_on_request(void **state)
 }
 
 /* Too long, not text, nowhere, beyond the table, empty. */
-static void test_an_unreadable_wait_reason_is_replaced_by_the_status(void **state)
+TEST(test_an_unreadable_wait_reason_is_replaced_by_the_status)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, false);
 	put_reason(2, "long", GOROUTINE_REASON_BYTES);
 	put_reason(3, "a\x01", 2);
@@ -196,12 +193,11 @@ static void test_an_unreadable_wait_reason_is_replaced_by_the_status(void **stat
 	end(&f);
 }
 
-static void test_an_incomplete_stack_is_marked(void **state)
+TEST(test_an_incomplete_stack_is_marked)
 {
 	struct fixture f;
 	uint64_t g, sp;
 
-	(void)state;
 	begin(&f, false);
 	add_parked(0);
 	g = add_parked(0);
@@ -218,12 +214,11 @@ static void test_an_incomplete_stack_is_marked(void **state)
 	end(&f);
 }
 
-static void test_count_and_text_cover_the_same_goroutines(void **state)
+TEST(test_count_and_text_cover_the_same_goroutines)
 {
 	struct fixture f;
 	uint64_t n = 0;
 
-	(void)state;
 	begin(&f, false);
 	add_parked(0);
 	add_parked(0);
@@ -254,9 +249,8 @@ static void expect_list(uint64_t address, uint64_t n, uint64_t capacity, int err
 	end(&f);
 }
 
-static void test_an_invalid_list_is_rejected(void **state)
+TEST(test_an_invalid_list_is_rejected)
 {
-	(void)state;
 	expect_list(ARRAY, 1, 1, 0);
 	expect_list(ARRAY, 0, 0, -EBADMSG);
 	expect_list(ARRAY, 2, 1, -EBADMSG);
@@ -281,13 +275,12 @@ static void put_symbol(struct fixture *f, struct elf_builder *elf, const char *n
 	f->rt.modules[0].data[0] = (struct go_range){at, at + 24};
 }
 
-static void test_a_wrong_cached_list_is_searched_again(void **state)
+TEST(test_a_wrong_cached_list_is_searched_again)
 {
 	struct elf_builder elf;
 	struct fixture f;
 	uint64_t n = 0;
 
-	(void)state;
 	begin(&f, false);
 	add_parked(0);
 	put_list();
@@ -299,12 +292,11 @@ static void test_a_wrong_cached_list_is_searched_again(void **state)
 	end(&f);
 }
 
-static void test_wrong_cached_reasons_are_searched_again(void **state)
+TEST(test_wrong_cached_reasons_are_searched_again)
 {
 	struct elf_builder elf;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, false);
 	put_reason(2, "chan receive", 12);
 	add_parked(2);
@@ -317,12 +309,11 @@ static void test_wrong_cached_reasons_are_searched_again(void **state)
 	end(&f);
 }
 
-static void test_unknown_releases_are_not_read(void **state)
+TEST(test_unknown_releases_are_not_read)
 {
 	struct fixture f;
 	uint64_t n = 0;
 
-	(void)state;
 	begin(&f, false);
 	add_parked(0);
 	put_list();
@@ -332,11 +323,10 @@ static void test_unknown_releases_are_not_read(void **state)
 	end(&f);
 }
 
-static void test_a_process_that_exits_meanwhile_has_no_profile(void **state)
+TEST(test_a_process_that_exits_meanwhile_has_no_profile)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, false);
 	add_parked(0);
 	put_list();
@@ -353,11 +343,10 @@ static int read_again(void *arg)
 	return read_it(f, true);
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, false);
 	put_reason(2, "select", 6);
 	add_parked(2);
@@ -365,23 +354,4 @@ static void test_failed_allocations_are_survived(void **state)
 	assert_int_equal(read_it(&f, true), 0); /* names are kept from now on */
 	check_oom(read_again, &f);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_profile_has_stacks_and_their_counts),
-		cmocka_unit_test(test_the_wait_reason_is_the_leaf_on_request),
-		cmocka_unit_test(test_an_unreadable_wait_reason_is_replaced_by_the_status),
-		cmocka_unit_test(test_an_incomplete_stack_is_marked),
-		cmocka_unit_test(test_count_and_text_cover_the_same_goroutines),
-		cmocka_unit_test(test_an_invalid_list_is_rejected),
-		cmocka_unit_test(test_a_wrong_cached_list_is_searched_again),
-		cmocka_unit_test(test_wrong_cached_reasons_are_searched_again),
-		cmocka_unit_test(test_unknown_releases_are_not_read),
-		cmocka_unit_test(test_a_process_that_exits_meanwhile_has_no_profile),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

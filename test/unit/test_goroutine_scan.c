@@ -80,19 +80,17 @@ static void equal_stacks_are_one_group(bool is_arm)
 	end(&f);
 }
 
-static void test_equal_stacks_are_one_group_on_both_machines(void **state)
+TEST(test_equal_stacks_are_one_group_on_both_machines)
 {
-	(void)state;
 	equal_stacks_are_one_group(false);
 	equal_stacks_are_one_group(true);
 }
 
-static void test_other_reasons_are_other_groups_with_the_longest_wait_of_each(void **state)
+TEST(test_other_reasons_are_other_groups_with_the_longest_wait_of_each)
 {
 	static const uint64_t since[] = {0, 700, 500, 600};
 	struct fixture f;
 
-	(void)state;
 	goroutine_image_init(&im, false);
 	for (size_t i = 0; i < ARRAY_SIZE(since); i++) {
 		uint64_t g = add_parked();
@@ -112,12 +110,11 @@ static void test_other_reasons_are_other_groups_with_the_longest_wait_of_each(vo
 	end(&f);
 }
 
-static void test_running_ones_are_counted_without_a_stack(void **state)
+TEST(test_running_ones_are_counted_without_a_stack)
 {
 	struct fixture f;
 	uint64_t g;
 
-	(void)state;
 	goroutine_image_init(&im, false);
 	g = add_parked();
 	put(g, im.layout->status, GOROUTINE_RUNNING, 4);
@@ -136,7 +133,7 @@ static void test_running_ones_are_counted_without_a_stack(void **state)
  * runtime.main is the program's, as pprof sees it; the scan bit of the collector changes
  * nothing.
  */
-static void test_goroutines_of_the_runtime_and_dead_ones_are_not_counted(void **state)
+TEST(test_goroutines_of_the_runtime_and_dead_ones_are_not_counted)
 {
 	static const enum image_function main_calls[] = {IMAGE_PARK, IMAGE_MAIN, IMAGE_GOEXIT},
 					 sweeper_calls[] = {IMAGE_PARK, IMAGE_SWEEPER,
@@ -144,7 +141,6 @@ static void test_goroutines_of_the_runtime_and_dead_ones_are_not_counted(void **
 	struct fixture f;
 	uint64_t g, count = 0;
 
-	(void)state;
 	goroutine_image_init(&im, false);
 	g = image_add(&im, GOROUTINE_WAITING, IMAGE_MAIN);
 	image_calls(&im, g, main_calls, ARRAY_SIZE(main_calls));
@@ -165,7 +161,7 @@ static void test_goroutines_of_the_runtime_and_dead_ones_are_not_counted(void **
 	end(&f);
 }
 
-static void test_a_finalizer_goroutine_counts_while_it_calls_the_program(void **state)
+TEST(test_a_finalizer_goroutine_counts_while_it_calls_the_program)
 {
 	static const enum image_function idle[] = {IMAGE_PARK, IMAGE_FINALIZERS, IMAGE_GOEXIT},
 					 calling[] = {IMAGE_PARK, IMAGE_CALLEE, IMAGE_FINALIZERS,
@@ -173,7 +169,6 @@ static void test_a_finalizer_goroutine_counts_while_it_calls_the_program(void **
 	struct fixture f;
 	uint64_t g, count = 0;
 
-	(void)state;
 	goroutine_image_init(&im, false);
 	g = image_add(&im, GOROUTINE_WAITING, IMAGE_FINALIZERS);
 	image_calls(&im, g, idle, ARRAY_SIZE(idle));
@@ -193,13 +188,12 @@ static void test_a_finalizer_goroutine_counts_while_it_calls_the_program(void **
 	end(&f);
 }
 
-static void test_interrupted_functions_are_unwound_too(void **state)
+TEST(test_interrupted_functions_are_unwound_too)
 {
 	static const enum image_function calls[] = {IMAGE_PREEMPT, IMAGE_WORKER, IMAGE_GOEXIT};
 	struct fixture f;
 	uint64_t g;
 
-	(void)state;
 	goroutine_image_init(&im, false);
 	g = image_add(&im, GOROUTINE_PREEMPTED, IMAGE_WORKER);
 	image_calls(&im, g, calls, ARRAY_SIZE(calls));
@@ -211,12 +205,11 @@ static void test_interrupted_functions_are_unwound_too(void **state)
 	end(&f);
 }
 
-static void test_in_a_system_call_the_registers_of_its_entry_count(void **state)
+TEST(test_in_a_system_call_the_registers_of_its_entry_count)
 {
 	struct fixture f;
 	uint64_t g, sp;
 
-	(void)state;
 	goroutine_image_init(&im, false);
 	g = add_parked();
 	memcpy(&sp, im.data + g + 56, sizeof(sp));
@@ -232,12 +225,11 @@ static void test_in_a_system_call_the_registers_of_its_entry_count(void **state)
 }
 
 /* Whatever is wrong with it, a goroutine is counted once. */
-static void test_broken_and_moving_goroutines_are_counted(void **state)
+TEST(test_broken_and_moving_goroutines_are_counted)
 {
 	struct fixture f;
 	uint64_t g, sp;
 
-	(void)state;
 	goroutine_image_init(&im, false);
 	g = add_parked(); /* garbage on the stack */
 	memcpy(&sp, im.data + g + 56, sizeof(sp));
@@ -260,12 +252,11 @@ static void test_broken_and_moving_goroutines_are_counted(void **state)
 	end(&f);
 }
 
-static void test_invalid_goroutines_are_not_counted(void **state)
+TEST(test_invalid_goroutines_are_not_counted)
 {
 	struct fixture f;
 	uint64_t g;
 
-	(void)state;
 	goroutine_image_init(&im, false);
 	g = add_parked(); /* no such status */
 	put(g, im.layout->status, 77, 4);
@@ -284,11 +275,10 @@ static void test_invalid_goroutines_are_not_counted(void **state)
 	end(&f);
 }
 
-static void test_limits_are_kept_and_reported(void **state)
+TEST(test_limits_are_kept_and_reported)
 {
 	struct fixture f;
 
-	(void)state;
 	goroutine_image_init(&im, false);
 	for (int i = 0; i < 4; i++)
 		add_parked();
@@ -311,11 +301,10 @@ static void test_limits_are_kept_and_reported(void **state)
 	end(&f);
 }
 
-static void test_layouts_of_unknown_releases_are_not_guessed(void **state)
+TEST(test_layouts_of_unknown_releases_are_not_guessed)
 {
 	const struct goroutine_layout *l = NULL;
 
-	(void)state;
 	assert_int_equal(goroutine_layout_find(12, &l), -ENOTSUP);
 	assert_int_equal(goroutine_layout_find(28, &l), -ENOTSUP);
 	for (unsigned minor = 13; minor <= 27; minor++) {
@@ -344,11 +333,10 @@ static int scan_once(void *arg)
 	return r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct fixture f;
 
-	(void)state;
 	goroutine_image_init(&im, false);
 	add_parked();
 	begin(&f);
@@ -370,11 +358,10 @@ static uint64_t count_with(struct file_notes *notes, uint64_t bias)
 	return n;
 }
 
-static void test_owners_of_goroutines_are_shared_with_the_next_process(void **state)
+TEST(test_owners_of_goroutines_are_shared_with_the_next_process)
 {
 	struct file_notes notes = {0};
 
-	(void)state;
 	goroutine_image_init(&im, false);
 	add_parked();
 	image_add(&im, GOROUTINE_WAITING, IMAGE_SWEEPER); /* the runtime's */
@@ -392,25 +379,4 @@ static void test_owners_of_goroutines_are_shared_with_the_next_process(void **st
 	im.module.in_file = false;
 	assert_int_equal(count_with(&notes, 0), 2); /* tables of its own */
 	file_notes_clear(&notes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_equal_stacks_are_one_group_on_both_machines),
-		cmocka_unit_test(test_other_reasons_are_other_groups_with_the_longest_wait_of_each),
-		cmocka_unit_test(test_running_ones_are_counted_without_a_stack),
-		cmocka_unit_test(test_goroutines_of_the_runtime_and_dead_ones_are_not_counted),
-		cmocka_unit_test(test_a_finalizer_goroutine_counts_while_it_calls_the_program),
-		cmocka_unit_test(test_interrupted_functions_are_unwound_too),
-		cmocka_unit_test(test_in_a_system_call_the_registers_of_its_entry_count),
-		cmocka_unit_test(test_broken_and_moving_goroutines_are_counted),
-		cmocka_unit_test(test_invalid_goroutines_are_not_counted),
-		cmocka_unit_test(test_limits_are_kept_and_reported),
-		cmocka_unit_test(test_layouts_of_unknown_releases_are_not_guessed),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-		cmocka_unit_test(test_owners_of_goroutines_are_shared_with_the_next_process),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,71 +52,65 @@ static void expect(const struct goroutine_stack *s, enum goroutine_stack_end end
 	assert_int_equal(calls.end, end);
 }
 
-static void test_return_addresses_are_behind_frames(void **state)
+TEST(test_return_addresses_are_behind_frames)
 {
 	const uint64_t words[] = {0, 0, 310, 0, 0, 0, 0, 220, 0, 0, 410};
 	const uint64_t pcs[] = {210, 310, 220, 410};
 	const struct goroutine_stack s = make_stack(words, ARRAY_SIZE(words), 210);
 
-	(void)state;
 	expect(&s, GOROUTINE_STACK_WHOLE, pcs, ARRAY_SIZE(pcs));
 }
 
-static void test_a_function_at_its_start_has_its_return_address_on_top(void **state)
+TEST(test_a_function_at_its_start_has_its_return_address_on_top)
 {
 	const uint64_t words[] = {410};
 	const uint64_t pcs[] = {101, 410};
 	const struct goroutine_stack s = make_stack(words, ARRAY_SIZE(words), 100);
 
-	(void)state;
 	expect(&s, GOROUTINE_STACK_WHOLE, pcs, ARRAY_SIZE(pcs));
 }
 
-static void test_a_call_of_nil_has_pushed_its_return_address(void **state)
+TEST(test_a_call_of_nil_has_pushed_its_return_address)
 {
 	const uint64_t words[] = {210, 0, 0, 410};
 	const uint64_t pcs[] = {210, 410};
 	const struct goroutine_stack s = make_stack(words, ARRAY_SIZE(words), 0);
 
-	(void)state;
 	expect(&s, GOROUTINE_STACK_WHOLE, pcs, ARRAY_SIZE(pcs));
 }
 
-static void test_an_interrupted_pc_is_not_a_return_address(void **state)
+TEST(test_an_interrupted_pc_is_not_a_return_address)
 {
 	const uint64_t words[] = {0, 0, 230, 0, 0, 410};
 	const uint64_t pcs[] = {510, 231, 410};
 	const struct goroutine_stack s = make_stack(words, ARRAY_SIZE(words), 510);
 
-	(void)state;
 	expect(&s, GOROUTINE_STACK_WHOLE, pcs, ARRAY_SIZE(pcs));
 }
 
-static void test_the_link_register_is_at_the_bottom_of_a_frame(void **state)
+TEST(test_the_link_register_is_at_the_bottom_of_a_frame)
 {
 	const uint64_t words[] = {310, 0, 220, 0, 0, 0, 410, 0};
 	const uint64_t pcs[] = {210, 310, 220, 410};
 	struct goroutine_stack s = make_stack(words, ARRAY_SIZE(words), 210);
 
-	(void)state;
 	s.has_lr = true;
 	s.lr = 999; /* stale: the frame has the current one */
 	expect(&s, GOROUTINE_STACK_WHOLE, pcs, ARRAY_SIZE(pcs));
 }
 
-static void test_the_link_register_counts_where_there_is_no_frame_yet(void **state)
+TEST(test_the_link_register_counts_where_there_is_no_frame_yet)
 {
 	const uint64_t words[] = {410, 0};
 	const uint64_t pcs[] = {110, 210, 410};
 	struct goroutine_stack s = make_stack(words, ARRAY_SIZE(words), 110);
 
-	(void)state;
 	s.has_lr = true;
 	s.lr = 210;
 	expect(&s, GOROUTINE_STACK_WHOLE, pcs, ARRAY_SIZE(pcs));
 }
 
-static void test_a_signal_saves_the_link_register_of_what_it_interrupts(void **state)
+TEST(test_a_signal_saves_the_link_register_of_what_it_interrupts)
 {
 	/* 1 has no frame: its caller is the saved lr; 2 has one, with the caller in it */
 	const uint64_t no_frame[] = {130, 0, 310, 0, 410, 0, 0, 0};
@@ -124,7 +118,6 @@ static void test_a_signal_saves_the_link_register_of_what_it_interrupts(void **s
 	const uint64_t no_frame_pcs[] = {510, 131, 310, 410}, frame_pcs[] = {510, 231, 410};
 	struct goroutine_stack s = make_stack(no_frame, ARRAY_SIZE(no_frame), 510);
 
-	(void)state;
 	s.has_lr = true;
 	expect(&s, GOROUTINE_STACK_WHOLE, no_frame_pcs, ARRAY_SIZE(no_frame_pcs));
 	s = make_stack(frame, ARRAY_SIZE(frame), 510);
@@ -132,25 +125,23 @@ static void test_a_signal_saves_the_link_register_of_what_it_interrupts(void **s
 	expect(&s, GOROUTINE_STACK_WHOLE, frame_pcs, ARRAY_SIZE(frame_pcs));
 }
 
-static void test_unwinding_stops_where_the_stack_is_switched(void **state)
+TEST(test_unwinding_stops_where_the_stack_is_switched)
 {
 	const uint64_t words[] = {0, 0, 410};
 	const uint64_t pcs[] = {610, 410};
 	struct goroutine_stack s = make_stack(words, ARRAY_SIZE(words), 610);
 
-	(void)state;
 	expect(&s, GOROUTINE_STACK_BROKEN, pcs, 1);
 	s.in_syscall = true;
 	expect(&s, GOROUTINE_STACK_WHOLE, pcs, 2);
 }
 
-static void test_wild_addresses_and_sizes_break_a_stack(void **state)
+TEST(test_wild_addresses_and_sizes_break_a_stack)
 {
 	const uint64_t wild[] = {0, 0, 99999}, unsized[] = {0, 0, 710, 0}, ended[] = {0, 0, 0};
 	const uint64_t pcs[] = {210, 710};
 	struct goroutine_stack s = make_stack(wild, ARRAY_SIZE(wild), 210);
 
-	(void)state;
 	expect(&s, GOROUTINE_STACK_BROKEN, pcs, 1);
 	s = make_stack(unsized, ARRAY_SIZE(unsized), 210);
 	expect(&s, GOROUTINE_STACK_BROKEN, pcs, 2);
@@ -162,23 +153,21 @@ static void test_wild_addresses_and_sizes_break_a_stack(void **state)
 	expect(&s, GOROUTINE_STACK_BROKEN, pcs, 1);
 }
 
-static void test_a_stack_is_cut_where_the_copy_ends(void **state)
+TEST(test_a_stack_is_cut_where_the_copy_ends)
 {
 	const uint64_t words[] = {0, 0, 310, 0, 0, 0};
 	const uint64_t pcs[] = {210, 310};
 	struct goroutine_stack s = make_stack(words, ARRAY_SIZE(words), 210);
 
-	(void)state;
 	s.hi = BASE + 0x10000;
 	expect(&s, GOROUTINE_STACK_CUT, pcs, 2);
 }
 
-static void test_there_is_a_maximum_of_frames(void **state)
+TEST(test_there_is_a_maximum_of_frames)
 {
 	static uint64_t words[WORDS];
 	const struct goroutine_stack s = make_stack(words, WORDS, 210);
 
-	(void)state;
 	for (size_t i = 2; i < WORDS; i += 3)
 		words[i] = 210;
 	assert_int_equal(goroutine_stack_walk(&s, &calls), 0);
@@ -187,45 +176,22 @@ static void test_there_is_a_maximum_of_frames(void **state)
 }
 
 /* Functions without a frame, and a register that never changes. */
-static void test_a_circle_ends(void **state)
+TEST(test_a_circle_ends)
 {
 	const uint64_t words[] = {110};
 	struct goroutine_stack s = make_stack(words, ARRAY_SIZE(words), 110);
 
-	(void)state;
 	s.has_lr = true;
 	assert_int_equal(goroutine_stack_walk(&s, &calls), 0);
 	assert_int_equal(calls.end, GOROUTINE_STACK_CUT);
 }
 
-static void test_tables_that_cannot_be_read_end_the_walk(void **state)
+TEST(test_tables_that_cannot_be_read_end_the_walk)
 {
 	const uint64_t words[] = {0, 0, 310};
 	uint64_t unreadable = 310;
 	struct goroutine_stack s = make_stack(words, ARRAY_SIZE(words), 210);
 
-	(void)state;
 	s.ctx = &unreadable;
 	assert_int_equal(goroutine_stack_walk(&s, &calls), -EIO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_return_addresses_are_behind_frames),
-		cmocka_unit_test(test_a_function_at_its_start_has_its_return_address_on_top),
-		cmocka_unit_test(test_a_call_of_nil_has_pushed_its_return_address),
-		cmocka_unit_test(test_an_interrupted_pc_is_not_a_return_address),
-		cmocka_unit_test(test_the_link_register_is_at_the_bottom_of_a_frame),
-		cmocka_unit_test(test_the_link_register_counts_where_there_is_no_frame_yet),
-		cmocka_unit_test(test_a_signal_saves_the_link_register_of_what_it_interrupts),
-		cmocka_unit_test(test_unwinding_stops_where_the_stack_is_switched),
-		cmocka_unit_test(test_wild_addresses_and_sizes_break_a_stack),
-		cmocka_unit_test(test_a_stack_is_cut_where_the_copy_ends),
-		cmocka_unit_test(test_there_is_a_maximum_of_frames),
-		cmocka_unit_test(test_a_circle_ends),
-		cmocka_unit_test(test_tables_that_cannot_be_read_end_the_walk),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,12 +51,11 @@ static void expect(const struct goroutine_group *a, const struct goroutine_group
 	assert_string_equal(out.data, text);
 }
 
-static void test_a_group_is_a_line_and_its_calls(void **state)
+TEST(test_a_group_is_a_line_and_its_calls)
 {
 	const uint64_t pcs[] = {200, 300, 400, 900};
 	const struct goroutine_group many = make_group(pcs, 4, 12), one = make_group(pcs, 1, 1);
 
-	(void)state;
 	expect(&many, &one,
 	       "12 goroutines [runnable], e.g. id 7:\n"
 	       "    main.wait /src/main.go:12\n"
@@ -68,24 +67,22 @@ static void test_a_group_is_a_line_and_its_calls(void **state)
 	       "    main.outer /src/main.go:20\n");
 }
 
-static void test_a_recursion_is_one_line(void **state)
+TEST(test_a_recursion_is_one_line)
 {
 	const uint64_t pcs[] = {100, 100, 100, 200, 900};
 	const struct goroutine_group g = make_group(pcs, 5, 1);
 
-	(void)state;
 	expect(&g, NULL,
 	       "1 goroutine [runnable], id 7:\n"
 	       "    main.wait /src/main.go:12 (4 times)\n"
 	       "    main.outer /src/main.go:20\n");
 }
 
-static void test_missing_callers_are_a_frame(void **state)
+TEST(test_missing_callers_are_a_frame)
 {
 	const uint64_t pcs[] = {100};
 	struct goroutine_group g = make_group(pcs, 1, 1);
 
-	(void)state;
 	g.place.truncated = true;
 	expect(&g, NULL,
 	       "1 goroutine [runnable], id 7:\n"
@@ -93,12 +90,11 @@ static void test_missing_callers_are_a_frame(void **state)
 	       "    [truncated]\n");
 }
 
-static void test_without_a_stack_the_start_function_is_shown(void **state)
+TEST(test_without_a_stack_the_start_function_is_shown)
 {
 	const uint64_t pcs[] = {100};
 	struct goroutine_group g = make_group(pcs, 1, 3);
 
-	(void)state;
 	g.place.no_stack = true;
 	g.place.status = GOROUTINE_RUNNING;
 	expect(&g, NULL,
@@ -120,9 +116,8 @@ static void expect_wait(uint64_t wait_ns, const char *text)
 	assert_non_null(strstr(out.data, text));
 }
 
-static void test_the_wait_is_shown_in_two_units(void **state)
+TEST(test_the_wait_is_shown_in_two_units)
 {
-	(void)state;
 	expect_wait(59 * NS_PER_S, ", for at least 59s, id");
 	expect_wait(200 * NS_PER_S, ", for at least 3m20s, id");
 	expect_wait(7300 * NS_PER_S, ", for at least 2h1m, id");
@@ -131,7 +126,7 @@ static void test_the_wait_is_shown_in_two_units(void **state)
 	expect_wait(-(uint64_t)(60 * NS_PER_S), "[runnable], id"); /* of another clock */
 }
 
-static void test_errors_are_passed_on(void **state)
+TEST(test_errors_are_passed_on)
 {
 	const uint64_t pcs[] = {5000};
 	const struct goroutine_group g = make_group(pcs, 1, 1);
@@ -140,7 +135,6 @@ static void test_errors_are_passed_on(void **state)
 	CLEANUP(buf_fini) struct buf small;
 	struct goroutine_names names;
 
-	(void)state;
 	buf_init(&out, MAX_BYTES);
 	goroutine_names_init(&names, NULL);
 	assert_int_equal(goroutine_text_append(&out, &names, &resolver, groups, 1, NOW_NS), -EIO);
@@ -163,23 +157,7 @@ static int append(void *arg)
 	return goroutine_text_append(&out, &names, &resolver, groups, 1, NOW_NS);
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
-	(void)state;
 	check_oom(append, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_group_is_a_line_and_its_calls),
-		cmocka_unit_test(test_a_recursion_is_one_line),
-		cmocka_unit_test(test_missing_callers_are_a_frame),
-		cmocka_unit_test(test_without_a_stack_the_start_function_is_shown),
-		cmocka_unit_test(test_the_wait_is_shown_in_two_units),
-		cmocka_unit_test(test_errors_are_passed_on),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

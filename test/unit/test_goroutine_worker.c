@@ -151,12 +151,11 @@ static uint64_t metric(struct fixture *f, const char *beginning)
 
 #define GO "coroot_node_agent_go_"
 
-static void test_goroutines_alone_are_read_and_counted(void **state)
+TEST(test_goroutines_alone_are_read_and_counted)
 {
 	struct fixture f = {0};
 	uint64_t n;
 
-	(void)state;
 	make_child(&f, 2);
 	work(&f, false);
 	assert_int_equal(f.n_goroutines, 2);
@@ -178,11 +177,10 @@ static void test_goroutines_alone_are_read_and_counted(void **state)
  * Each reading of the goroutines fails. If that delayed the next turn, as failures do, this
  * would time out.
  */
-static void test_a_broken_list_of_goroutines_does_not_cost_the_other_profiles(void **state)
+TEST(test_a_broken_list_of_goroutines_does_not_cost_the_other_profiles)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	make_child(&f, 0);
 	work(&f, true);
 	assert_int_equal(f.n_goroutines, 0);
@@ -190,14 +188,4 @@ static void test_a_broken_list_of_goroutines_does_not_cost_the_other_profiles(vo
 	assert_in_range(metric(&f, GO "readings_failed_total{reason=\"corrupt_list\"} "),
 			ENOUGH_PROFILES - 1, 10000);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_goroutines_alone_are_read_and_counted),
-		cmocka_unit_test(test_a_broken_list_of_goroutines_does_not_cost_the_other_profiles),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,11 +15,10 @@ static unsigned spend_all(struct grpc_budget *b, unsigned price, uint64_t now_ns
 	return n;
 }
 
-static void what_is_spent_comes_back_with_time(void **state)
+TEST(what_is_spent_comes_back_with_time)
 {
 	struct grpc_budget b;
 
-	(void)state;
 	grpc_budget_init(&b, START_NS);
 	assert_int_equal(spend_all(&b, 1, START_NS), GRPC_BUDGET_MAX);
 	assert_int_equal(spend_all(&b, 1, START_NS + NS_PER_S), GRPC_BUDGET_PER_S);
@@ -29,11 +28,10 @@ static void what_is_spent_comes_back_with_time(void **state)
 	assert_int_equal(spend_all(&b, 1, START_NS + 1000 * NS_PER_S), GRPC_BUDGET_MAX);
 }
 
-static void calls_earn_up_to_the_limit(void **state)
+TEST(calls_earn_up_to_the_limit)
 {
 	struct grpc_budget b;
 
-	(void)state;
 	grpc_budget_init(&b, START_NS);
 	grpc_budget_earn(&b);
 	assert_int_equal(spend_all(&b, 1, START_NS), GRPC_BUDGET_MAX);
@@ -42,11 +40,10 @@ static void calls_earn_up_to_the_limit(void **state)
 }
 
 /* A Collector sends a call, and for its answer a PING and a WINDOW_UPDATE. */
-static void proper_clients_never_run_out(void **state)
+TEST(proper_clients_never_run_out)
 {
 	struct grpc_budget b;
 
-	(void)state;
 	grpc_budget_init(&b, START_NS);
 	for (unsigned i = 0; i < 100000; i++) {
 		assert_true(
@@ -62,27 +59,14 @@ static void proper_clients_never_run_out(void **state)
 	}
 }
 
-static void calls_that_are_cancelled_run_out(void **state)
+TEST(calls_that_are_cancelled_run_out)
 {
 	struct grpc_budget b;
 	unsigned n = 0;
 
-	(void)state;
 	grpc_budget_init(&b, START_NS);
 	for (; grpc_budget_spend(&b, grpc_budget_price(NGHTTP2_RST_STREAM, 0, 4), START_NS); n++)
 		grpc_budget_earn(&b);
 	assert_in_range(n, 1, GRPC_BUDGET_MAX);
 	assert_int_equal(grpc_budget_price(NGHTTP2_DATA, 0, 0), 1);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_spent_comes_back_with_time),
-		cmocka_unit_test(calls_earn_up_to_the_limit),
-		cmocka_unit_test(proper_clients_never_run_out),
-		cmocka_unit_test(calls_that_are_cancelled_run_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

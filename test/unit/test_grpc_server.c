@@ -201,11 +201,13 @@ static void check_echo(const struct answer *a, const char *text)
 	check_message(a, text);
 }
 
-static void a_call_gets_its_message_and_its_answer(void **state)
+static int set_up(void **state);
+static int tear_down(void **state);
+
+TEST_FIXTURE(a_call_gets_its_message_and_its_answer, set_up, tear_down)
 {
 	struct answer a;
 
-	(void)state;
 	start_with(16);
 	a = call("/t.T/Echo", "X: 1", "\0\0\0\0\5hello", 10);
 	check_echo(&a, ":hello");
@@ -216,12 +218,11 @@ static void a_call_gets_its_message_and_its_answer(void **state)
 	check_echo(&a, ":");
 }
 
-static void what_is_wrong_is_told_by_status(void **state)
+TEST_FIXTURE(what_is_wrong_is_told_by_status, set_up, tear_down)
 {
 	AUTO_FREE char *large = calloc(1, MAX_MESSAGE + 100);
 	struct answer a;
 
-	(void)state;
 	assert_non_null(large);
 	start_with(16);
 	a = call("/t.T/Refuse", "X: 1", "\0\0\0\0\0", 5);
@@ -242,13 +243,12 @@ static void what_is_wrong_is_told_by_status(void **state)
 	check_echo(&a, ":x");
 }
 
-static void keys_are_checked_before_the_body(void **state)
+TEST_FIXTURE(keys_are_checked_before_the_body, set_up, tear_down)
 {
 	const struct access_config cfg = {.write_key = "a-secret-key"};
 	struct err err = {""};
 	struct answer a;
 
-	(void)state;
 	assert_int_equal(access_new(&fx.access, &cfg, &err), 0);
 	start_with(16);
 	a = call("/t.T/Echo", "X: 1", "\0\0\0\0\1x", 6);
@@ -279,12 +279,11 @@ static void *call_often(void *failed)
 	return NULL;
 }
 
-static void answers_of_many_threads_reach_their_calls(void **state)
+TEST_FIXTURE(answers_of_many_threads_reach_their_calls, set_up, tear_down)
 {
 	pthread_t threads[N_CLIENTS];
 	_Atomic bool failed = false;
 
-	(void)state;
 	/* libcurl leaves without the trailers, and its calls stay until that is noticed */
 	start_with(8 * N_CLIENTS);
 	for (int i = 0; i < N_CLIENTS; i++)
@@ -356,7 +355,7 @@ static void *free_server(void *ctx)
 }
 
 /* Without libcurl 7.88, which loses what comes behind GOAWAY. */
-static void the_end_waits_for_answers(void **state)
+TEST_FIXTURE(the_end_waits_for_answers, set_up, tear_down)
 {
 	static const char request[] = RAW_CALL("\0\0\0\4\0\0\0\0\0", "/t.T/Keep");
 	AUTO_CLOSE int fd = -1;
@@ -364,7 +363,6 @@ static void the_end_waits_for_answers(void **state)
 	pthread_t end;
 	size_t len;
 
-	(void)state;
 	start_with(16);
 	fd = send_raw(request, sizeof(request) - 1);
 	wait_for_kept(1);
@@ -376,12 +374,11 @@ static void the_end_waits_for_answers(void **state)
 	assert_non_null(memmem(answer, len, "\0\0\0\0\2:x", 7));
 }
 
-static void a_call_whose_client_has_left_is_answered_to_nobody(void **state)
+TEST_FIXTURE(a_call_whose_client_has_left_is_answered_to_nobody, set_up, tear_down)
 {
 	CURL *c = new_client();
 	struct answer a;
 
-	(void)state;
 	start_with(16);
 	curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, 2000L);
 	a = call_with(c, "/t.T/Keep", "X: 1", "\0\0\0\0\1x", 6);
@@ -393,11 +390,10 @@ static void a_call_whose_client_has_left_is_answered_to_nobody(void **state)
 	check_echo(&a, ":x");
 }
 
-static void a_new_connection_takes_the_place_of_an_idle_one(void **state)
+TEST_FIXTURE(a_new_connection_takes_the_place_of_an_idle_one, set_up, tear_down)
 {
 	CURL *clients[6];
 
-	(void)state;
 	start_with(2);
 	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
 		struct answer a;
@@ -410,12 +406,11 @@ static void a_new_connection_takes_the_place_of_an_idle_one(void **state)
 		curl_easy_cleanup(clients[i]);
 }
 
-static void tls_is_spoken_with_the_listeners_certificate(void **state)
+TEST_FIXTURE(tls_is_spoken_with_the_listeners_certificate, set_up, tear_down)
 {
 	struct err err = {""};
 	struct answer a;
 
-	(void)state;
 	tls_files_init(&fx.files);
 	fx.has_files = true;
 	tls_files_replace(&fx.files, "localhost");
@@ -427,13 +422,12 @@ static void tls_is_spoken_with_the_listeners_certificate(void **state)
 }
 
 /* Its initial window is 0: the answer's headers can be sent, its message never. */
-static void a_client_that_allows_no_answer_is_closed(void **state)
+TEST_FIXTURE(a_client_that_allows_no_answer_is_closed, set_up, tear_down)
 {
 	static const char request[] = RAW_CALL("\0\0\6\4\0\0\0\0\0\0\4\0\0\0\0", "/t.T/Echo");
 	AUTO_CLOSE int fd = -1;
 	char answer[4096];
 
-	(void)state;
 	fx.request_ns = 1000000000;
 	start_with(16);
 	fd = send_raw(request, sizeof(request) - 1);
@@ -442,7 +436,7 @@ static void a_client_that_allows_no_answer_is_closed(void **state)
 }
 
 /* 1,100 frames of PRIORITY, which ask for nothing, and cost as much as others. */
-static void a_flood_is_ended_with_goaway(void **state)
+TEST_FIXTURE(a_flood_is_ended_with_goaway, set_up, tear_down)
 {
 	static const uint8_t priority[14] = {0, 0, 5, 2, 0, 0, 0, 0, 1};
 	static const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
@@ -453,7 +447,6 @@ static void a_flood_is_ended_with_goaway(void **state)
 	size_t len;
 	struct answer a;
 
-	(void)state;
 	start_with(16);
 	for (size_t i = 0; i < ARRAY_SIZE(flood); i++)
 		memcpy(flood[i], priority, sizeof(priority));
@@ -467,14 +460,13 @@ static void a_flood_is_ended_with_goaway(void **state)
 }
 
 /* Two calls of another address that do not end hold both places. */
-static void slow_calls_of_one_address_make_room(void **state)
+TEST_FIXTURE(slow_calls_of_one_address_make_room, set_up, tear_down)
 {
 	static const char request[] = RAW_CALL("\0\0\0\4\0\0\0\0\0", "/t.T/Echo");
 	const size_t all_but_one = sizeof(request) - 2;
 	int slow[2];
 	struct answer a = {0};
 
-	(void)state;
 	start_with(2);
 	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
 		slow[i] = raw_client_connect_from("127.0.0.2", grpc_server_port(fx.server));
@@ -510,24 +502,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(a_call_gets_its_message_and_its_answer),
-		TEST(what_is_wrong_is_told_by_status),
-		TEST(keys_are_checked_before_the_body),
-		TEST(answers_of_many_threads_reach_their_calls),
-		TEST(the_end_waits_for_answers),
-		TEST(a_call_whose_client_has_left_is_answered_to_nobody),
-		TEST(a_new_connection_takes_the_place_of_an_idle_one),
-		TEST(tls_is_spoken_with_the_listeners_certificate),
-		TEST(a_client_that_allows_no_answer_is_closed),
-		TEST(a_flood_is_ended_with_goaway),
-		TEST(slow_calls_of_one_address_make_room),
-	};
-
 	curl_global_init(CURL_GLOBAL_DEFAULT);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -9,9 +9,8 @@ static const uint8_t hello[] = {
 	0xc9, 0xc9, 0xe7, 0x02, 0x00, 0x20, 0x30, 0x3a, 0x36, 0x06, 0x00, 0x00, 0x00,
 };
 
-static void knows_gzip_by_its_magic(void **state)
+TEST(knows_gzip_by_its_magic)
 {
-	(void)state;
 	assert_true(gzip_detect(hello, sizeof(hello)));
 	assert_true(gzip_detect("\x1f\x8b", 2));
 	assert_false(gzip_detect("\x1f", 1));
@@ -19,11 +18,10 @@ static void knows_gzip_by_its_magic(void **state)
 	assert_false(gzip_detect(NULL, 0));
 }
 
-static void inflates_what_gzip_wrote(void **state)
+TEST(inflates_what_gzip_wrote)
 {
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 100);
 	assert_int_equal(buf_add(&out, "> ", 2), 0);
 	assert_int_equal(gzip_inflate(hello, sizeof(hello), &out), 0);
@@ -31,11 +29,10 @@ static void inflates_what_gzip_wrote(void **state)
 	assert_string_equal(out.data, "> hello\n");
 }
 
-static void inflates_every_member(void **state)
+TEST(inflates_every_member)
 {
 	CLEANUP(buf_fini) struct buf in, out;
 
-	(void)state;
 	buf_init(&in, 100000);
 	buf_init(&out, 60000);
 	for (int i = 0; i < 1000; i++)
@@ -45,11 +42,10 @@ static void inflates_every_member(void **state)
 	assert_memory_equal(out.data + 5994, "hello\n", 7);
 }
 
-static void refuses_every_cut_and_every_changed_byte_but_the_idle_ones(void **state)
+TEST(refuses_every_cut_and_every_changed_byte_but_the_idle_ones)
 {
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 100);
 	for (size_t len = 0; len < sizeof(hello); len++)
 		assert_int_equal(gzip_inflate(hello, len, &out), -EBADMSG);
@@ -69,11 +65,10 @@ static void refuses_every_cut_and_every_changed_byte_but_the_idle_ones(void **st
 	}
 }
 
-static void refuses_what_follows_the_last_member(void **state)
+TEST(refuses_what_follows_the_last_member)
 {
 	CLEANUP(buf_fini) struct buf in, out;
 
-	(void)state;
 	buf_init(&in, 1000);
 	buf_init(&out, 1000);
 	assert_int_equal(buf_add(&in, hello, sizeof(hello)), 0);
@@ -82,12 +77,11 @@ static void refuses_what_follows_the_last_member(void **state)
 	assert_int_equal(out.len, 0);
 }
 
-static void a_bomb_ends_at_the_limit(void **state)
+TEST(a_bomb_ends_at_the_limit)
 {
 	CLEANUP(buf_fini) struct buf plain, bomb, out;
 	static const char zeros[65536];
 
-	(void)state;
 	buf_init(&plain, 16 * 1024 * 1024);
 	buf_init(&bomb, 1024 * 1024);
 	for (int i = 0; i < 256; i++)
@@ -107,12 +101,11 @@ static void a_bomb_ends_at_the_limit(void **state)
 	assert_int_equal(out.len, plain.len);
 }
 
-static void a_wrong_size_in_the_trailer_costs_no_memory(void **state)
+TEST(a_wrong_size_in_the_trailer_costs_no_memory)
 {
 	CLEANUP(buf_fini) struct buf out;
 	uint8_t copy[sizeof(hello)];
 
-	(void)state;
 	memcpy(copy, hello, sizeof(hello));
 	memset(copy + sizeof(copy) - 4, 0xff, 4);
 	buf_init(&out, SIZE_MAX / 2);
@@ -120,11 +113,10 @@ static void a_wrong_size_in_the_trailer_costs_no_memory(void **state)
 	assert_true(out.cap < 256 * 1024);
 }
 
-static void deflates_at_every_level_what_inflates_again(void **state)
+TEST(deflates_at_every_level_what_inflates_again)
 {
 	CLEANUP(buf_fini) struct buf plain;
 
-	(void)state;
 	buf_init(&plain, 1000000);
 	for (int i = 0; i < 20000; i++)
 		assert_int_equal(buf_addf(&plain, "%d,", i * i), 0);
@@ -141,12 +133,11 @@ static void deflates_at_every_level_what_inflates_again(void **state)
 	}
 }
 
-static void deflate_keeps_to_the_limit(void **state)
+TEST(deflate_keeps_to_the_limit)
 {
 	CLEANUP(buf_fini) struct buf out;
 	size_t len;
 
-	(void)state;
 	buf_init(&out, 1000);
 	assert_int_equal(gzip_deflate("hello\n", 6, 6, &out), 0);
 	len = out.len;
@@ -177,26 +168,7 @@ static int there_and_back(void *arg)
 	return r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(there_and_back, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_gzip_by_its_magic),
-		cmocka_unit_test(inflates_what_gzip_wrote),
-		cmocka_unit_test(inflates_every_member),
-		cmocka_unit_test(refuses_every_cut_and_every_changed_byte_but_the_idle_ones),
-		cmocka_unit_test(refuses_what_follows_the_last_member),
-		cmocka_unit_test(a_bomb_ends_at_the_limit),
-		cmocka_unit_test(a_wrong_size_in_the_trailer_costs_no_memory),
-		cmocka_unit_test(deflates_at_every_level_what_inflates_again),
-		cmocka_unit_test(deflate_keeps_to_the_limit),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

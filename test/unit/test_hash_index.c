@@ -24,13 +24,12 @@ static int fill(struct hash_index *x, struct arena *a, struct element *elements,
 	return r;
 }
 
-static void finds_what_was_added_and_nothing_else(void **state)
+TEST(finds_what_was_added_and_nothing_else)
 {
 	/* counting in the low bits, in the high ones, and in both */
 	static const uint64_t steps[] = {1, UINT64_C(1) << 54, UINT64_C(0x100000001)};
 	struct element elements[N];
 
-	(void)state;
 	for (size_t s = 0; s < ARRAY_SIZE(steps); s++) {
 		CLEANUP(arena_fini) struct arena arena;
 		struct hash_index x;
@@ -43,13 +42,12 @@ static void finds_what_was_added_and_nothing_else(void **state)
 	}
 }
 
-static void a_limit_is_not_a_lack_of_memory(void **state)
+TEST(a_limit_is_not_a_lack_of_memory)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	struct element elements[1];
 	struct hash_index x;
 
-	(void)state;
 	arena_init(&arena, 4096);
 	assert_int_equal(hash_index_init(&x, &arena, N, elements, sizeof(elements[0])), -EFBIG);
 	assert_int_equal(hash_index_init(&x, &arena, 0, elements, sizeof(elements[0])), 0);
@@ -65,21 +63,9 @@ static int make_one(void *arg)
 	return fill(&x, &arena, arg, 1);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
 	struct element elements[N];
 
-	(void)state;
 	check_oom(make_one, elements);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_what_was_added_and_nothing_else),
-		cmocka_unit_test(a_limit_is_not_a_lack_of_memory),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,11 +44,10 @@ static void expect_rate(struct go_child *c, uint64_t rate)
 	assert_int_equal(words[2], 0);
 }
 
-static void test_a_profiler_that_the_linker_switched_off_is_switched_on_and_off(void **state)
+TEST(test_a_profiler_that_the_linker_switched_off_is_switched_on_and_off)
 {
 	struct go_child c;
 
-	(void)state;
 	begin(&c, 0, 1);
 	assert_int_equal(force(&c, HEAP_FORCE_OFF), 0);
 	assert_int_equal(force(&c, HEAP_FORCE_ON), 1);
@@ -60,11 +59,10 @@ static void test_a_profiler_that_the_linker_switched_off_is_switched_on_and_off(
 }
 
 /* What is remembered was found in another process, whose owner may have liked it so. */
-static void test_an_address_from_another_process_is_not_written_to(void **state)
+TEST(test_an_address_from_another_process_is_not_written_to)
 {
 	struct go_child c;
 
-	(void)state;
 	begin(&c, 0, 1);
 	c.executable.at[GO_MEMORY_RATE] -= 8; /* 0 too, and a variable */
 	assert_int_equal(force(&c, HEAP_FORCE_ON), 1);
@@ -72,11 +70,10 @@ static void test_an_address_from_another_process_is_not_written_to(void **state)
 	go_child_end(&c);
 }
 
-static void test_a_rate_that_the_program_chose_stays(void **state)
+TEST(test_a_rate_that_the_program_chose_stays)
 {
 	struct go_child c;
 
-	(void)state;
 	begin(&c, 0, 0); /* off, but not by the linker */
 	assert_int_equal(force(&c, HEAP_FORCE_ON), -EALREADY);
 	expect_rate(&c, 0);
@@ -92,11 +89,10 @@ static void test_a_rate_that_the_program_chose_stays(void **state)
 	go_child_end(&c);
 }
 
-static void test_unknown_releases_and_places_are_not_written_to(void **state)
+TEST(test_unknown_releases_and_places_are_not_written_to)
 {
 	struct go_child c;
 
-	(void)state;
 	begin(&c, 0, 1);
 	c.runtime.image.minor = 28;
 	assert_int_equal(force(&c, HEAP_FORCE_ON), -ENOTSUP);
@@ -111,11 +107,10 @@ static void test_unknown_releases_and_places_are_not_written_to(void **state)
 	go_child_end(&c);
 }
 
-static void test_another_process_is_not_written_to(void **state)
+TEST(test_another_process_is_not_written_to)
 {
 	struct go_child c;
 
-	(void)state;
 	begin(&c, 0, 1);
 	c.id.start_time++;
 	assert_int_equal(force(&c, HEAP_FORCE_ON), -ESRCH);
@@ -124,18 +119,4 @@ static void test_another_process_is_not_written_to(void **state)
 	assert_int_equal(force(&c, HEAP_FORCE_ON), -ESRCH);
 	expect_rate(&c, 0);
 	go_child_end(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_a_profiler_that_the_linker_switched_off_is_switched_on_and_off),
-		cmocka_unit_test(test_an_address_from_another_process_is_not_written_to),
-		cmocka_unit_test(test_a_rate_that_the_program_chose_stays),
-		cmocka_unit_test(test_unknown_releases_and_places_are_not_written_to),
-		cmocka_unit_test(test_another_process_is_not_written_to),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,12 +104,11 @@ static const int64_t *values_of(const struct fixture *f, const char *leaf)
 	return NULL;
 }
 
-static void test_allocations_and_what_is_in_use_are_four_types(void **state)
+TEST(test_allocations_and_what_is_in_use_are_four_types)
 {
 	const uint64_t stack[] = {101, 102, 1000};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(f.p, stack, 3, (struct heap_pair){10, 4}, (struct heap_pair){3, 1}),
 			 0);
@@ -126,12 +125,11 @@ static void test_allocations_and_what_is_in_use_are_four_types(void **state)
 	end(&f);
 }
 
-static void test_before_the_second_collection_the_future_is_in_use(void **state)
+TEST(test_before_the_second_collection_the_future_is_in_use)
 {
 	const uint64_t stack[] = {101};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(f.p, stack, 1, (struct heap_pair){0, 0}, (struct heap_pair){3, 1}), 0);
 	finish(&f);
@@ -140,12 +138,11 @@ static void test_before_the_second_collection_the_future_is_in_use(void **state)
 }
 
 /* That the active counters are in use shows only in the middle of a round. */
-static void test_once_a_record_is_active_future_counts_are_not_in_use(void **state)
+TEST(test_once_a_record_is_active_future_counts_are_not_in_use)
 {
 	const uint64_t fresh[] = {101}, old[] = {102}, both[] = {103};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(f.p, fresh, 1, (struct heap_pair){0, 0}, (struct heap_pair){3, 1}), 0);
 	assert_int_equal(add(f.p, both, 1, (struct heap_pair){0, 0}, (struct heap_pair){3, 1}), 0);
@@ -162,12 +159,11 @@ static void test_once_a_record_is_active_future_counts_are_not_in_use(void **sta
 	end(&f);
 }
 
-static void test_the_runtime_at_the_leaf_is_hidden_unless_there_is_nothing_else(void **state)
+TEST(test_the_runtime_at_the_leaf_is_hidden_unless_there_is_nothing_else)
 {
 	const uint64_t mixed[] = {1, 2, 101, 3}, runtime[] = {1, 2, 1000};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(f.p, mixed, 4, (struct heap_pair){1, 0}, (struct heap_pair){0}), 0);
 	assert_int_equal(add(f.p, runtime, 3, (struct heap_pair){1, 0}, (struct heap_pair){0}), 0);
@@ -180,12 +176,11 @@ static void test_the_runtime_at_the_leaf_is_hidden_unless_there_is_nothing_else(
 	end(&f);
 }
 
-static void test_only_the_last_address_stands_for_its_callers_too(void **state)
+TEST(test_only_the_last_address_stands_for_its_callers_too)
 {
 	const uint64_t first[] = {200, 101}, last[] = {101, 200};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(f.p, first, 2, (struct heap_pair){1, 0}, (struct heap_pair){0}), 0);
 	assert_int_equal(add(f.p, last, 2, (struct heap_pair){1, 0}, (struct heap_pair){0}), 0);
@@ -196,12 +191,11 @@ static void test_only_the_last_address_stands_for_its_callers_too(void **state)
 	end(&f);
 }
 
-static void test_equal_stacks_are_one_and_empty_ones_none(void **state)
+TEST(test_equal_stacks_are_one_and_empty_ones_none)
 {
 	const uint64_t a[] = {101, 102}, b[] = {1, 101, 102}, c[] = {103};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(f.p, c, 1, (struct heap_pair){0, 0}, (struct heap_pair){0}), 0);
 	finish(&f);
@@ -217,13 +211,12 @@ static void test_equal_stacks_are_one_and_empty_ones_none(void **state)
 	end(&f);
 }
 
-static void test_absurd_counters_do_not_become_negative(void **state)
+TEST(test_absurd_counters_do_not_become_negative)
 {
 	const uint64_t stack[] = {101};
 	const struct heap_pair huge = {UINT64_MAX / 2, 0};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(add(f.p, stack, 1, huge, huge), 0);
@@ -233,14 +226,13 @@ static void test_absurd_counters_do_not_become_negative(void **state)
 	end(&f);
 }
 
-static void test_errors_of_reading_and_of_memory_are_passed_on(void **state)
+TEST(test_errors_of_reading_and_of_memory_are_passed_on)
 {
 	const uint64_t unreadable[] = {101, 5000};
 	uint64_t stack[100];
 	struct fixture f;
 	int r = 0;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(f.p, unreadable, 2, (struct heap_pair){1, 0}, (struct heap_pair){0}),
 			 -EIO);
@@ -272,26 +264,7 @@ static int make(void *arg)
 	return r == 0 ? heap_profile_finish(p, 5, 3, &n) : r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
-	(void)state;
 	check_oom(make, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_allocations_and_what_is_in_use_are_four_types),
-		cmocka_unit_test(test_before_the_second_collection_the_future_is_in_use),
-		cmocka_unit_test(test_once_a_record_is_active_future_counts_are_not_in_use),
-		cmocka_unit_test(
-			test_the_runtime_at_the_leaf_is_hidden_unless_there_is_nothing_else),
-		cmocka_unit_test(test_only_the_last_address_stands_for_its_callers_too),
-		cmocka_unit_test(test_equal_stacks_are_one_and_empty_ones_none),
-		cmocka_unit_test(test_absurd_counters_do_not_become_negative),
-		cmocka_unit_test(test_errors_of_reading_and_of_memory_are_passed_on),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

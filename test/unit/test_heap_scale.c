@@ -9,37 +9,32 @@ static void check(uint64_t count, uint64_t size, uint64_t rate, int64_t objects,
 	assert_int_equal(a.bytes, bytes);
 }
 
-static void test_small_objects_stand_for_many(void **state)
+TEST(test_small_objects_stand_for_many)
 {
-	(void)state;
 	/* 1 / (1 - exp(-16/524288)) = 32768.5 */
 	check(1, 16, 524288, 32768, 524296);
 	check(10, 16, 524288, 327685, 5242960);
 }
 
-static void test_objects_larger_than_the_rate_stand_for_themselves(void **state)
+TEST(test_objects_larger_than_the_rate_stand_for_themselves)
 {
-	(void)state;
 	check(3, 64 << 20, 524288, 3, INT64_C(3) * (64 << 20));
 }
 
-static void test_with_a_rate_of_one_each_object_is_counted(void **state)
+TEST(test_with_a_rate_of_one_each_object_is_counted)
 {
-	(void)state;
 	check(7, 16, 1, 7, 112);
 	check(7, 16, 0, 7, 112);
 }
 
-static void test_nothing_stands_for_nothing(void **state)
+TEST(test_nothing_stands_for_nothing)
 {
-	(void)state;
 	check(0, 16, 524288, 0, 0);
 	check(5, 0, 524288, 0, 0);
 }
 
-static void test_absurd_counts_stay_in_range(void **state)
+TEST(test_absurd_counts_stay_in_range)
 {
-	(void)state;
 	check(UINT64_MAX, UINT64_C(1) << 47, 524288, INT64_C(1) << 62, INT64_C(1) << 62);
 }
 
@@ -65,11 +60,10 @@ static void check_sum(uint64_t before, uint64_t size, uint64_t rate)
 	assert_int_equal(sum.bytes, whole.bytes);
 }
 
-static void test_growths_of_intervals_add_up_to_that_of_the_whole(void **state)
+TEST(test_growths_of_intervals_add_up_to_that_of_the_whole)
 {
 	static const uint64_t sizes[] = {16, 4096, 524288, 300000, 1 << 20, 5 << 20};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		check_sum(0, sizes[i], 524288);
 		check_sum(12345, sizes[i], 524288);
@@ -77,28 +71,12 @@ static void test_growths_of_intervals_add_up_to_that_of_the_whole(void **state)
 	}
 }
 
-static void test_a_count_that_has_not_grown_stands_for_nothing(void **state)
+TEST(test_a_count_that_has_not_grown_stands_for_nothing)
 {
 	const struct heap_growth same = {5, 5}, fell = {5, 4},
 				 huge = {UINT64_C(1) << 62, (UINT64_C(1) << 62) + 1};
 
-	(void)state;
 	assert_int_equal(heap_scale_growth(same, 16, 524288).objects, 0);
 	assert_int_equal(heap_scale_growth(fell, 16, 524288).objects, 0);
 	assert_int_equal(heap_scale_growth(huge, 16, 524288).bytes, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small_objects_stand_for_many),
-		cmocka_unit_test(test_objects_larger_than_the_rate_stand_for_themselves),
-		cmocka_unit_test(test_with_a_rate_of_one_each_object_is_counted),
-		cmocka_unit_test(test_nothing_stands_for_nothing),
-		cmocka_unit_test(test_absurd_counts_stay_in_range),
-		cmocka_unit_test(test_growths_of_intervals_add_up_to_that_of_the_whole),
-		cmocka_unit_test(test_a_count_that_has_not_grown_stands_for_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,12 +14,11 @@ static int compare(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static void every_order_becomes_the_same(void **state)
+TEST(every_order_becomes_the_same)
 {
 	struct item items[300];
 	uint32_t random = 1;
 
-	(void)state;
 	for (size_t n = 0; n < ARRAY_SIZE(items); n++) {
 		uint64_t sum = 0, sum_after = 0;
 
@@ -36,13 +35,4 @@ static void every_order_becomes_the_same(void **state)
 		}
 		assert_int_equal(sum, sum_after);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_order_becomes_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

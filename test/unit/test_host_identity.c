@@ -31,12 +31,11 @@ static void remove_entry(const char *dir, const char *name)
 	assert_int_equal(remove(path), 0);
 }
 
-static void the_machine_id_is_cleaned(void **state)
+TEST(the_machine_id_is_cleaned)
 {
 	char dir[] = "/tmp/host_identityXXXXXX";
 	struct host_identity id;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	make_dir(dir, "etc");
 	write_file(dir, "etc/machine-id", "3D1219C7-c4c5-404a\nsecond line");
@@ -47,12 +46,11 @@ static void the_machine_id_is_cleaned(void **state)
 	remove_entry(dir, "");
 }
 
-static void a_host_without_an_id_has_an_empty_one(void **state)
+TEST(a_host_without_an_id_has_an_empty_one)
 {
 	char dir[] = "/tmp/host_identityXXXXXX";
 	struct host_identity id;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	host_identity_read(&id, dir, "");
 	assert_string_equal(id.id, "");
@@ -60,25 +58,13 @@ static void a_host_without_an_id_has_an_empty_one(void **state)
 	remove_entry(dir, "");
 }
 
-static void a_given_name_wins(void **state)
+TEST(a_given_name_wins)
 {
 	char dir[] = "/tmp/host_identityXXXXXX";
 	struct host_identity id;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	host_identity_read(&id, dir, "node-7.example");
 	assert_string_equal(id.name, "node-7.example");
 	remove_entry(dir, "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_machine_id_is_cleaned),
-		cmocka_unit_test(a_given_name_wins),
-		cmocka_unit_test(a_host_without_an_id_has_an_empty_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "common/access/host_rules.h"
 #include "test/lib/unit.h"
 
-static void hosts_are_parsed(void **state)
+TEST(hosts_are_parsed)
 {
 	static const struct {
 		const char *text, *name;
@@ -21,7 +21,6 @@ static void hosts_are_parsed(void **state)
 	};
 	struct host_name h;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(host_name_parse(&h, cases[i].text), 0);
 		assert_string_equal(h.text, cases[i].name);
@@ -30,7 +29,7 @@ static void hosts_are_parsed(void **state)
 	}
 }
 
-static void what_no_client_sends_is_no_host(void **state)
+TEST(what_no_client_sends_is_no_host)
 {
 	static const char *const bad[] = {
 		"",    ".",          ":80",     "a:",   "a:0",       "a:65536",   "a:80:80",
@@ -41,7 +40,6 @@ static void what_no_client_sends_is_no_host(void **state)
 	char too_long[HOST_NAME_BYTES + 1];
 	struct host_name h;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(host_name_parse(&h, bad[i]), -EINVAL);
 	memset(too_long, 'a', sizeof(too_long) - 1);
@@ -50,7 +48,7 @@ static void what_no_client_sends_is_no_host(void **state)
 	assert_int_equal(host_name_parse(&h, too_long + 1), 0);
 }
 
-static void an_origin_is_ours_if_host_and_port_are(void **state)
+TEST(an_origin_is_ours_if_host_and_port_are)
 {
 	static const struct {
 		const char *host, *origin;
@@ -74,7 +72,6 @@ static void an_origin_is_ours_if_host_and_port_are(void **state)
 		"ftp://a.com", "http://", "http://a.com/", "chrome-extension://abc"};
 	struct host_name host, origin;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(host_name_parse(&host, cases[i].host), 0);
 		assert_int_equal(host_name_parse_origin(&origin, cases[i].origin), 0);
@@ -100,7 +97,7 @@ static bool lists(const struct host_rules *r, const char *text)
 	return host_rules_list(r, &h);
 }
 
-static void names_that_nobody_else_can_resolve_are_ours(void **state)
+TEST(names_that_nobody_else_can_resolve_are_ours)
 {
 	CLEANUP(host_rules_freep) struct host_rules *r = NULL;
 	static const char *const ours[] = {
@@ -122,7 +119,6 @@ static void names_that_nobody_else_can_resolve_are_ours(void **state)
 		"corp.example", "a.node7.corp.example",   "agent.svc.cluster.local.evil.example",
 	};
 
-	(void)state;
 	assert_int_equal(host_rules_new(&r, NULL, "node7.Corp.example", NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		assert_true(allows(r, ours[i]));
@@ -131,11 +127,10 @@ static void names_that_nobody_else_can_resolve_are_ours(void **state)
 	assert_false(lists(r, "localhost"));
 }
 
-static void listed_names_are_ours_too(void **state)
+TEST(listed_names_are_ours_too)
 {
 	CLEANUP(host_rules_freep) struct host_rules *r = NULL;
 
-	(void)state;
 	assert_int_equal(
 		host_rules_new(&r, "Profiles.example.com,*.corp.example\n10.0.0.1", "n", NULL), 0);
 	assert_true(allows(r, "profiles.example.com:443"));
@@ -149,22 +144,20 @@ static void listed_names_are_ours_too(void **state)
 	assert_false(lists(r, "10.0.0.2"));
 }
 
-static void a_star_allows_every_name_and_lists_none(void **state)
+TEST(a_star_allows_every_name_and_lists_none)
 {
 	CLEANUP(host_rules_freep) struct host_rules *r = NULL;
 
-	(void)state;
 	assert_int_equal(host_rules_new(&r, "*", NULL, NULL), 0);
 	assert_true(allows(r, "evil.example"));
 	assert_false(lists(r, "evil.example"));
 }
 
-static void what_is_no_name_is_refused_with_a_sentence(void **state)
+TEST(what_is_no_name_is_refused_with_a_sentence)
 {
 	static const char *const bad[] = {"a.com:80", "http://a.com", "*a.com",  "a.*",
 					  "*.",       "**",           "a.com/x", "a.com,b c/d"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct host_rules *r = NULL;
 		struct err err = {""};
@@ -184,24 +177,7 @@ static int make(void *arg)
 	return e;
 }
 
-static void lack_of_memory_is_reported(void **state)
+TEST(lack_of_memory_is_reported)
 {
-	(void)state;
 	check_oom(make, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hosts_are_parsed),
-		cmocka_unit_test(what_no_client_sends_is_no_host),
-		cmocka_unit_test(an_origin_is_ours_if_host_and_port_are),
-		cmocka_unit_test(names_that_nobody_else_can_resolve_are_ours),
-		cmocka_unit_test(listed_names_are_ours_too),
-		cmocka_unit_test(a_star_allows_every_name_and_lists_none),
-		cmocka_unit_test(what_is_no_name_is_refused_with_a_sentence),
-		cmocka_unit_test(lack_of_memory_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,9 +85,8 @@ static void check_equal(const struct hsperfdata *a, const struct hsperfdata *b)
 }
 
 /* The arguments of the command, with its password, are in no value. */
-static void reads_what_real_jvms_publish(void **state)
+TEST(reads_what_real_jvms_publish)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(real); i++) {
 		struct hsperfdata got;
 		struct buf b;
@@ -101,12 +100,11 @@ static void reads_what_real_jvms_publish(void **state)
 	}
 }
 
-static void reads_either_byte_order(void **state)
+TEST(reads_either_byte_order)
 {
 	struct hsperfdata little, big;
 	struct buf a, b;
 
-	(void)state;
 	load(&a, "test/fuzz/corpus/hsperfdata/jdk8_parallel");
 	load(&b, "test/fuzz/corpus/hsperfdata/jdk8_parallel_big_endian");
 	assert_int_equal(hsperfdata_parse(a.data, a.len, &little), 0);
@@ -135,11 +133,10 @@ static int parse_with(const char *file, size_t at, uint32_t v)
 	return r;
 }
 
-static void refuses_wrong_headers(void **state)
+TEST(refuses_wrong_headers)
 {
 	const char *file = real[0].file;
 
-	(void)state;
 	assert_int_equal(parse_with(file, 0, 0), -EBADMSG);
 	assert_int_equal(parse_with(file, 4, 0x01000202), -EBADMSG); /* a third byte order */
 	assert_int_equal(parse_with(file, 4, 0x01000101), -ENOTSUP); /* version 1.0 */
@@ -152,12 +149,11 @@ static void refuses_wrong_headers(void **state)
 }
 
 /* Length, name, number of elements and value of the first entry; each of them beyond its end. */
-static void refuses_entries_that_lead_out_of_themselves(void **state)
+TEST(refuses_entries_that_lead_out_of_themselves)
 {
 	static const size_t fields[] = {0, 4, 16};
 	static const uint32_t wrong[] = {0, 19, 1u << 20, INT32_MAX, UINT32_MAX};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(wrong); j++)
 			assert_int_equal(parse_with(real[0].file, 32 + fields[i], wrong[j]),
@@ -166,12 +162,11 @@ static void refuses_entries_that_lead_out_of_themselves(void **state)
 }
 
 /* ASan sees a read beyond the copy. */
-static void refuses_every_shorter_text(void **state)
+TEST(refuses_every_shorter_text)
 {
 	struct hsperfdata got;
 	struct buf b;
 
-	(void)state;
 	load(&b, "test/fuzz/corpus/hsperfdata/jdk17_g1");
 	for (size_t len = 0; len < b.len; len++) {
 		AUTO_FREE uint8_t *copy = malloc(len + 1);
@@ -181,17 +176,4 @@ static void refuses_every_shorter_text(void **state)
 		assert_int_equal(hsperfdata_parse(copy, len, &got), -EBADMSG);
 	}
 	buf_fini(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_what_real_jvms_publish),
-		cmocka_unit_test(reads_either_byte_order),
-		cmocka_unit_test(refuses_wrong_headers),
-		cmocka_unit_test(refuses_entries_that_lead_out_of_themselves),
-		cmocka_unit_test(refuses_every_shorter_text),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

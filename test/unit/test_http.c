@@ -164,7 +164,7 @@ static void assert_failed(const struct fixture *f, int error)
 
 /* ---- a well-behaved server: tests ---- */
 
-static void requests_carry_what_they_were_given(void **state)
+TEST_FIXTURE(requests_carry_what_they_were_given, set_up, tear_down)
 {
 	static const char *const headers[] = {"X-Extra: 1 2", "content-type: a/b", NULL};
 	struct fixture *f = *state;
@@ -180,7 +180,7 @@ static void requests_carry_what_they_were_given(void **state)
 	assert_int_equal(f->retry_after_ns, 0);
 }
 
-static void each_method_goes_out_with_and_without_a_body(void **state)
+TEST_FIXTURE(each_method_goes_out_with_and_without_a_body, set_up, tear_down)
 {
 	static const struct {
 		const char *method, *body;
@@ -218,7 +218,7 @@ static void each_method_goes_out_with_and_without_a_body(void **state)
 	}
 }
 
-static void large_bodies_go_both_ways_unchanged(void **state)
+TEST_FIXTURE(large_bodies_go_both_ways_unchanged, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	size_t len = 3 << 20;
@@ -234,7 +234,7 @@ static void large_bodies_go_both_ways_unchanged(void **state)
 	free(body);
 }
 
-static void the_answer_to_an_oversize_body_is_seen(void **state)
+TEST_FIXTURE(the_answer_to_an_oversize_body_is_seen, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	size_t len = 6 << 20;
@@ -286,7 +286,7 @@ static void send_next(struct chain *c)
 	assert_int_equal(http_send(c->f->client, &req, on_link_done, c), 0);
 }
 
-static void many_requests_run_at_once_and_send_the_next_when_done(void **state)
+TEST_FIXTURE(many_requests_run_at_once_and_send_the_next_when_done, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct chain chains[30];
@@ -303,7 +303,7 @@ static void many_requests_run_at_once_and_send_the_next_when_done(void **state)
 
 /* ---- servers that misbehave ------------------------------------------------------- */
 
-static void redirects_are_answers_like_any_other(void **state)
+TEST_FIXTURE(redirects_are_answers_like_any_other, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -317,7 +317,7 @@ static void redirects_are_answers_like_any_other(void **state)
 	assert_string_equal(f->body, "");
 }
 
-static void retry_after_is_read_and_capped(void **state)
+TEST_FIXTURE(retry_after_is_read_and_capped, set_up, tear_down)
 {
 	static const struct {
 		const char *reply;
@@ -343,7 +343,7 @@ static void retry_after_is_read_and_capped(void **state)
 	}
 }
 
-static void a_refused_connection_is_econnrefused(void **state)
+TEST_FIXTURE(a_refused_connection_is_econnrefused, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -353,7 +353,7 @@ static void a_refused_connection_is_econnrefused(void **state)
 	assert_failed(f, -ECONNREFUSED);
 }
 
-static void a_server_that_hangs_is_etimedout(void **state)
+TEST_FIXTURE(a_server_that_hangs_is_etimedout, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -362,7 +362,7 @@ static void a_server_that_hangs_is_etimedout(void **state)
 	assert_failed(f, -ETIMEDOUT);
 }
 
-static void a_server_that_hangs_in_the_body_is_etimedout(void **state)
+TEST_FIXTURE(a_server_that_hangs_in_the_body_is_etimedout, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -371,7 +371,7 @@ static void a_server_that_hangs_in_the_body_is_etimedout(void **state)
 	assert_failed(f, -ETIMEDOUT);
 }
 
-static void a_response_up_to_the_limit_is_taken_and_a_longer_one_is_efbig(void **state)
+TEST_FIXTURE(a_response_up_to_the_limit_is_taken_and_a_longer_one_is_efbig, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -383,7 +383,7 @@ static void a_response_up_to_the_limit_is_taken_and_a_longer_one_is_efbig(void *
 	assert_failed(f, -EFBIG);
 }
 
-static void endless_headers_are_efbig(void **state)
+TEST_FIXTURE(endless_headers_are_efbig, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	size_t len = 200000;
@@ -400,7 +400,7 @@ static void endless_headers_are_efbig(void **state)
 	free(reply);
 }
 
-static void a_connection_that_ends_too_early_is_econnreset(void **state)
+TEST_FIXTURE(a_connection_that_ends_too_early_is_econnreset, set_up, tear_down)
 {
 	static const struct {
 		const char *reply;
@@ -422,7 +422,7 @@ static void a_connection_that_ends_too_early_is_econnreset(void **state)
 	}
 }
 
-static void what_is_no_http_is_an_error(void **state)
+TEST_FIXTURE(what_is_no_http_is_an_error, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -431,7 +431,7 @@ static void what_is_no_http_is_an_error(void **state)
 	assert_failed(f, -EIO);
 }
 
-static void a_kept_connection_the_server_closed_does_not_fail_the_next_request(void **state)
+TEST_FIXTURE(a_kept_connection_the_server_closed_does_not_fail_the_next_request, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -445,7 +445,7 @@ static void a_kept_connection_the_server_closed_does_not_fail_the_next_request(v
 
 /* ---- refused requests, create and destroy ---- */
 
-static void requests_that_make_no_sense_are_refused(void **state)
+TEST_FIXTURE(requests_that_make_no_sense_are_refused, set_up, tear_down)
 {
 	static const char *const urls[] = {"",
 					   "127.0.0.1/no/scheme",
@@ -496,7 +496,7 @@ static void requests_that_make_no_sense_are_refused(void **state)
 	assert_int_equal(f->n_done, 0);
 }
 
-static void freeing_the_client_cancels_without_calling_back(void **state)
+TEST_FIXTURE(freeing_the_client_cancels_without_calling_back, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct http_request req = {
@@ -537,43 +537,19 @@ static int construct(void *arg)
 	return r;
 }
 
-static void construction_survives_lack_of_memory(void **state)
+TEST(construction_survives_lack_of_memory)
 {
-	(void)state;
 	check_oom(construct, NULL);
 	http_client_free(NULL);
 }
 
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		with_fixture(requests_carry_what_they_were_given),
-		with_fixture(each_method_goes_out_with_and_without_a_body),
-		with_fixture(large_bodies_go_both_ways_unchanged),
-		with_fixture(the_answer_to_an_oversize_body_is_seen),
-		with_fixture(many_requests_run_at_once_and_send_the_next_when_done),
-		with_fixture(redirects_are_answers_like_any_other),
-		with_fixture(retry_after_is_read_and_capped),
-		with_fixture(a_refused_connection_is_econnrefused),
-		with_fixture(a_server_that_hangs_is_etimedout),
-		with_fixture(a_server_that_hangs_in_the_body_is_etimedout),
-		with_fixture(a_response_up_to_the_limit_is_taken_and_a_longer_one_is_efbig),
-		with_fixture(endless_headers_are_efbig),
-		with_fixture(a_connection_that_ends_too_early_is_econnreset),
-		with_fixture(what_is_no_http_is_an_error),
-		with_fixture(a_kept_connection_the_server_closed_does_not_fail_the_next_request),
-		with_fixture(requests_that_make_no_sense_are_refused),
-		with_fixture(freeing_the_client_cancels_without_calling_back),
-		cmocka_unit_test(construction_survives_lack_of_memory),
-	};
-
 	/* of the user who runs the tests */
 	unsetenv("http_proxy");
 	unsetenv("https_proxy");
 	unsetenv("HTTPS_PROXY");
 	unsetenv("all_proxy");
 	unsetenv("ALL_PROXY");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -113,7 +113,7 @@ static uint64_t counted(const struct fixture *f, const char *line)
 	return strtoull(at + strlen(line), NULL, 10);
 }
 
-static void a_route_opens_by_the_key_of_its_scope(void **state)
+TEST_FIXTURE(a_route_opens_by_the_key_of_its_scope, set_up, tear_down)
 {
 	static const struct {
 		const char *head;
@@ -146,7 +146,7 @@ static void a_route_opens_by_the_key_of_its_scope(void **state)
 	assert_int_equal(counted(f, "http_server_refused_total{reason=\"origin\"} "), 2);
 }
 
-static void a_refusal_says_what_to_do(void **state)
+TEST_FIXTURE(a_refusal_says_what_to_do, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char answer[2048];
@@ -156,7 +156,7 @@ static void a_refusal_says_what_to_do(void **state)
 }
 
 /* The body is read and discarded, so that the client sees the answer; none of it is kept. */
-static void a_body_with_a_wrong_key_is_not_kept(void **state)
+TEST_FIXTURE(a_body_with_a_wrong_key_is_not_kept, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char answer[2048];
@@ -167,17 +167,4 @@ static void a_body_with_a_wrong_key_is_not_kept(void **state)
 	assert_int_equal(ask(f, "POST /write HTTP/1.1\r\nX-Api-Key: no\r\nExpect: 100-continue\r\n",
 			     0, answer),
 			 401);
-}
-
-#define with_fixture(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_fixture(a_route_opens_by_the_key_of_its_scope),
-		with_fixture(a_refusal_says_what_to_do),
-		with_fixture(a_body_with_a_wrong_key_is_not_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

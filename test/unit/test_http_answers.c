@@ -187,7 +187,7 @@ static void fill(const struct fixture *f, int readers[2])
 	assert_int_equal(metric(f, HELD), 2 * LARGE_BYTES);
 }
 
-static void large_answers_wait_for_those_that_nobody_reads(void **state)
+TEST_FIXTURE(large_answers_wait_for_those_that_nobody_reads, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_FREE char *headers = NULL;
@@ -218,7 +218,7 @@ static void large_answers_wait_for_those_that_nobody_reads(void **state)
 	wait_until_held(f, 0);
 }
 
-static void some_answers_are_always_given(void **state)
+TEST_FIXTURE(some_answers_are_always_given, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	int readers[2];
@@ -240,7 +240,7 @@ static void some_answers_are_always_given(void **state)
  * They read fast enough not to be idle, and are cut off after 2 s. Without that, both would have
  * read nearly all of their answers by the time that there is room.
  */
-static void slow_readers_make_room_for_others(void **state)
+TEST_FIXTURE(slow_readers_make_room_for_others, set_up_impatient, tear_down)
 {
 	struct fixture *f = *state;
 	size_t n_read = 0;
@@ -271,7 +271,7 @@ static void *answer_kept(void *fixture)
 	return NULL;
 }
 
-static void answers_of_several_threads_are_all_released(void **state)
+TEST_FIXTURE(answers_of_several_threads_are_all_released, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	pthread_t threads[N_ANSWERERS];
@@ -295,19 +295,4 @@ static void answers_of_several_threads_are_all_released(void **state)
 	assert_true(n_answered >= ROOM_BYTES / MIDDLE_BYTES);
 	assert_int_equal(metric(f, REFUSED), n_refused);
 	wait_until_held(f, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-		TEST(large_answers_wait_for_those_that_nobody_reads),
-		TEST(some_answers_are_always_given),
-		cmocka_unit_test_setup_teardown(slow_readers_make_room_for_others, set_up_impatient,
-						tear_down),
-		TEST(answers_of_several_threads_are_all_released),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,7 @@ static char *get(const struct http_server *s, const char *header)
 	return reply;
 }
 
-static void who_takes_gzip_gets_the_stored_bytes(void **state)
+TEST_FIXTURE(who_takes_gzip_gets_the_stored_bytes, set_up, tear_down)
 {
 	AUTO_FREE char *reply = get(*state, "Accept-Encoding: br, gzip\r\n");
 	const char *body = strstr(reply, "\r\n\r\n") + 4;
@@ -60,7 +60,7 @@ static void who_takes_gzip_gets_the_stored_bytes(void **state)
 	assert_memory_equal(body, zipped, 3);
 }
 
-static void others_get_what_they_hold(void **state)
+TEST_FIXTURE(others_get_what_they_hold, set_up, tear_down)
 {
 	static const char *const headers[] = {"", "Accept-Encoding: identity\r\n",
 					      "Accept-Encoding: gzip;q=0\r\n",
@@ -74,15 +74,4 @@ static void others_get_what_they_hold(void **state)
 		assert_non_null(strstr(reply, "\r\nContent-Length: 12\r\n"));
 		assert_non_null(strstr(reply, "\r\n\r\np{color:red}"));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(who_takes_gzip_gets_the_stored_bytes, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(others_get_what_they_hold, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

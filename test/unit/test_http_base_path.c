@@ -7,7 +7,7 @@
 #include "common/http/http_server.h"
 #include "test/lib/unit.h"
 
-static void a_slash_at_the_end_says_nothing(void **state)
+TEST(a_slash_at_the_end_says_nothing)
 {
 	static const struct {
 		const char *text, *path;
@@ -22,7 +22,6 @@ static void a_slash_at_the_end_says_nothing(void **state)
 		{"/...", "/..."},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char path[HTTP_BASE_PATH_BYTES];
 
@@ -31,7 +30,7 @@ static void a_slash_at_the_end_says_nothing(void **state)
 	}
 }
 
-static void what_proxies_may_rewrite_is_refused(void **state)
+TEST(what_proxies_may_rewrite_is_refused)
 {
 	static const char *const texts[] = {
 		"coroot", "//",    "/a//b", "/a//",      "//a",   "/.",    "/..",  "/a/../b",
@@ -41,7 +40,6 @@ static void what_proxies_may_rewrite_is_refused(void **state)
 	char path[HTTP_BASE_PATH_BYTES] = "unchanged", longest[HTTP_BASE_PATH_BYTES + 2];
 	struct err err = {""};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		err.msg[0] = '\0';
 		if (http_base_path_parse(path, texts[i], &err) != -EINVAL)
@@ -58,9 +56,8 @@ static void what_proxies_may_rewrite_is_refused(void **state)
 	assert_string_equal(path, longest);
 }
 
-static void what_is_below_ends_at_a_slash(void **state)
+TEST(what_is_below_ends_at_a_slash)
 {
-	(void)state;
 	assert_string_equal(http_base_path_below("/a", "/a/b"), "/b");
 	assert_string_equal(http_base_path_below("/a", "/a/"), "/");
 	assert_string_equal(http_base_path_below("/a", "/a"), "");
@@ -71,7 +68,7 @@ static void what_is_below_ends_at_a_slash(void **state)
 	assert_null(http_base_path_below("", "/a"));
 }
 
-static void paths_of_the_server_itself_collide(void **state)
+TEST(paths_of_the_server_itself_collide)
 {
 	static const struct http_route routes[] = {
 		{.method = "GET", .path = "/"},
@@ -81,7 +78,6 @@ static void paths_of_the_server_itself_collide(void **state)
 		{},
 	};
 
-	(void)state;
 	assert_true(http_base_path_collides("/page", routes));
 	assert_true(http_base_path_collides("/v1", routes));
 	assert_true(http_base_path_collides("/v1/send", routes));
@@ -144,7 +140,7 @@ static void ask(const struct http_server *s, const char *line, char ret[static 2
 	ret[got] = '\0';
 }
 
-static void every_route_is_below_the_path_and_at_the_root(void **state)
+TEST(every_route_is_below_the_path_and_at_the_root)
 {
 	static const struct {
 		const char *line, *answer;
@@ -166,7 +162,6 @@ static void every_route_is_below_the_path_and_at_the_root(void **state)
 	CLEANUP(http_server_freep) struct http_server *s = NULL;
 	char answer[2048];
 
-	(void)state;
 	assert_int_equal(http_server_new(&s, &cfg, NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		ask(s, cases[i].line, answer);
@@ -175,7 +170,7 @@ static void every_route_is_below_the_path_and_at_the_root(void **state)
 	}
 }
 
-static void the_path_itself_leads_to_what_is_below(void **state)
+TEST(the_path_itself_leads_to_what_is_below)
 {
 	static const struct {
 		const char *line, *location;
@@ -189,7 +184,6 @@ static void the_path_itself_leads_to_what_is_below(void **state)
 	CLEANUP(http_server_freep) struct http_server *s = NULL;
 	char answer[2048];
 
-	(void)state;
 	assert_int_equal(http_server_new(&s, &cfg, NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		ask(s, cases[i].line, answer);
@@ -199,30 +193,14 @@ static void the_path_itself_leads_to_what_is_below(void **state)
 	}
 }
 
-static void a_server_refuses_a_path_of_its_own(void **state)
+TEST(a_server_refuses_a_path_of_its_own)
 {
 	const struct http_server_config own = config_of("/files"), bad = config_of("x");
 	struct http_server *s = NULL;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(http_server_new(&s, &own, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "/files is a path of the agent itself"));
 	assert_int_equal(http_server_new(&s, &bad, &err), -EINVAL);
 	assert_null(s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_slash_at_the_end_says_nothing),
-		cmocka_unit_test(what_proxies_may_rewrite_is_refused),
-		cmocka_unit_test(what_is_below_ends_at_a_slash),
-		cmocka_unit_test(paths_of_the_server_itself_collide),
-		cmocka_unit_test(every_route_is_below_the_path_and_at_the_root),
-		cmocka_unit_test(the_path_itself_leads_to_what_is_below),
-		cmocka_unit_test(a_server_refuses_a_path_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

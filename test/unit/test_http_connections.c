@@ -203,7 +203,7 @@ static void keep_busy(struct fixture *f, const char *address, int n)
 		usleep(1000);
 }
 
-static void the_longest_idle_connection_makes_room(void **state)
+TEST_FIXTURE(the_longest_idle_connection_makes_room, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -219,7 +219,7 @@ static void the_longest_idle_connection_makes_room(void **state)
 	assert_int_equal(counter(f, "idle"), 1);
 }
 
-static void silent_connections_lock_nobody_out(void **state)
+TEST_FIXTURE(silent_connections_lock_nobody_out, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -230,7 +230,7 @@ static void silent_connections_lock_nobody_out(void **state)
 	assert_true(counter(f, "idle") >= MANY - MAX);
 }
 
-static void the_address_with_most_connections_makes_room(void **state)
+TEST_FIXTURE(the_address_with_most_connections_makes_room, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	int own = open_from(f, "127.0.0.1", "");
@@ -243,7 +243,7 @@ static void the_address_with_most_connections_makes_room(void **state)
 	assert_int_equal(ask_on(own, GET("/small")), 200);
 }
 
-static void a_connection_in_use_is_not_closed_for_a_busy_address(void **state)
+TEST_FIXTURE(a_connection_in_use_is_not_closed_for_a_busy_address, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int own = raw_client_connect_from("127.0.0.1", http_server_port(f->server));
@@ -264,7 +264,7 @@ static void a_connection_in_use_is_not_closed_for_a_busy_address(void **state)
 	assert_int_equal(ask_on(own, GET("/small")), 200);
 }
 
-static void essential_routes_are_served_while_all_connections_are_busy(void **state)
+TEST_FIXTURE(essential_routes_are_served_while_all_connections_are_busy, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -283,7 +283,7 @@ static void essential_routes_are_served_while_all_connections_are_busy(void **st
 }
 
 /* Clients of essential routes that stay, idle, must not hand spare places to other requests. */
-static void spare_places_stay_spare(void **state)
+TEST_FIXTURE(spare_places_stay_spare, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -297,7 +297,7 @@ static void spare_places_stay_spare(void **state)
 	}
 }
 
-static void essential_routes_are_served_while_clients_do_not_read(void **state)
+TEST_FIXTURE(essential_routes_are_served_while_clients_do_not_read, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -307,7 +307,7 @@ static void essential_routes_are_served_while_clients_do_not_read(void **state)
 	}
 }
 
-static void an_address_with_most_of_the_room_makes_room_when_it_is_slow(void **state)
+TEST_FIXTURE(an_address_with_most_of_the_room_makes_room_when_it_is_slow, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	unsigned status = 503;
@@ -325,7 +325,7 @@ static void an_address_with_most_of_the_room_makes_room_when_it_is_slow(void **s
 }
 
 /* Its client repeats it, so that it would be stored twice. */
-static void a_request_whose_connection_was_closed_is_not_handled(void **state)
+TEST_FIXTURE(a_request_whose_connection_was_closed_is_not_handled, set_up_one_thread, tear_down)
 {
 	struct fixture *f = *state;
 	unsigned n_answered = 0;
@@ -365,7 +365,7 @@ static void a_request_whose_connection_was_closed_is_not_handled(void **state)
 	assert_int_equal(f->n_uploads, n_answered);
 }
 
-static void headers_that_trickle_in_are_cut_off(void **state)
+TEST_FIXTURE(headers_that_trickle_in_are_cut_off, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	int fd = open_from(f, "127.0.0.1", "GET /small HTTP/1.1\r\n");
@@ -393,7 +393,7 @@ static unsigned ask_long(struct fixture *f, const char *begin, const char *end)
 	return ask_from(f, "127.0.0.1", text);
 }
 
-static void oversized_requests_are_answered(void **state)
+TEST_FIXTURE(oversized_requests_are_answered, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -405,7 +405,7 @@ static void oversized_requests_are_answered(void **state)
 	assert_int_equal(refused(f, "malformed"), 10);
 }
 
-static void what_is_not_http_is_refused(void **state)
+TEST_FIXTURE(what_is_not_http_is_refused, set_up, tear_down)
 {
 	static const char *const garbage[] = {
 		"\x16\x03\x01\x02\r\n\r\n",
@@ -467,7 +467,7 @@ static void wait_for_failures(struct fixture *f, unsigned long n)
 			 (unsigned long long)((clock_monotonic_ns() - begin_ns) / NS_PER_MS));
 }
 
-static void a_process_without_descriptors_waits_and_recovers(void **state)
+TEST_FIXTURE(a_process_without_descriptors_waits_and_recovers, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct sockaddr_in to = {.sin_family = AF_INET,
@@ -501,24 +501,5 @@ static void a_process_without_descriptors_waits_and_recovers(void **state)
 
 int main(void)
 {
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		T(the_longest_idle_connection_makes_room),
-		T(silent_connections_lock_nobody_out),
-		T(the_address_with_most_connections_makes_room),
-		T(a_connection_in_use_is_not_closed_for_a_busy_address),
-		T(essential_routes_are_served_while_all_connections_are_busy),
-		T(spare_places_stay_spare),
-		T(essential_routes_are_served_while_clients_do_not_read),
-		T(an_address_with_most_of_the_room_makes_room_when_it_is_slow),
-		cmocka_unit_test_setup_teardown(
-			a_request_whose_connection_was_closed_is_not_handled, set_up_one_thread,
-			tear_down),
-		T(headers_that_trickle_in_are_cut_off),
-		T(oversized_requests_are_answered),
-		T(what_is_not_http_is_refused),
-		T(a_process_without_descriptors_waits_and_recovers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -114,7 +114,7 @@ static int connect_to(struct fixture *f)
 	return raw_client_connect(http_server_port(f->server));
 }
 
-static void a_client_that_closes_its_connection_has_left(void **state)
+TEST_FIXTURE(a_client_that_closes_its_connection_has_left, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -136,7 +136,7 @@ static void a_client_that_closes_its_connection_has_left(void **state)
 	}
 }
 
-static void a_client_that_left_before_it_was_watched_is_noticed(void **state)
+TEST_FIXTURE(a_client_that_left_before_it_was_watched_is_noticed, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	int fd = connect_to(f);
@@ -152,7 +152,7 @@ static void a_client_that_left_before_it_was_watched_is_noticed(void **state)
 	free(k);
 }
 
-static void a_client_that_waits_with_its_own_direction_closed_gets_its_answer(void **state)
+TEST_FIXTURE(a_client_that_waits_with_its_own_direction_closed_gets_its_answer, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int fd = connect_to(f);
@@ -173,7 +173,7 @@ static void a_client_that_waits_with_its_own_direction_closed_gets_its_answer(vo
 	free(k);
 }
 
-static void a_client_that_first_waits_and_then_closes_has_left(void **state)
+TEST_FIXTURE(a_client_that_first_waits_and_then_closes_has_left, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	int fd = connect_to(f);
@@ -191,7 +191,7 @@ static void a_client_that_first_waits_and_then_closes_has_left(void **state)
 	free(k);
 }
 
-static void a_client_that_sends_its_next_request_has_not_left(void **state)
+TEST_FIXTURE(a_client_that_sends_its_next_request_has_not_left, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int fd = connect_to(f);
@@ -209,7 +209,7 @@ static void a_client_that_sends_its_next_request_has_not_left(void **state)
 	}
 }
 
-static void who_learns_that_the_client_left_may_answer_at_once(void **state)
+TEST_FIXTURE(who_learns_that_the_client_left_may_answer_at_once, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -267,7 +267,7 @@ static void *leave_often(void *fixture)
 	return NULL;
 }
 
-static void nobody_is_called_after_the_answer(void **state)
+TEST_FIXTURE(nobody_is_called_after_the_answer, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	pthread_t answering[2], leaving[N_RACERS], forgetting;
@@ -291,16 +291,5 @@ static void nobody_is_called_after_the_answer(void **state)
 
 int main(void)
 {
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		T(a_client_that_closes_its_connection_has_left),
-		T(a_client_that_left_before_it_was_watched_is_noticed),
-		T(a_client_that_waits_with_its_own_direction_closed_gets_its_answer),
-		T(a_client_that_first_waits_and_then_closes_has_left),
-		T(a_client_that_sends_its_next_request_has_not_left),
-		T(who_learns_that_the_client_left_may_answer_at_once),
-		T(nobody_is_called_after_the_answer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "common/http/http_listen.h"
 #include "test/lib/unit.h"
 
-static void listen_addresses_are_read(void **state)
+TEST(listen_addresses_are_read)
 {
 	static const struct {
 		const char *text, *host;
@@ -18,7 +18,6 @@ static void listen_addresses_are_read(void **state)
 		{":8080", "::", 8080, true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct sockaddr_storage addr;
 		const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addr;
@@ -38,7 +37,7 @@ static void listen_addresses_are_read(void **state)
 	}
 }
 
-static void bad_listen_addresses_are_refused_with_a_sentence(void **state)
+TEST(bad_listen_addresses_are_refused_with_a_sentence)
 {
 	static const char *const bad[] = {
 		"",           "80",        "localhost:80",  "127.0.0.1",   "127.0.0.1:",
@@ -47,7 +46,6 @@ static void bad_listen_addresses_are_refused_with_a_sentence(void **state)
 		"1.2.3.4 :1", "[::1%lo]:1"};
 	char too_long[400];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct sockaddr_storage addr;
 		struct err err = {""};
@@ -66,11 +64,10 @@ static void bad_listen_addresses_are_refused_with_a_sentence(void **state)
 	}
 }
 
-static void sockets_listen_where_the_text_says(void **state)
+TEST(sockets_listen_where_the_text_says)
 {
 	static const char *const texts[] = {"127.0.0.1:0", ":0"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct sockaddr_in addr = {.sin_family = AF_INET,
 					   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -85,14 +82,13 @@ static void sockets_listen_where_the_text_says(void **state)
 	}
 }
 
-static void a_taken_port_is_an_error_with_a_sentence(void **state)
+TEST(a_taken_port_is_an_error_with_a_sentence)
 {
 	AUTO_CLOSE int fd = -1;
 	struct err err = {""};
 	unsigned port = 0, unused;
 	char text[32];
 
-	(void)state;
 	fd = http_listen("127.0.0.1:0", &port, NULL);
 	assert_true(fd >= 0);
 	snprintf(text, sizeof(text), "127.0.0.1:%u", port);
@@ -101,7 +97,7 @@ static void a_taken_port_is_an_error_with_a_sentence(void **state)
 	assert_int_equal(http_listen("192.0.2.1:0", &unused, &err), -EADDRNOTAVAIL);
 }
 
-static void recognizes_loopback_addresses(void **state)
+TEST(recognizes_loopback_addresses)
 {
 	static const char *const yes[] = {"127.0.0.1:8123", "127.1.2.3:0", "[::1]:8123"};
 	static const char *const no[] = {":8123",           "0.0.0.0:8123",
@@ -111,22 +107,8 @@ static void recognizes_loopback_addresses(void **state)
 					 "[fe80::1]:8123",  "",
 					 "127.0.0.1.evil:1"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
 		assert_true(http_listen_is_loopback(yes[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
 		assert_false(http_listen_is_loopback(no[i]));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(listen_addresses_are_read),
-		cmocka_unit_test(bad_listen_addresses_are_refused_with_a_sentence),
-		cmocka_unit_test(sockets_listen_where_the_text_says),
-		cmocka_unit_test(a_taken_port_is_an_error_with_a_sentence),
-		cmocka_unit_test(recognizes_loopback_addresses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

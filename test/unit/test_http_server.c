@@ -239,7 +239,7 @@ static unsigned status_of(const char *reply)
 
 /* ---- requests -------------------------------------------------------------------- */
 
-static void a_handler_sees_path_parameters_headers_and_body(void **state)
+TEST_FIXTURE(a_handler_sees_path_parameters_headers_and_body, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -257,7 +257,7 @@ static void a_handler_sees_path_parameters_headers_and_body(void **state)
 		   "body=hello params=");
 }
 
-static void a_parameter_of_8_kib_fits_and_endless_ones_are_refused(void **state)
+TEST_FIXTURE(a_parameter_of_8_kib_fits_and_endless_ones_are_refused, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char path[9000], *request = calloc(1, 100001);
@@ -276,7 +276,7 @@ static void a_parameter_of_8_kib_fits_and_endless_ones_are_refused(void **state)
 	free(request);
 }
 
-static void a_request_with_too_many_parameters_gets_an_answer(void **state)
+TEST_FIXTURE(a_request_with_too_many_parameters_gets_an_answer, set_up, tear_down)
 {
 	static const unsigned numbers[] = {150, 201, 500, 5000};
 	struct fixture *f = *state;
@@ -293,7 +293,7 @@ static void a_request_with_too_many_parameters_gets_an_answer(void **state)
 	}
 }
 
-static void prefix_routes_come_after_exact_ones(void **state)
+TEST_FIXTURE(prefix_routes_come_after_exact_ones, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -304,7 +304,7 @@ static void prefix_routes_come_after_exact_ones(void **state)
 	assert_int_equal(status_of(get(f, "/files", "")), 404);
 }
 
-static void unknown_paths_and_methods_are_refused(void **state)
+TEST_FIXTURE(unknown_paths_and_methods_are_refused, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -321,7 +321,7 @@ static void unknown_paths_and_methods_are_refused(void **state)
 	assert_has(f->reply, "\r\nAllow: GET, HEAD\r\n");
 }
 
-static void head_has_the_headers_of_get_without_its_body(void **state)
+TEST_FIXTURE(head_has_the_headers_of_get_without_its_body, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -334,7 +334,7 @@ static void head_has_the_headers_of_get_without_its_body(void **state)
 
 /* ---- answers --------------------------------------------------------------------- */
 
-static void every_answer_has_security_headers_and_pages_have_a_policy(void **state)
+TEST_FIXTURE(every_answer_has_security_headers_and_pages_have_a_policy, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -350,7 +350,7 @@ static void every_answer_has_security_headers_and_pages_have_a_policy(void **sta
 	assert_has_not(f->reply, "Content-Security-Policy");
 }
 
-static void handlers_add_headers_but_no_line_breaks(void **state)
+TEST_FIXTURE(handlers_add_headers_but_no_line_breaks, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -362,7 +362,7 @@ static void handlers_add_headers_but_no_line_breaks(void **state)
 	assert_has_not(f->reply, "Evil");
 }
 
-static void large_answers_to_get_are_gzipped_when_the_client_takes_it(void **state)
+TEST_FIXTURE(large_answers_to_get_are_gzipped_when_the_client_takes_it, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct buf plain;
@@ -389,7 +389,7 @@ static void large_answers_to_get_are_gzipped_when_the_client_takes_it(void **sta
 
 /* ---- limits ---------------------------------------------------------------------- */
 
-static void the_answer_to_an_oversize_body_reaches_a_client_that_sends_on(void **state)
+TEST_FIXTURE(the_answer_to_an_oversize_body_reaches_a_client_that_sends_on, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int fd = -1;
@@ -405,7 +405,7 @@ static void the_answer_to_an_oversize_body_reaches_a_client_that_sends_on(void *
 	free(body);
 }
 
-static void a_chunked_body_is_refused_where_it_passes_the_limit(void **state)
+TEST_FIXTURE(a_chunked_body_is_refused_where_it_passes_the_limit, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int fd = -1;
@@ -425,7 +425,7 @@ static void a_chunked_body_is_refused_where_it_passes_the_limit(void **state)
 	assert_int_equal(status_of(read_until(f, fd, NULL)), 413);
 }
 
-static void a_body_where_none_belongs_is_refused(void **state)
+TEST_FIXTURE(a_body_where_none_belongs_is_refused, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -435,7 +435,7 @@ static void a_body_where_none_belongs_is_refused(void **state)
 			 413);
 }
 
-static void a_client_that_expects_continue_is_refused_before_it_sends(void **state)
+TEST_FIXTURE(a_client_that_expects_continue_is_refused_before_it_sends, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int fd = -1;
@@ -452,7 +452,7 @@ static void a_client_that_expects_continue_is_refused_before_it_sends(void **sta
 	assert_int_equal(status_of(read_until(f, fd, NULL)), 200);
 }
 
-static void an_endless_body_is_cut_off(void **state)
+TEST_FIXTURE(an_endless_body_is_cut_off, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int fd = -1;
@@ -474,7 +474,7 @@ static void an_endless_body_is_cut_off(void **state)
 	assert_in_range(sent, 64 << 20, 100 << 20);
 }
 
-static void bodies_beyond_the_memory_for_them_are_asked_to_come_later(void **state)
+TEST_FIXTURE(bodies_beyond_the_memory_for_them_are_asked_to_come_later, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int fd = -1;
@@ -513,7 +513,7 @@ static void bodies_beyond_the_memory_for_them_are_asked_to_come_later(void **sta
 	assert_int_equal(status_of(read_until(f, again, NULL)), 200);
 }
 
-static void a_connection_above_the_limit_gets_503(void **state)
+TEST_FIXTURE(a_connection_above_the_limit_gets_503, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct http_exchange *busy[3];
@@ -537,7 +537,7 @@ static void a_connection_above_the_limit_gets_503(void **state)
 	}
 }
 
-static void idle_and_trickling_clients_are_cut_off(void **state)
+TEST_FIXTURE(idle_and_trickling_clients_are_cut_off, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int idle = -1;
@@ -589,7 +589,7 @@ static void *ask_ten_times(void *fixture)
 	return NULL;
 }
 
-static void other_threads_answer_what_handlers_kept(void **state)
+TEST_FIXTURE(other_threads_answer_what_handlers_kept, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	pthread_t answering[2], asking[4];
@@ -606,7 +606,7 @@ static void other_threads_answer_what_handlers_kept(void **state)
 		assert_int_equal(pthread_join(answering[i], NULL), 0);
 }
 
-static void a_client_that_left_before_the_answer_harms_nobody(void **state)
+TEST_FIXTURE(a_client_that_left_before_the_answer_harms_nobody, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct linger reset = {.l_onoff = 1};
@@ -627,7 +627,7 @@ static void a_client_that_left_before_the_answer_harms_nobody(void **state)
 	}
 }
 
-static void a_client_that_leaves_in_the_middle_of_its_body_harms_nobody(void **state)
+TEST_FIXTURE(a_client_that_leaves_in_the_middle_of_its_body_harms_nobody, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	int fd;
@@ -641,7 +641,7 @@ static void a_client_that_leaves_in_the_middle_of_its_body_harms_nobody(void **s
 
 /* ---- create and destroy ---------------------------------------------------------- */
 
-static void a_quiesced_server_refuses_connections_and_finishes_what_it_has(void **state)
+TEST_FIXTURE(a_quiesced_server_refuses_connections_and_finishes_what_it_has, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int fd = -1;
@@ -665,7 +665,7 @@ static void *answer_after_a_while(void *exchange)
 	return NULL;
 }
 
-static void freeing_the_server_waits_for_kept_exchanges(void **state)
+TEST_FIXTURE(freeing_the_server_waits_for_kept_exchanges, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int fd = -1;
@@ -682,7 +682,7 @@ static void freeing_the_server_waits_for_kept_exchanges(void **state)
 	assert_has(read_until(f, fd, NULL), "the last one\n");
 }
 
-static void refusals_are_counted_by_reason(void **state)
+TEST_FIXTURE(refusals_are_counted_by_reason, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
@@ -706,7 +706,7 @@ static void refusals_are_counted_by_reason(void **state)
 	buf_fini(&text);
 }
 
-static void addresses_that_cannot_be_listened_on_are_errors_with_a_sentence(void **state)
+TEST_FIXTURE(addresses_that_cannot_be_listened_on_are_errors_with_a_sentence, set_up, tear_down)
 {
 	static const struct http_route none[] = {{0}};
 	struct fixture *f = *state;
@@ -727,7 +727,7 @@ static void addresses_that_cannot_be_listened_on_are_errors_with_a_sentence(void
 	assert_null(second);
 }
 
-static void a_port_alone_listens_on_every_address(void **state)
+TEST_FIXTURE(a_port_alone_listens_on_every_address, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct sockaddr_in6 addr = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
@@ -754,44 +754,7 @@ static int construct(void *arg)
 	return http_server_new(&s, &cfg, NULL);
 }
 
-static void construction_survives_lack_of_memory(void **state)
+TEST(construction_survives_lack_of_memory)
 {
-	(void)state;
 	check_oom(construct, NULL);
-}
-
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_fixture(a_handler_sees_path_parameters_headers_and_body),
-		with_fixture(a_parameter_of_8_kib_fits_and_endless_ones_are_refused),
-		with_fixture(a_request_with_too_many_parameters_gets_an_answer),
-		with_fixture(prefix_routes_come_after_exact_ones),
-		with_fixture(unknown_paths_and_methods_are_refused),
-		with_fixture(head_has_the_headers_of_get_without_its_body),
-		with_fixture(every_answer_has_security_headers_and_pages_have_a_policy),
-		with_fixture(handlers_add_headers_but_no_line_breaks),
-		with_fixture(large_answers_to_get_are_gzipped_when_the_client_takes_it),
-		with_fixture(the_answer_to_an_oversize_body_reaches_a_client_that_sends_on),
-		with_fixture(a_chunked_body_is_refused_where_it_passes_the_limit),
-		with_fixture(a_body_where_none_belongs_is_refused),
-		with_fixture(a_client_that_expects_continue_is_refused_before_it_sends),
-		with_fixture(an_endless_body_is_cut_off),
-		with_fixture(bodies_beyond_the_memory_for_them_are_asked_to_come_later),
-		with_fixture(a_connection_above_the_limit_gets_503),
-		with_fixture(idle_and_trickling_clients_are_cut_off),
-		with_fixture(other_threads_answer_what_handlers_kept),
-		with_fixture(a_client_that_left_before_the_answer_harms_nobody),
-		with_fixture(a_client_that_leaves_in_the_middle_of_its_body_harms_nobody),
-		with_fixture(a_quiesced_server_refuses_connections_and_finishes_what_it_has),
-		with_fixture(freeing_the_server_waits_for_kept_exchanges),
-		with_fixture(refusals_are_counted_by_reason),
-		with_fixture(addresses_that_cannot_be_listened_on_are_errors_with_a_sentence),
-		with_fixture(a_port_alone_listens_on_every_address),
-		cmocka_unit_test(construction_survives_lack_of_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void *ask_on(void *fd)
 	return NULL;
 }
 
-static void a_server_can_be_stopped_while_it_answers(void **state)
+TEST(a_server_can_be_stopped_while_it_answers)
 {
 	const struct http_route routes[] = {{"GET", "/", 0, answer, NULL}, {0}};
 	const struct http_server_config cfg = {
@@ -52,7 +52,6 @@ static void a_server_can_be_stopped_while_it_answers(void **state)
 		.routes = routes,
 	};
 
-	(void)state;
 	for (int n = 0; n < N_SERVERS; n++) {
 		pthread_t threads[N_CLIENTS];
 		struct http_server *s;
@@ -70,13 +69,4 @@ static void a_server_can_be_stopped_while_it_answers(void **state)
 			close(fds[i]);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_server_can_be_stopped_while_it_answers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -179,7 +179,7 @@ static int stop_after_six(void *ctx, const char *data, size_t len)
 	return 0;
 }
 
-static void a_stream_is_read_as_it_comes_and_ends_when_cancelled(void **state)
+TEST_FIXTURE(a_stream_is_read_as_it_comes_and_ends_when_cancelled, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct ask *a = &f->asks[0];
@@ -197,7 +197,7 @@ static void a_stream_is_read_as_it_comes_and_ends_when_cancelled(void **state)
 	assert_int_equal(a->n_done, 0);
 }
 
-static void a_stream_that_ends_has_no_body(void **state)
+TEST_FIXTURE(a_stream_that_ends_has_no_body, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct ask *a = &f->asks[0];
@@ -213,7 +213,7 @@ static void a_stream_that_ends_has_no_body(void **state)
 	assert_string_equal(a->body, "");
 }
 
-static void an_error_status_gives_its_body_instead_of_a_stream(void **state)
+TEST_FIXTURE(an_error_status_gives_its_body_instead_of_a_stream, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct ask *a = &f->asks[0];
@@ -239,7 +239,7 @@ static int refuse(void *ctx, const char *data, size_t len)
 	return -EBADMSG;
 }
 
-static void what_the_reader_refuses_ends_the_request(void **state)
+TEST_FIXTURE(what_the_reader_refuses_ends_the_request, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct ask *a = &f->asks[0];
@@ -255,7 +255,7 @@ static void what_the_reader_refuses_ends_the_request(void **state)
 
 /* ---- idle time-out ----------------------------------------------------------------------- */
 
-static void silence_ends_a_request_and_says_so(void **state)
+TEST_FIXTURE(silence_ends_a_request_and_says_so, set_up, tear_down)
 {
 	static const struct {
 		const char *reply;
@@ -296,7 +296,7 @@ static void silence_ends_a_request_and_says_so(void **state)
 /* A machine that pauses makes the stream silent, but not every time. */
 #define SLOW_TRIES 5
 
-static void a_slow_stream_is_not_silent(void **state)
+TEST_FIXTURE(a_slow_stream_is_not_silent, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct ask *slow = &f->asks[0], *hung = &f->asks[1];
@@ -321,7 +321,7 @@ static void a_slow_stream_is_not_silent(void **state)
 	assert_string_equal(slow->data, "abc");
 }
 
-static void a_slow_upload_is_not_silent(void **state)
+TEST_FIXTURE(a_slow_upload_is_not_silent, set_up, tear_down)
 {
 	static const char *const headers[] = {"Expect:", NULL};
 	struct fixture *f = *state;
@@ -356,7 +356,7 @@ static void start_other(struct ask *a)
 	start(a->other, (struct http_request){.idle_timeout_ns = 50 * NS_PER_MS});
 }
 
-static void a_request_started_when_another_timed_out_has_its_own_time(void **state)
+TEST_FIXTURE(a_request_started_when_another_timed_out_has_its_own_time, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct ask *a = &f->asks[0], *b = &f->asks[1];
@@ -380,7 +380,7 @@ static void cancel_other(struct ask *a)
 		http_cancel(TAKE_PTR(a->other->transfer));
 }
 
-static void a_done_function_may_cancel_the_others(void **state)
+TEST_FIXTURE(a_done_function_may_cancel_the_others, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct ask *a = &f->asks[0], *b = &f->asks[1];
@@ -418,7 +418,7 @@ static int cancel_in_reader(void *ctx, const char *data, size_t len)
 	return 0;
 }
 
-static void a_reader_may_cancel_another_request(void **state)
+TEST_FIXTURE(a_reader_may_cancel_another_request, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct ask *reader = &f->asks[0], *victim = &f->asks[1];
@@ -438,7 +438,7 @@ static void a_reader_may_cancel_another_request(void **state)
 	assert_true((reader->transfer == NULL) != (victim->transfer == NULL));
 }
 
-static void a_reader_may_cancel_its_own_request(void **state)
+TEST_FIXTURE(a_reader_may_cancel_its_own_request, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct ask *a = &f->asks[0];
@@ -468,7 +468,7 @@ static int start_in_reader(void *ctx, const char *data, size_t len)
 	return 0;
 }
 
-static void a_reader_may_start_requests(void **state)
+TEST_FIXTURE(a_reader_may_start_requests, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct ask *a = &f->asks[0];
@@ -497,7 +497,8 @@ static int start_two_that_fail(void *ctx, const char *data, size_t len)
 	return 0;
 }
 
-static void a_deferred_request_that_cannot_start_may_cancel_another_deferred_one(void **state)
+TEST_FIXTURE(a_deferred_request_that_cannot_start_may_cancel_another_deferred_one, set_up,
+	     tear_down)
 {
 	struct fixture *f = *state;
 	struct ask *a = &f->asks[0], *b = &f->asks[1], *c = &f->asks[2];
@@ -521,7 +522,7 @@ static void a_deferred_request_that_cannot_start_may_cancel_another_deferred_one
 
 /* ---- limits of several requests ---- */
 
-static void bodies_share_one_limit(void **state)
+TEST_FIXTURE(bodies_share_one_limit, set_up, tear_down)
 {
 	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 700000\r\n\r\n";
 	const struct http_client_config cfg = {.max_memory_bytes = 3 << 19};
@@ -576,7 +577,7 @@ static int n_descriptors(void)
 	return n;
 }
 
-static void idle_connections_are_limited(void **state)
+TEST_FIXTURE(idle_connections_are_limited, set_up, tear_down)
 {
 	const struct http_client_config cfg = {.max_idle_connections = 2};
 	struct fixture *f = *state;
@@ -604,7 +605,7 @@ static void idle_connections_are_limited(void **state)
 
 /* ---- addresses and proxies ---- */
 
-static void a_request_goes_to_the_address_it_was_given(void **state)
+TEST_FIXTURE(a_request_goes_to_the_address_it_was_given, set_up, tear_down)
 {
 	static const struct {
 		const char *host, *name;
@@ -629,7 +630,7 @@ static void a_request_goes_to_the_address_it_was_given(void **state)
 	}
 }
 
-static void addresses_of_ipv6_are_hosts(void **state)
+TEST_FIXTURE(addresses_of_ipv6_are_hosts, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct ask *a = &f->asks[0];
@@ -642,7 +643,7 @@ static void addresses_of_ipv6_are_hosts(void **state)
 	assert_int_equal(a->status, 200);
 }
 
-static void a_proxy_is_that_of_the_configuration_or_none(void **state)
+TEST_FIXTURE(a_proxy_is_that_of_the_configuration_or_none, set_up, tear_down)
 {
 	struct http_client_config cfg = {0};
 	struct fixture *f = *state;
@@ -669,34 +670,11 @@ static void a_proxy_is_that_of_the_configuration_or_none(void **state)
 	assert_int_equal(direct->error, 0);
 }
 
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		with_fixture(a_stream_is_read_as_it_comes_and_ends_when_cancelled),
-		with_fixture(a_stream_that_ends_has_no_body),
-		with_fixture(an_error_status_gives_its_body_instead_of_a_stream),
-		with_fixture(what_the_reader_refuses_ends_the_request),
-		with_fixture(silence_ends_a_request_and_says_so),
-		with_fixture(a_slow_stream_is_not_silent),
-		with_fixture(a_slow_upload_is_not_silent),
-		with_fixture(a_request_started_when_another_timed_out_has_its_own_time),
-		with_fixture(a_done_function_may_cancel_the_others),
-		with_fixture(a_reader_may_cancel_another_request),
-		with_fixture(a_reader_may_cancel_its_own_request),
-		with_fixture(a_reader_may_start_requests),
-		with_fixture(a_deferred_request_that_cannot_start_may_cancel_another_deferred_one),
-		with_fixture(bodies_share_one_limit),
-		with_fixture(idle_connections_are_limited),
-		with_fixture(a_request_goes_to_the_address_it_was_given),
-		with_fixture(addresses_of_ipv6_are_hosts),
-		with_fixture(a_proxy_is_that_of_the_configuration_or_none),
-	};
-
 	/* of the user who runs the tests */
 	unsetenv("http_proxy");
 	unsetenv("all_proxy");
 	unsetenv("ALL_PROXY");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #include "common/http/http_text.h"
 #include "test/lib/unit.h"
 
-static void percent_sequences_are_decoded_in_place(void **state)
+TEST(percent_sequences_are_decoded_in_place)
 {
 	static const struct {
 		const char *in, *out;
@@ -18,7 +18,6 @@ static void percent_sequences_are_decoded_in_place(void **state)
 		{"%%41", "%A"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char text[32];
 
@@ -28,7 +27,7 @@ static void percent_sequences_are_decoded_in_place(void **state)
 	}
 }
 
-static void accept_encoding_is_understood(void **state)
+TEST(accept_encoding_is_understood)
 {
 	static const char *const yes[] = {"gzip",      "GZIP",          "deflate, gzip",
 					  "br,gzip",   "gzip;q=0.5",    "gzip; q=0.001",
@@ -38,20 +37,9 @@ static void accept_encoding_is_understood(void **state)
 					 "gzip;Q=0.", "x-gzipped",  "*;q=0",    "*, gzip;q=0",
 					 "gzipx",     "deflate, br"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
 		assert_true(http_accepts(yes[i], "gzip"));
 	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
 		assert_false(http_accepts(no[i], "gzip"));
 	assert_false(http_accepts(NULL, "gzip"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(percent_sequences_are_decoded_in_place),
-		cmocka_unit_test(accept_encoding_is_understood),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

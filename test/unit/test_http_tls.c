@@ -97,7 +97,7 @@ static void assert_ok(const struct fixture *f)
 	assert_int_equal(f->status, 200);
 }
 
-static void https_needs_a_certificate_we_trust(void **state)
+TEST_FIXTURE(https_needs_a_certificate_we_trust, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -121,7 +121,7 @@ static void https_needs_a_certificate_we_trust(void **state)
 	assert_int_equal(f->error, -EKEYREJECTED);
 }
 
-static void a_certificate_is_for_the_name_of_the_url(void **state)
+TEST_FIXTURE(a_certificate_is_for_the_name_of_the_url, set_up, tear_down)
 {
 	CLEANUP(http_client_freep) struct http_client *c = NULL;
 	struct fixture *f = *state;
@@ -133,7 +133,7 @@ static void a_certificate_is_for_the_name_of_the_url(void **state)
 	assert_int_equal(f->error, -EKEYREJECTED);
 }
 
-static void a_replaced_ca_file_is_read(void **state)
+TEST_FIXTURE(a_replaced_ca_file_is_read, set_up, tear_down)
 {
 	CLEANUP(http_client_freep) struct http_client *c = NULL;
 	struct fixture *f = *state;
@@ -153,7 +153,7 @@ static void a_replaced_ca_file_is_read(void **state)
 	assert_ok(f);
 }
 
-static void a_server_that_wants_a_certificate_gets_ours(void **state)
+TEST_FIXTURE(a_server_that_wants_a_certificate_gets_ours, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct http_client_config cfg = {.ca_pem = tls_cert};
@@ -181,7 +181,7 @@ static void a_server_that_wants_a_certificate_gets_ours(void **state)
 }
 
 /* main() has set a policy of the system that allows it. */
-static void a_server_of_an_old_version_is_refused(void **state)
+TEST_FIXTURE(a_server_of_an_old_version_is_refused, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -192,17 +192,8 @@ static void a_server_of_an_old_version_is_refused(void **state)
 	assert_non_null(strstr(f->msg, "protocol version"));
 }
 
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		with_fixture(https_needs_a_certificate_we_trust),
-		with_fixture(a_certificate_is_for_the_name_of_the_url),
-		with_fixture(a_replaced_ca_file_is_read),
-		with_fixture(a_server_that_wants_a_certificate_gets_ours),
-		with_fixture(a_server_of_an_old_version_is_refused),
-	};
 	static const char policy[] =
 		"openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\nsystem_default = any\n"
 		"[any]\nMinProtocol = TLSv1\nCipherString = DEFAULT@SECLEVEL=0\n";
@@ -219,7 +210,7 @@ int main(void)
 	close(mkostemp(policy_file, O_CLOEXEC));
 	write_text(policy_file, policy);
 	setenv("OPENSSL_CONF", policy_file, 1);
-	r = cmocka_run_group_tests(tests, NULL, NULL);
+	r = unit_run(NULL, NULL);
 	unlink(policy_file);
 	return r;
 }

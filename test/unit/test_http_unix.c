@@ -125,7 +125,7 @@ static void start_raw(struct fixture *f, enum after_reply then)
 	raw_server_start(&f->raw);
 }
 
-static void http1_works_over_a_unix_socket_and_ignores_proxies(void **state)
+TEST_FIXTURE(http1_works_over_a_unix_socket_and_ignores_proxies, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -145,7 +145,7 @@ static void http1_works_over_a_unix_socket_and_ignores_proxies(void **state)
 	assert_non_null(strstr(f->raw.request, "Host: localhost\r\n"));
 }
 
-static void a_long_path_is_reached_through_its_folder(void **state)
+TEST_FIXTURE(a_long_path_is_reached_through_its_folder, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char outer[192], inner[320], path[384];
@@ -169,7 +169,7 @@ static void a_long_path_is_reached_through_its_folder(void **state)
 	assert_int_equal(rmdir(outer), 0);
 }
 
-static void errors_of_connecting_have_their_number_and_a_sentence(void **state)
+TEST_FIXTURE(errors_of_connecting_have_their_number_and_a_sentence, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	int fd;
@@ -183,7 +183,7 @@ static void errors_of_connecting_have_their_number_and_a_sentence(void **state)
 	assert_int_equal(ask(f, (struct http_request){0}), -ECONNREFUSED);
 }
 
-static void a_lack_of_descriptors_is_reported_as_such(void **state)
+TEST_FIXTURE(a_lack_of_descriptors_is_reported_as_such, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct rlimit before, none;
@@ -200,7 +200,7 @@ static void a_lack_of_descriptors_is_reported_as_such(void **state)
 	assert_string_equal(f->msg, "Too many open files");
 }
 
-static void paths_without_an_address_are_refused(void **state)
+TEST_FIXTURE(paths_without_an_address_are_refused, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct sockaddr_un addr;
@@ -227,7 +227,7 @@ static void paths_without_an_address_are_refused(void **state)
 }
 
 /* The kernel blocks connect(2) on a blocking socket then. */
-static void a_full_queue_of_connections_fails_at_once(void **state)
+TEST_FIXTURE(a_full_queue_of_connections_fails_at_once, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct sockaddr_un addr;
@@ -309,7 +309,7 @@ static uint64_t sum_of_body(size_t len)
 	return sum;
 }
 
-static void http2_answers_come_with_their_trailers(void **state)
+TEST_FIXTURE(http2_answers_come_with_their_trailers, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -326,7 +326,7 @@ static void http2_answers_come_with_their_trailers(void **state)
 	await_open(f, 0);
 }
 
-static void trailers_may_be_all_that_is_answered(void **state)
+TEST_FIXTURE(trailers_may_be_all_that_is_answered, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -340,7 +340,7 @@ static void trailers_may_be_all_that_is_answered(void **state)
 	assert_string_equal(f->grpc_message, "unknown service runtime.v1.RuntimeService");
 }
 
-static void large_bodies_arrive_whole(void **state)
+TEST_FIXTURE(large_bodies_arrive_whole, set_up, tear_down)
 {
 	static const size_t sizes[] = {0, 1, 16384, 65535, 65536, 3000001, 40000000};
 	struct fixture *f = *state;
@@ -375,7 +375,7 @@ static int count_piece(void *ctx, const char *data, size_t len)
 	return 0;
 }
 
-static void bodies_may_be_streamed(void **state)
+TEST_FIXTURE(bodies_may_be_streamed, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -387,7 +387,7 @@ static void bodies_may_be_streamed(void **state)
 }
 
 /* A request that times out must not leave a connection that makes the next one time out too. */
-static void each_fault_ends_its_request_and_no_other(void **state)
+TEST_FIXTURE(each_fault_ends_its_request_and_no_other, set_up, tear_down)
 {
 	static const struct {
 		enum h2_fault fault;
@@ -414,7 +414,7 @@ static void each_fault_ends_its_request_and_no_other(void **state)
 }
 
 /* libcurl 7.88 may lose the body, which its length must show. */
-static void a_goaway_after_the_answer_spoils_no_other_request(void **state)
+TEST_FIXTURE(a_goaway_after_the_answer_spoils_no_other_request, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -430,7 +430,7 @@ static void a_goaway_after_the_answer_spoils_no_other_request(void **state)
 	await_open(f, 0);
 }
 
-static void a_restarted_server_is_reached_at_once(void **state)
+TEST_FIXTURE(a_restarted_server_is_reached_at_once, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -443,7 +443,7 @@ static void a_restarted_server_is_reached_at_once(void **state)
 }
 
 /* The server reads nothing: requests time out, connections and descriptors stay bounded. */
-static void a_mute_server_costs_time_outs_only(void **state)
+TEST_FIXTURE(a_mute_server_costs_time_outs_only, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -467,32 +467,7 @@ static int new_client(void *fixture)
 	return http_client_new(&c, f->loop, &cfg);
 }
 
-static void memory_may_run_out(void **state)
+TEST_FIXTURE(memory_may_run_out, set_up, tear_down)
 {
 	check_oom(new_client, *state);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(http1_works_over_a_unix_socket_and_ignores_proxies),
-		TEST(a_long_path_is_reached_through_its_folder),
-		TEST(errors_of_connecting_have_their_number_and_a_sentence),
-		TEST(a_lack_of_descriptors_is_reported_as_such),
-		TEST(paths_without_an_address_are_refused),
-		TEST(a_full_queue_of_connections_fails_at_once),
-		TEST(http2_answers_come_with_their_trailers),
-		TEST(trailers_may_be_all_that_is_answered),
-		TEST(large_bodies_arrive_whole),
-		TEST(bodies_may_be_streamed),
-		TEST(each_fault_ends_its_request_and_no_other),
-		TEST(a_goaway_after_the_answer_spoils_no_other_request),
-		TEST(a_restarted_server_is_reached_at_once),
-		TEST(a_mute_server_costs_time_outs_only),
-		TEST(memory_may_run_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,11 +8,10 @@ static struct upload_id id_of(uint64_t n)
 	return (struct upload_id){.low = n * UINT64_C(0x9e3779b97f4a7c15), .high = n};
 }
 
-static void test_an_id_is_added_once(void **state)
+TEST(test_an_id_is_added_once)
 {
 	CLEANUP(id_set_freep) struct id_set *s = NULL;
 
-	(void)state;
 	assert_int_equal(id_set_new(&s, 10), 0);
 	assert_false(id_set_has(s, id_of(1)));
 	assert_true(id_set_add(s, id_of(1)));
@@ -23,9 +22,8 @@ static void test_an_id_is_added_once(void **state)
 }
 
 /* Of every size, because the slots wrap around at different places. */
-static void test_the_oldest_is_forgotten_first(void **state)
+TEST(test_the_oldest_is_forgotten_first)
 {
-	(void)state;
 	for (size_t max = 1; max < 70; max++) {
 		CLEANUP(id_set_freep) struct id_set *s = NULL;
 
@@ -40,11 +38,10 @@ static void test_the_oldest_is_forgotten_first(void **state)
 	}
 }
 
-static void test_a_size_of_none_or_too_many_is_refused(void **state)
+TEST(test_a_size_of_none_or_too_many_is_refused)
 {
 	struct id_set *s = NULL;
 
-	(void)state;
 	assert_int_equal(id_set_new(&s, 0), -EINVAL);
 	assert_int_equal(id_set_new(&s, SIZE_MAX), -EINVAL);
 	assert_null(s);
@@ -58,20 +55,7 @@ static int make(void *arg)
 	return id_set_new(&s, 100);
 }
 
-static void test_failed_allocations(void **state)
+TEST(test_failed_allocations)
 {
-	(void)state;
 	check_oom(make, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_id_is_added_once),
-		cmocka_unit_test(test_the_oldest_is_forgotten_first),
-		cmocka_unit_test(test_a_size_of_none_or_too_many_is_refused),
-		cmocka_unit_test(test_failed_allocations),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

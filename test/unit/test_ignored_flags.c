@@ -31,9 +31,8 @@ static void check(const char *line, const char *want, const char *want_names)
 	free(names);
 }
 
-static void flags_go_with_their_values(void **state)
+TEST(flags_go_with_their_values)
 {
-	(void)state;
 	check("agent", "agent", "");
 	check("agent --listen=:1 --root=/host --api-key k", "agent --listen=:1 --api-key k",
 	      "--root");
@@ -44,19 +43,17 @@ static void flags_go_with_their_values(void **state)
 	check("agent --root", "agent", "--root");
 }
 
-static void all_others_stay(void **state)
+TEST(all_others_stay)
 {
-	(void)state;
 	check("agent --roots=/host --no-root=1 -root root --disable-tracin",
 	      "agent --roots=/host --no-root=1 -root root --disable-tracin", "");
 }
 
-static void a_program_may_ignore_none(void **state)
+TEST(a_program_may_ignore_none)
 {
 	char name[] = "agent", flag[] = "--root=1";
 	char *argv[] = {name, flag, NULL}, **kept, *names;
 
-	(void)state;
 	assert_int_equal(ignored_flags_remove(NULL, argv, &kept, &names), 0);
 	assert_ptr_equal(kept[1], flag);
 	assert_null(kept[2]);
@@ -76,20 +73,7 @@ static int remove_some(void *arg)
 	return r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(remove_some, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flags_go_with_their_values),
-		cmocka_unit_test(all_others_stay),
-		cmocka_unit_test(a_program_may_ignore_none),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static uint64_t n_ignored(struct fixture *f, enum ignored_kind kind)
 	return metric_get(&f->ignored.metrics[kind]);
 }
 
-static void each_kind_is_answered_and_counted(void **state)
+TEST_FIXTURE(each_kind_is_answered_and_counted, set_up, tear_down)
 {
 	static const char *const paths[] = {"/v1/metrics", "/v1/logs", "/v1/traces"};
 	struct fixture *f = *state;
@@ -98,7 +98,7 @@ static void each_kind_is_answered_and_counted(void **state)
 	}
 }
 
-static void a_wrong_key_is_refused_and_not_counted(void **state)
+TEST_FIXTURE(a_wrong_key_is_refused_and_not_counted, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -108,24 +108,10 @@ static void a_wrong_key_is_refused_and_not_counted(void **state)
 	assert_int_equal(n_ignored(f, IGNORED_METRICS), 0);
 }
 
-static void a_body_above_the_limit_is_refused(void **state)
+TEST_FIXTURE(a_body_above_the_limit_is_refused, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
 	assert_int_equal(post(f, "/v1/traces", "X-Api-Key: secret", MAX_BODY_BYTES + 1), 413);
 	assert_int_equal(n_ignored(f, IGNORED_TRACES), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_kind_is_answered_and_counted, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_wrong_key_is_refused_and_not_counted, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_body_above_the_limit_is_refused, set_up,
-						tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,11 +111,10 @@ static void add_pprof(struct fixture *f, const char *types, int64_t a, int64_t b
 
 /* ---- folded stacks ---- */
 
-static void stacks_of_py_spy_have_files_and_lines(void **state)
+TEST(stacks_of_py_spy_have_files_and_lines)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add(&f, "py-spy> Sampling process 100 times a second. Press Control-C to exit.\n\n"
 		"<module> (prog.py:6);leaf (a (b)/prog.py:5) 181\r\n\n"
@@ -130,11 +129,10 @@ static void stacks_of_py_spy_have_files_and_lines(void **state)
 	assert_int_equal(profile(&f)->time_ns, 0);
 }
 
-static void stacks_of_rbspy_have_files_and_lines(void **state)
+TEST(stacks_of_rbspy_have_files_and_lines)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	f.req.query.spy_name = "rbspy";
 	f.req.query.sample_rate = "50";
@@ -146,11 +144,10 @@ static void stacks_of_rbspy_have_files_and_lines(void **state)
 	frame_is(&f, 2, "<main>", "app.rb", 12);
 }
 
-static void other_frames_keep_their_names(void **state)
+TEST(other_frames_keep_their_names)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add(&f, "main;;foo(int, char) (libfoo.so.1);do_syscall_64_[k];f(int);a b (c) 1");
 	decodes(&f, 1);
@@ -162,11 +159,10 @@ static void other_frames_keep_their_names(void **state)
 	type_is(&f, 0, "pprof:cpu:nanoseconds", 10000000);
 }
 
-static void lines_are_a_sample_each(void **state)
+TEST(lines_are_a_sample_each)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	f.req.query.format = "lines";
 	add(&f, "main;a\nmain;a 7\nmain;b");
@@ -189,9 +185,8 @@ static void check_units(const char *units, const char *aggregation, const char *
 	type_is(&f, 0, type, 30);
 }
 
-static void units_say_what_values_are(void **state)
+TEST(units_say_what_values_are)
 {
-	(void)state;
 	check_units("bytes", "sum", "go:heap_alloc_space:bytes");
 	check_units("bytes", "average", "go:heap_inuse_space:bytes");
 	check_units("objects", "average", "go:heap_inuse_objects:count");
@@ -200,11 +195,10 @@ static void units_say_what_values_are(void **state)
 	check_units("nanoseconds", NULL, "go:profile_cpu:nanoseconds");
 }
 
-static void what_is_no_stack_is_refused(void **state)
+TEST(what_is_no_stack_is_refused)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	refuses(&f, "the body is empty");
 	add(&f, "\nmain;a\nmain;b\n");
@@ -231,11 +225,10 @@ static void check_folded(const char *text, size_t n_samples, int64_t total_ns)
 	frame_is(&f, 0, "a", "", 0);
 }
 
-static void values_of_stacks_have_any_form(void **state)
+TEST(values_of_stacks_have_any_form)
 {
 	const int64_t sample = 10000000;
 
-	(void)state;
 	check_folded("main;a 3\r\nmain;b 4\r\n", 2, 7 * sample);
 	check_folded("\xef\xbb\xbfmain;a 3", 1, 3 * sample);
 	check_folded("main;a\t3\nmain;b \t 4\t\n", 2, 7 * sample);
@@ -253,11 +246,10 @@ static void values_of_stacks_have_any_form(void **state)
 	check_folded("main;a 10 3\nmain;b 0\t4.0\n", 2, 7 * sample);
 }
 
-static void a_number_before_the_value_is_of_the_name_unless_all_lines_have_one(void **state)
+TEST(a_number_before_the_value_is_of_the_name_unless_all_lines_have_one)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add(&f, "main;worker 3 12\nmain;a 1");
 	decodes(&f, 1);
@@ -265,11 +257,10 @@ static void a_number_before_the_value_is_of_the_name_unless_all_lines_have_one(v
 	type_is(&f, 0, "pprof:cpu:nanoseconds", 13 * INT64_C(10000000));
 }
 
-static void sums_of_decimals_are_kept(void **state)
+TEST(sums_of_decimals_are_kept)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	f.req.query.units = "bytes";
 	for (int i = 0; i < 1000; i++)
@@ -278,11 +269,10 @@ static void sums_of_decimals_are_kept(void **state)
 	type_is(&f, 0, "pprof:heap_alloc_space:bytes", 300);
 }
 
-static void lines_that_cannot_be_read_are_left_out_and_counted(void **state)
+TEST(lines_that_cannot_be_read_are_left_out_and_counted)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	for (int i = 0; i < 10000; i++)
 		assert_int_equal(buf_addf(&f.body, i == 5000 ? "<html>\n" : "main;f%d 1\n", i), 0);
@@ -297,11 +287,10 @@ static void lines_that_cannot_be_read_are_left_out_and_counted(void **state)
 	assert_true(profile(&f)->samples[10000].values[0] == INT64_MAX);
 }
 
-static void the_root_of_a_deep_stack_is_cut(void **state)
+TEST(the_root_of_a_deep_stack_is_cut)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	for (int i = 0; i < 5000; i++)
 		assert_int_equal(buf_addf(&f.body, "f%d;", i), 0);
@@ -335,9 +324,8 @@ static void check_austin(const char *mode, const char *values[2], const char *ty
 	assert_false(profile_losses_any(&profile(&f)->losses));
 }
 
-static void files_of_austin_say_what_their_values_are(void **state)
+TEST(files_of_austin_say_what_their_values_are)
 {
-	(void)state;
 	check_austin("wall", (const char *[]){"10013", "7"}, "python:wall:nanoseconds", 10020000);
 	check_austin("cpu", (const char *[]){"10013", "7"}, "python:cpu:nanoseconds", 10020000);
 	check_austin("memory", (const char *[]){"4096", "0"}, "python:heap_alloc_space:bytes",
@@ -348,7 +336,7 @@ static void files_of_austin_say_what_their_values_are(void **state)
 		     10020000);
 }
 
-static void names_of_node_are_without_file_and_line(void **state)
+TEST(names_of_node_are_without_file_and_line)
 {
 	CLEANUP(teardown) struct fixture f;
 	static const struct {
@@ -364,7 +352,6 @@ static void names_of_node_are_without_file_and_line(void **state)
 		{"leaf", "/srv/app.js", "leaf"},
 	};
 
-	(void)state;
 	setup(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct profile_function fn = {{names[i].name, strlen(names[i].name)},
@@ -378,11 +365,10 @@ static void names_of_node_are_without_file_and_line(void **state)
 
 /* ---- parameters ---- */
 
-static void a_name_has_labels(void **state)
+TEST(a_name_has_labels)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	f.req.query.name = "my app{env=prod, region=\"eu west\",__session_id__=77,hostname=h1,"
 			   "env=other,empty=,bad=\xff}";
@@ -413,11 +399,10 @@ static void check_window(const char *from, const char *until, int64_t start_ns, 
 	assert_int_equal(profile(&f)->duration_ns, end_ns - start_ns);
 }
 
-static void times_have_any_unit(void **state)
+TEST(times_have_any_unit)
 {
 	const int64_t s = (int64_t)NS_PER_S, t = 1795451163;
 
-	(void)state;
 	check_window("1795451163", "1795451173", t * s, (t + 10) * s);
 	check_window("1795451163000", "1795451173000", t * s, (t + 10) * s);
 	check_window("1795451163000000", "1795451173000000", t * s, (t + 10) * s);
@@ -426,11 +411,10 @@ static void times_have_any_unit(void **state)
 	check_window(NULL, "1795451163", t * s, t * s);
 }
 
-static void names_are_checked(void **state)
+TEST(names_are_checked)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add(&f, "main 1");
 	f.req.query.name = NULL;
@@ -443,11 +427,10 @@ static void names_are_checked(void **state)
 	refuses(&f, "the label \"a\" in the name has no '='");
 }
 
-static void times_may_be_relative_or_have_fractions(void **state)
+TEST(times_may_be_relative_or_have_fractions)
 {
 	const int64_t s = (int64_t)NS_PER_S, t = 1795451163;
 
-	(void)state;
 	check_window("now-1h", "now", NOW_NS - 3600 * s, NOW_NS);
 	check_window("now-1h30m", "now-30min", NOW_NS - 5400 * s, NOW_NS - 1800 * s);
 	check_window("-2d", "-1.5 d", NOW_NS - 172800 * s, NOW_NS - 129600 * s);
@@ -477,11 +460,10 @@ static void check_default(const struct ingest_query *q, int64_t total, const cha
 		assert_null(f.parts.note);
 }
 
-static void parameters_that_mean_nothing_have_defaults(void **state)
+TEST(parameters_that_mean_nothing_have_defaults)
 {
 	const int64_t sample = 10000000;
 
-	(void)state;
 	check_default(&(struct ingest_query){.sample_rate = "99.5"}, 10050251, NULL);
 	check_default(&(struct ingest_query){.sample_rate = "1e3"}, 1000000, NULL);
 	check_default(&(struct ingest_query){.sample_rate = ""}, sample, NULL);
@@ -508,11 +490,10 @@ static void parameters_that_mean_nothing_have_defaults(void **state)
 		      "until is ignored: \"now-9999999999999999999999y\" is not a time");
 }
 
-static void a_start_after_the_end_is_ignored(void **state)
+TEST(a_start_after_the_end_is_ignored)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	f.req.query.from = "now";
 	f.req.query.until = "now-1h";
@@ -536,9 +517,8 @@ static void check_ending(const char *name, const char *type, int64_t total)
 	assert_memory_equal(f.parts.items[0].service.data, "my.app", strlen("my.app"));
 }
 
-static void endings_of_names_say_what_values_are(void **state)
+TEST(endings_of_names_say_what_values_are)
 {
-	(void)state;
 	check_ending("my.app{}", "go:profile_cpu:nanoseconds", 20000000);
 	check_ending("my.app.cpu{}", "go:profile_cpu:nanoseconds", 20000000);
 	check_ending("my.app.wall{a=b}", "go:wall:nanoseconds", 20000000);
@@ -550,11 +530,10 @@ static void endings_of_names_say_what_values_are(void **state)
 
 /* ---- pprof ---- */
 
-static void a_pprof_is_recognised(void **state)
+TEST(a_pprof_is_recognised)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add_pprof(&f, "samples/count cpu/nanoseconds", 3, 30);
 	decodes(&f, 1);
@@ -566,11 +545,10 @@ static void a_pprof_is_recognised(void **state)
 	assert_int_equal(decode(&f), -EBADMSG);
 }
 
-static void a_form_says_what_a_pprof_is(void **state)
+TEST(a_form_says_what_a_pprof_is)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	f.req.content_type = BOUNDARY;
 	add(&f, PART("profile"));
@@ -596,11 +574,10 @@ static void add_two(struct fixture *f, int64_t now, int64_t before, const char *
 	add(f, "\r\n--b--\r\n");
 }
 
-static void what_was_there_before_is_subtracted(void **state)
+TEST(what_was_there_before_is_subtracted)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add_two(&f, 100, 60, "{}");
 	decodes(&f, 1);
@@ -616,11 +593,10 @@ static void what_was_there_before_is_subtracted(void **state)
 	type_is(&f, 0, "go:heap_alloc_space:bytes", 100);
 }
 
-static void forms_are_checked(void **state)
+TEST(forms_are_checked)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	f.req.content_type = "multipart/form-data";
 	add(&f, "x");
@@ -639,12 +615,11 @@ static void forms_are_checked(void **state)
 
 /* ---- compression ---- */
 
-static void bodies_may_be_gzipped_once(void **state)
+TEST(bodies_may_be_gzipped_once)
 {
 	CLEANUP(teardown) struct fixture f;
 	CLEANUP(buf_fini) struct buf twice;
 
-	(void)state;
 	setup(&f);
 	buf_init(&twice, 1 << 20);
 	assert_int_equal(gzip_deflate("main 1", 6, 6, &f.body), 0);
@@ -656,13 +631,12 @@ static void bodies_may_be_gzipped_once(void **state)
 	refuses(&f, "gzip within gzip");
 }
 
-static void what_inflates_without_end_is_refused(void **state)
+TEST(what_inflates_without_end_is_refused)
 {
 	CLEANUP(teardown) struct fixture f;
 	size_t len = LIMIT_UPLOAD_INFLATED_BYTES + 1;
 	char *zeros = calloc(1, len);
 
-	(void)state;
 	assert_non_null(zeros);
 	setup(&f);
 	assert_int_equal(gzip_deflate(zeros, len, 1, &f.body), 0);
@@ -683,48 +657,11 @@ static int decode_once(void *arg)
 	return r;
 }
 
-static void memory_may_run_out(void **state)
+TEST(memory_may_run_out)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add(&f, "a;b 1\na;c 1");
 	check_oom(decode_once, &f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stacks_of_py_spy_have_files_and_lines),
-		cmocka_unit_test(stacks_of_rbspy_have_files_and_lines),
-		cmocka_unit_test(other_frames_keep_their_names),
-		cmocka_unit_test(lines_are_a_sample_each),
-		cmocka_unit_test(units_say_what_values_are),
-		cmocka_unit_test(what_is_no_stack_is_refused),
-		cmocka_unit_test(values_of_stacks_have_any_form),
-		cmocka_unit_test(
-			a_number_before_the_value_is_of_the_name_unless_all_lines_have_one),
-		cmocka_unit_test(sums_of_decimals_are_kept),
-		cmocka_unit_test(lines_that_cannot_be_read_are_left_out_and_counted),
-		cmocka_unit_test(the_root_of_a_deep_stack_is_cut),
-		cmocka_unit_test(files_of_austin_say_what_their_values_are),
-		cmocka_unit_test(names_of_node_are_without_file_and_line),
-		cmocka_unit_test(a_name_has_labels),
-		cmocka_unit_test(times_have_any_unit),
-		cmocka_unit_test(names_are_checked),
-		cmocka_unit_test(times_may_be_relative_or_have_fractions),
-		cmocka_unit_test(parameters_that_mean_nothing_have_defaults),
-		cmocka_unit_test(a_start_after_the_end_is_ignored),
-		cmocka_unit_test(endings_of_names_say_what_values_are),
-		cmocka_unit_test(a_pprof_is_recognised),
-		cmocka_unit_test(a_form_says_what_a_pprof_is),
-		cmocka_unit_test(what_was_there_before_is_subtracted),
-		cmocka_unit_test(forms_are_checked),
-		cmocka_unit_test(bodies_may_be_gzipped_once),
-		cmocka_unit_test(what_inflates_without_end_is_refused),
-		cmocka_unit_test(memory_may_run_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,12 +132,11 @@ static void shows(struct fixture *f, const char *line)
 		fail_msg("no \"%s\" in:\n%s", line, out.data);
 }
 
-static void a_profile_reaches_ingest_with_its_labels(void **state)
+TEST(a_profile_reaches_ingest_with_its_labels)
 {
 	struct fixture f;
 	struct ingest_upload *u;
 
-	(void)state;
 	set_up(&f, 0, 0);
 	put(&f, "pprof");
 	assert_int_equal(fake.n_taken, 1);
@@ -158,11 +157,10 @@ static void a_profile_reaches_ingest_with_its_labels(void **state)
 	tear_down(&f);
 }
 
-static void what_the_store_cannot_take_is_submitted_again(void **state)
+TEST(what_the_store_cannot_take_is_submitted_again)
 {
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 0, 0);
 	put(&f, "one");
 	answer_all(INGEST_FAILED);
@@ -177,11 +175,10 @@ static void what_the_store_cannot_take_is_submitted_again(void **state)
 	tear_down(&f);
 }
 
-static void a_full_ingest_is_retried(void **state)
+TEST(a_full_ingest_is_retried)
 {
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 0, 0);
 	fake.room = 0;
 	put(&f, "one");
@@ -197,11 +194,10 @@ static void a_full_ingest_is_retried(void **state)
 	tear_down(&f);
 }
 
-static void a_refused_profile_is_dropped_and_counted(void **state)
+TEST(a_refused_profile_is_dropped_and_counted)
 {
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 0, 0);
 	put(&f, "bad");
 	answer_all(INGEST_BAD_PROFILE);
@@ -211,11 +207,10 @@ static void a_refused_profile_is_dropped_and_counted(void **state)
 	tear_down(&f);
 }
 
-static void the_sender_hears_what_became_of_each_profile(void **state)
+TEST(the_sender_hears_what_became_of_each_profile)
 {
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 2, 0);
 	put(&f, "one");
 	answer_all(INGEST_BUSY);
@@ -234,11 +229,10 @@ static void the_sender_hears_what_became_of_each_profile(void **state)
 	tear_down(&f);
 }
 
-static void the_oldest_is_dropped_beyond_the_bounds_on_number_and_bytes(void **state)
+TEST(the_oldest_is_dropped_beyond_the_bounds_on_number_and_bytes)
 {
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 2, 0);
 	fake.room = 0;
 	put(&f, "1");
@@ -263,11 +257,10 @@ static void the_oldest_is_dropped_beyond_the_bounds_on_number_and_bytes(void **s
 	tear_down(&f);
 }
 
-static void what_waits_at_the_end_is_flushed_or_counted(void **state)
+TEST(what_waits_at_the_end_is_flushed_or_counted)
 {
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 0, 0);
 	fake.room = 1;
 	for (int i = 0; i < 4; i++)
@@ -280,11 +273,10 @@ static void what_waits_at_the_end_is_flushed_or_counted(void **state)
 	tear_down(&f);
 }
 
-static void a_backlog_is_submitted_in_parts(void **state)
+TEST(a_backlog_is_submitted_in_parts)
 {
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 0, 0);
 	for (int i = 0; i < 200; i++)
 		put(&f, "x");
@@ -307,29 +299,11 @@ static int make(void *loop)
 	return r;
 }
 
-static void running_out_of_memory_is_an_error(void **state)
+TEST(running_out_of_memory_is_an_error)
 {
 	struct loop *loop;
 
-	(void)state;
 	assert_int_equal(loop_new(&loop), 0);
 	check_oom(make, loop);
 	loop_free(loop);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_profile_reaches_ingest_with_its_labels),
-		cmocka_unit_test(what_the_store_cannot_take_is_submitted_again),
-		cmocka_unit_test(a_full_ingest_is_retried),
-		cmocka_unit_test(a_refused_profile_is_dropped_and_counted),
-		cmocka_unit_test(the_sender_hears_what_became_of_each_profile),
-		cmocka_unit_test(the_oldest_is_dropped_beyond_the_bounds_on_number_and_bytes),
-		cmocka_unit_test(what_waits_at_the_end_is_flushed_or_counted),
-		cmocka_unit_test(a_backlog_is_submitted_in_parts),
-		cmocka_unit_test(running_out_of_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,12 +93,11 @@ static void add_bytes(struct fixture *f, const char *bytes, size_t len)
 	assert_int_equal(buf_add(&f->body, bytes, len), 0);
 }
 
-static void events_of_recordings_are_stored_or_named(void **state)
+TEST(events_of_recordings_are_stored_or_named)
 {
 	struct jfr_builder b = {.ticks = 1000000000};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	buf_init(&b.out, 1 << 20);
 	build_chunk(&b);
@@ -133,11 +132,10 @@ static void events_of_recordings_are_stored_or_named(void **state)
 	"\"weights\":[0.01,0.02]}],\"shared\":{\"frames\":[{\"name\":\"main\",\"file\":\"a.py\"" \
 	",\"line\":7},{\"name\":\"leaf\"}]}}"
 
-static void files_of_speedscope_are_recognised(void **state)
+TEST(files_of_speedscope_are_recognised)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add(&f, SPEEDSCOPE);
 	decodes(&f, 1);
@@ -162,14 +160,13 @@ static void files_of_speedscope_are_recognised(void **state)
 	}
 }
 
-static void trees_and_tries_of_old_clients_are_read(void **state)
+TEST(trees_and_tries_of_old_clients_are_read)
 {
 	static const char trie[] = "\x00\x00\x01\x07main;a;\x00\x02\x01"
 				   "c\x01\x00\x01"
 				   "d\x02";
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	f.req.query = (struct ingest_query){
 		.name = "app.cpu{}", .format = "trie", .spy_name = "gospy", .sample_rate = "50"};
@@ -192,15 +189,4 @@ static void trees_and_tries_of_old_clients_are_read(void **state)
 	f.req.query.format = "trie";
 	f.body.len--;
 	refuses(&f, "not a valid trie of stacks");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_of_recordings_are_stored_or_named),
-		cmocka_unit_test(files_of_speedscope_are_recognised),
-		cmocka_unit_test(trees_and_tries_of_old_clients_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,12 @@
 #include "common/data/intern.h"
 #include "test/lib/unit.h"
 
-static void the_empty_string_is_zero_from_the_start(void **state)
+TEST(the_empty_string_is_zero_from_the_start)
 {
 	CLEANUP(intern_freep) struct intern *in = NULL;
 	uint32_t id = 7;
 	size_t len = 7;
 
-	(void)state;
 	assert_int_equal(intern_new(&in, 100), 0);
 	assert_int_equal(intern_count(in), 1);
 	assert_string_equal(intern_get(in, 0, &len), "");
@@ -19,13 +18,12 @@ static void the_empty_string_is_zero_from_the_start(void **state)
 	assert_int_equal(intern_count(in), 1);
 }
 
-static void equal_strings_share_an_id(void **state)
+TEST(equal_strings_share_an_id)
 {
 	CLEANUP(intern_freep) struct intern *in = NULL;
 	uint32_t id;
 	size_t len;
 
-	(void)state;
 	assert_int_equal(intern_new(&in, 1000000), 0);
 	for (int round = 0; round < 2; round++) {
 		for (uint32_t i = 1; i <= 5000; i++) {
@@ -41,13 +39,12 @@ static void equal_strings_share_an_id(void **state)
 	assert_int_equal(len, 9);
 }
 
-static void bytes_count_not_text(void **state)
+TEST(bytes_count_not_text)
 {
 	CLEANUP(intern_freep) struct intern *in = NULL;
 	uint32_t a, b, c;
 	size_t len;
 
-	(void)state;
 	assert_int_equal(intern_new(&in, 100), 0);
 	assert_int_equal(intern_add(in, "a\0b", 3, &a), 0);
 	assert_int_equal(intern_add(in, "a\0c", 3, &b), 0);
@@ -59,12 +56,11 @@ static void bytes_count_not_text(void **state)
 	assert_int_equal(len, 3);
 }
 
-static void keeps_to_its_limit(void **state)
+TEST(keeps_to_its_limit)
 {
 	CLEANUP(intern_freep) struct intern *in = NULL;
 	uint32_t id;
 
-	(void)state;
 	assert_int_equal(intern_new(&in, 10), 0);
 	assert_int_equal(intern_add(in, "12345", 5, &id), 0);
 	assert_int_equal(intern_add(in, "1234", 4, &id), -EFBIG);
@@ -98,21 +94,7 @@ static int add_many(void *arg)
 	return r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(add_many, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_empty_string_is_zero_from_the_start),
-		cmocka_unit_test(equal_strings_share_an_id),
-		cmocka_unit_test(bytes_count_not_text),
-		cmocka_unit_test(keeps_to_its_limit),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

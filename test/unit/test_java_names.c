@@ -88,9 +88,8 @@ static const struct example examples[] = {
 	{"a/Foo$$ExternalSyntheticLambda0", "a.Foo$$ExternalSyntheticLambda0", "a/Foo"},
 };
 
-static void names_are_the_same_in_each_process(void **state)
+TEST(names_are_the_same_in_each_process)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(examples); i++) {
 		const struct example *e = &examples[i];
 		struct java_name n;
@@ -104,9 +103,8 @@ static void names_are_the_same_in_each_process(void **state)
 	}
 }
 
-static void folding_a_name_again_changes_nothing(void **state)
+TEST(folding_a_name_again_changes_nothing)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(examples); i++) {
 		struct java_name once, twice;
 
@@ -116,12 +114,11 @@ static void folding_a_name_again_changes_nothing(void **state)
 	}
 }
 
-static void long_and_unprintable_names_are_bounded_text(void **state)
+TEST(long_and_unprintable_names_are_bounded_text)
 {
 	char name[3 * JAVA_NAME_MAX_BYTES];
 	struct java_name n;
 
-	(void)state;
 	memset(name, '[', sizeof(name));
 	java_name_of_class(&n, name, sizeof(name));
 	assert_int_equal(n.len, JAVA_NAME_MAX_BYTES);
@@ -135,15 +132,4 @@ static void long_and_unprintable_names_are_bounded_text(void **state)
 	assert_string_equal(n.text, "a.B???\xc3\xa9");
 	java_name_of_text(&n, "os::PlatformEvent::park\t", 24);
 	assert_string_equal(n.text, "os::PlatformEvent::park?");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_the_same_in_each_process),
-		cmocka_unit_test(folding_a_name_again_changes_nothing),
-		cmocka_unit_test(long_and_unprintable_names_are_bounded_text),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,11 +18,10 @@ static const struct java_plan_config enabled = {
 
 /* ---- states ---- */
 
-static void test_states(void **state)
+TEST(test_states)
 {
 	enum java_state s = JAVA_STATE_FAILED;
 
-	(void)state;
 	for (unsigned i = 0; i < JAVA_STATES; i++) {
 		assert_true(java_state_parse(java_state_name((enum java_state)i), &s));
 		assert_int_equal(s, i);
@@ -34,22 +33,20 @@ static void test_states(void **state)
 
 /* ---- plan ---- */
 
-static void test_off(void **state)
+TEST(test_off)
 {
 	const struct java_plan_config off = {.interval_ns = MINUTE_NS};
 	struct java_plan p;
 
-	(void)state;
 	java_plan_init(&p, &off, 1000, 1000);
 	assert_int_equal(p.state, JAVA_STATE_OFF);
 	assert_int_equal(p.attempt_ns, 0);
 }
 
-static void test_delay_counts_from_the_start_of_the_process(void **state)
+TEST(test_delay_counts_from_the_start_of_the_process)
 {
 	struct java_plan p;
 
-	(void)state;
 	java_plan_init(&p, &enabled, 100 * NS_PER_S, 10 * NS_PER_S);
 	assert_int_equal(p.state, JAVA_STATE_WAITING);
 	assert_int_equal(p.attempt_ns, 120 * NS_PER_S);
@@ -57,12 +54,11 @@ static void test_delay_counts_from_the_start_of_the_process(void **state)
 	assert_int_equal(p.attempt_ns, 100 * NS_PER_S);
 }
 
-static void test_failures_end(void **state)
+TEST(test_failures_end)
 {
 	uint64_t now = 1000 * NS_PER_S, wait, before = 0;
 	struct java_plan p;
 
-	(void)state;
 	java_plan_init(&p, &enabled, now, now);
 	for (unsigned i = 1; i < JAVA_PLAN_FAILURES_MAX; i++) {
 		assert_int_equal(java_plan_failed(&p, JAVA_STATE_UNRESPONSIVE, now), i == 1);
@@ -77,11 +73,10 @@ static void test_failures_end(void **state)
 	assert_int_equal(p.state, JAVA_STATE_FAILED);
 }
 
-static void test_success_forgets_failures(void **state)
+TEST(test_success_forgets_failures)
 {
 	struct java_plan p;
 
-	(void)state;
 	java_plan_init(&p, &enabled, 1, 0);
 	for (unsigned i = 1; i < JAVA_PLAN_FAILURES_MAX; i++)
 		(void)java_plan_failed(&p, JAVA_STATE_NO_PLACE, 2);
@@ -93,14 +88,13 @@ static void test_success_forgets_failures(void **state)
 }
 
 /* Flags do not change, and neither does the VM. */
-static void test_what_stays_is_not_tried_again(void **state)
+TEST(test_what_stays_is_not_tried_again)
 {
 	static const enum java_state final[] = {
 		JAVA_STATE_ATTACH_DISABLED, JAVA_STATE_LOADING_DISABLED, JAVA_STATE_SIGNALS_REDUCED,
 		JAVA_STATE_OPENJ9,          JAVA_STATE_UNSUPPORTED,      JAVA_STATE_NO_LIBRARY};
 	struct java_plan p;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(final); i++) {
 		java_plan_init(&p, &enabled, 1, 0);
 		assert_true(java_plan_failed(&p, final[i], 2));
@@ -110,11 +104,10 @@ static void test_what_stays_is_not_tried_again(void **state)
 }
 
 /* It may leave at any time, and asking costs the JVM nothing. */
-static void test_other_agent_is_asked_about_without_end(void **state)
+TEST(test_other_agent_is_asked_about_without_end)
 {
 	struct java_plan p;
 
-	(void)state;
 	java_plan_init(&p, &enabled, 1, 0);
 	for (unsigned i = 0; i < 3 * JAVA_PLAN_FAILURES_MAX; i++) {
 		assert_false(java_plan_failed(&p, JAVA_STATE_OTHER_AGENT, i));
@@ -123,12 +116,11 @@ static void test_other_agent_is_asked_about_without_end(void **state)
 }
 
 /* Likewise; but that one is worth a line in the log, once. */
-static void test_another_profiler_is_looked_for_without_end(void **state)
+TEST(test_another_profiler_is_looked_for_without_end)
 {
 	struct java_plan p;
 	uint64_t now = 1;
 
-	(void)state;
 	java_plan_init(&p, &enabled, now, 0);
 	for (unsigned i = 0; i < 3 * JAVA_PLAN_FAILURES_MAX; i++) {
 		assert_int_equal(java_plan_failed(&p, JAVA_STATE_FOREIGN_PROFILER, now), i == 0);
@@ -141,11 +133,10 @@ static void test_another_profiler_is_looked_for_without_end(void **state)
 }
 
 /* However many JVMs do not answer, the agent is gone in time, and the first ones are waited for. */
-static void test_jvms_are_left_together(void **state)
+TEST(test_jvms_are_left_together)
 {
 	uint64_t waited_ns = 0;
 
-	(void)state;
 	assert_true(java_plan_leave_ns(0) >= 1 * NS_PER_S);
 	for (unsigned i = 0; i < 40; i++) {
 		uint64_t ns = java_plan_leave_ns(waited_ns);
@@ -157,11 +148,10 @@ static void test_jvms_are_left_together(void **state)
 }
 
 /* Each recording is replaced before it ends by itself, whatever the interval. */
-static void test_replaced_in_time(void **state)
+TEST(test_replaced_in_time)
 {
 	static const uint64_t intervals_s[] = {1, 10, 60, 600, 3600};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(intervals_s); i++) {
 		const struct java_plan_config cfg = {.enabled = true,
 						     .interval_ns = intervals_s[i] * NS_PER_S};
@@ -179,22 +169,20 @@ static void test_replaced_in_time(void **state)
 	}
 }
 
-static void test_replaced_when_large(void **state)
+TEST(test_replaced_when_large)
 {
 	const struct java_plan_config cfg = {.interval_ns = MINUTE_NS, .file_max_bytes = 1000};
 	struct java_plan p;
 
-	(void)state;
 	java_plan_started(&p, 0);
 	assert_false(java_plan_must_replace(&p, &cfg, 0, 1000));
 	assert_true(java_plan_must_replace(&p, &cfg, 0, 1001));
 }
 
-static void test_watched_while_it_runs(void **state)
+TEST(test_watched_while_it_runs)
 {
 	struct java_plan p;
 
-	(void)state;
 	java_plan_started(&p, 5);
 	assert_true(p.watch_ns > 5);
 	java_plan_watched(&p, p.watch_ns);
@@ -207,7 +195,7 @@ static void test_watched_while_it_runs(void **state)
 
 /* ---- commands ---- */
 
-static void test_start_command(void **state)
+TEST(test_start_command)
 {
 	const struct java_start start = {
 		.dir = "/tmp/.coroot-java-1-2",
@@ -219,7 +207,6 @@ static void test_start_command(void **state)
 	};
 	char text[JAVA_COMMAND_BYTES];
 
-	(void)state;
 	assert_int_equal(java_command_start(&start, text), 0);
 	assert_string_equal(text, "start,jfr,event=ctimer,interval=10000000ns,alloc=524288,"
 				  "lock=10000000ns,jstackdepth=1024,jfropts=31,memlimit=64m,quiet,"
@@ -227,7 +214,7 @@ static void test_start_command(void **state)
 				  "file=/tmp/.coroot-java-1-2/rec-1-2-3-0.jfr");
 }
 
-static void test_start_command_leaves_out_what_is_off(void **state)
+TEST(test_start_command_leaves_out_what_is_off)
 {
 	const struct java_start start = {.dir = "/tmp",
 					 .file = "a",
@@ -236,7 +223,6 @@ static void test_start_command_leaves_out_what_is_off(void **state)
 					 .life_s = 300};
 	char text[JAVA_COMMAND_BYTES];
 
-	(void)state;
 	assert_int_equal(java_command_start(&start, text), 0);
 	assert_null(strstr(text, "alloc"));
 	assert_null(strstr(text, "lock="));
@@ -245,12 +231,11 @@ static void test_start_command_leaves_out_what_is_off(void **state)
 }
 
 /* A path could add options of its own. */
-static void test_start_command_refuses_paths(void **state)
+TEST(test_start_command_refuses_paths)
 {
 	struct java_start start = {.dir = "/a,stop", .file = "a", .life_s = 1};
 	char text[JAVA_COMMAND_BYTES], deep[JAVA_COMMAND_BYTES];
 
-	(void)state;
 	assert_int_equal(java_command_start(&start, text), -EINVAL);
 	start.dir = "/a%p";
 	assert_int_equal(java_command_start(&start, text), -EINVAL);
@@ -262,7 +247,7 @@ static void test_start_command_refuses_paths(void **state)
 
 /* ---- recordings ---- */
 
-static void test_recording_names(void **state)
+TEST(test_recording_names)
 {
 	static const char *const others[] = {
 		"",
@@ -280,7 +265,6 @@ static void test_recording_names(void **state)
 	char name[JAVA_RECORDING_NAME_BYTES];
 	struct java_recording again;
 
-	(void)state;
 	java_recording_name(&r, name);
 	assert_true(java_recording_parse(name, &again));
 	assert_int_equal(again.agent_pid, r.agent_pid);
@@ -324,12 +308,11 @@ static int chunks_of(struct file *f, uint32_t n_uploaded, struct java_chunks *re
 	return java_recording_chunks(&source, n_uploaded, ret);
 }
 
-static void test_complete_chunks(void **state)
+TEST(test_complete_chunks)
 {
 	struct file f = {.len = 0};
 	struct java_chunks c;
 
-	(void)state;
 	assert_int_equal(chunks_of(&f, 0, &c), 0);
 	assert_true(c.n == 0 && c.to == 0 && !c.is_growing);
 	add_chunk(&f, CHUNK_BYTES, 70);
@@ -343,12 +326,11 @@ static void test_complete_chunks(void **state)
 	assert_true(c.n == 2 && c.from == CHUNK_BYTES && c.to == 2 * CHUNK_BYTES && c.is_growing);
 }
 
-static void test_chunk_headers_are_not_trusted(void **state)
+TEST(test_chunk_headers_are_not_trusted)
 {
 	struct file f = {.len = 0};
 	struct java_chunks c;
 
-	(void)state;
 	/* larger than the file: it is not there yet */
 	add_chunk(&f, UINT64_MAX, 70);
 	assert_int_equal(chunks_of(&f, 0, &c), 0);
@@ -368,30 +350,4 @@ static void test_chunk_headers_are_not_trusted(void **state)
 	f.len -= CHUNK_BYTES / 2;
 	assert_int_equal(chunks_of(&f, 0, &c), 0);
 	assert_true(c.n == 1 && c.is_growing);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_states),
-		cmocka_unit_test(test_off),
-		cmocka_unit_test(test_delay_counts_from_the_start_of_the_process),
-		cmocka_unit_test(test_failures_end),
-		cmocka_unit_test(test_success_forgets_failures),
-		cmocka_unit_test(test_what_stays_is_not_tried_again),
-		cmocka_unit_test(test_other_agent_is_asked_about_without_end),
-		cmocka_unit_test(test_jvms_are_left_together),
-		cmocka_unit_test(test_another_profiler_is_looked_for_without_end),
-		cmocka_unit_test(test_replaced_in_time),
-		cmocka_unit_test(test_replaced_when_large),
-		cmocka_unit_test(test_watched_while_it_runs),
-		cmocka_unit_test(test_start_command),
-		cmocka_unit_test(test_start_command_leaves_out_what_is_off),
-		cmocka_unit_test(test_start_command_refuses_paths),
-		cmocka_unit_test(test_recording_names),
-		cmocka_unit_test(test_complete_chunks),
-		cmocka_unit_test(test_chunk_headers_are_not_trusted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,11 +118,10 @@ static bool has_directory(const struct fixture *f)
 }
 
 /* Another agent follows, with all that the first one knew forgotten. */
-static void test_profiled_and_left(void **state)
+TEST(test_profiled_and_left)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct java_options){.uid = 23456, .gid = 34567, .pid_namespaces = 2});
 	for (int i = 0; i < 2; i++) {
 		start_agent(&f, true);
@@ -141,11 +140,10 @@ static void test_profiled_and_left(void **state)
 }
 
 /* Without the option nothing is done to the JVM, but its state is known. */
-static void test_off(void **state)
+TEST(test_off)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct java_options){.flag = NULL});
 	start_agent(&f, false);
 	wait_for(&f, "container_jvm_info", 1);
@@ -156,12 +154,11 @@ static void test_off(void **state)
 }
 
 /* end() checks that it has not warned of an agent, which JDK 21 does with this variable. */
-static void test_no_warning(void **state)
+TEST(test_no_warning)
 {
 	struct java_release r;
 	struct fixture f;
 
-	(void)state;
 	if (!java_release_find(&r, 21))
 		skip();
 	(void)setenv("JAVA_TOOL_OPTIONS",
@@ -174,11 +171,10 @@ static void test_no_warning(void **state)
 	end(&f);
 }
 
-static void test_flag_that_forbids(void **state)
+TEST(test_flag_that_forbids)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct java_options){.flag = "-XX:+DisableAttachMechanism"});
 	start_agent(&f, true);
 	wait_for(&f, PREFIX "attempts_failed_total{reason=\"attach_disabled\"}", 1);
@@ -188,13 +184,12 @@ static void test_flag_that_forbids(void **state)
 }
 
 /* The agent is killed: its successor finds what it left, and ends it. */
-static void test_taken_over(void **state)
+TEST(test_taken_over)
 {
 	struct fixture f;
 	pid_t agent;
 	int status;
 
-	(void)state;
 	begin(&f, &(struct java_options){.flag = NULL});
 	agent = fork();
 	assert_true(agent >= 0);
@@ -212,15 +207,4 @@ static void test_taken_over(void **state)
 	stop_agent(&f);
 	assert_false(has_directory(&f));
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_taken_over), /* first: its child has no threads yet */
-		cmocka_unit_test(test_profiled_and_left), cmocka_unit_test(test_off),
-		cmocka_unit_test(test_no_warning),        cmocka_unit_test(test_flag_that_forbids),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,11 +67,10 @@ static unsigned n_joined(const struct played_jvm *f, enum java_profile kind)
 
 /* ---- the straight path ---- */
 
-static void test_windows_join(void **state)
+TEST(test_windows_join)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	for (int i = 0; i < 6; i++)
@@ -85,12 +84,11 @@ static void test_windows_join(void **state)
 	assert_int_equal(metric_get(&f.metrics[JAVA_METRIC_BROKEN]), 0);
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 	int64_t bytes = 0, objects = 0, waits = 0, delay = 0;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	collect(&f);
@@ -115,11 +113,10 @@ static void test_values(void **state)
 	assert_int_equal(f.session.totals.lock_ns, delay);
 }
 
-static void test_leaves_nothing(void **state)
+TEST(test_leaves_nothing)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	collect(&f);
@@ -136,11 +133,10 @@ static void test_leaves_nothing(void **state)
 
 /* ---- earlier and other agents ---- */
 
-static void test_takes_over(void **state)
+TEST(test_takes_over)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	collect(&f);
@@ -156,11 +152,10 @@ static void test_takes_over(void **state)
 	assert_int_equal(metric_get(&f.metrics[JAVA_METRIC_TAKEN_OVER]), 1);
 }
 
-static void test_takes_over_what_has_ended(void **state)
+TEST(test_takes_over_what_has_ended)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	collect(&f);
@@ -172,12 +167,11 @@ static void test_takes_over_what_has_ended(void **state)
 	assert_int_equal(n_files(&f), 1);
 }
 
-static void test_leaves_the_jvms_of_another_agent_alone(void **state)
+TEST(test_leaves_the_jvms_of_another_agent_alone)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 	struct java_session first;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.step.agent_pid = PLAYED_JVM_OTHER_PID;
 	f.is_other_alive = true;
@@ -200,11 +194,10 @@ static void test_leaves_the_jvms_of_another_agent_alone(void **state)
 
 /* ---- faults ---- */
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.check_error = -EPERM;
 	f.check_why.state = JAVA_STATE_SIGNALS_REDUCED;
@@ -216,11 +209,10 @@ static void test_refusals(void **state)
 			 1);
 }
 
-static void test_waits_for_a_jvm_that_starts(void **state)
+TEST(test_waits_for_a_jvm_that_starts)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.check_error = -EAGAIN;
 	for (int i = 0; i < 20; i++)
@@ -230,11 +222,10 @@ static void test_waits_for_a_jvm_that_starts(void **state)
 }
 
 /* A container may be paused for days. */
-static void test_waits_for_a_jvm_that_is_stopped(void **state)
+TEST(test_waits_for_a_jvm_that_is_stopped)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.check_error = -EAGAIN;
 	f.check_why.state = JAVA_STATE_UNRESPONSIVE;
@@ -248,11 +239,10 @@ static void test_waits_for_a_jvm_that_is_stopped(void **state)
 	start(&f);
 }
 
-static void test_exited(void **state)
+TEST(test_exited)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.check_error = -ESRCH;
 	assert_int_equal(java_session_start(&f.session, &f.step), -ESRCH);
@@ -265,33 +255,30 @@ static void test_exited(void **state)
 	assert_int_equal(java_session_collect(&f.session, &f.step), -ESRCH);
 }
 
-static void test_no_place(void **state)
+TEST(test_no_place)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.prepare_error = -ENOENT;
 	assert_int_equal(try_start(&f), JAVA_STATE_NO_PLACE);
 	assert_true(f.session.plan.attempt_ns > f.step.now_ns);
 }
 
-static void test_next_place_if_it_cannot_be_loaded(void **state)
+TEST(test_next_place_if_it_cannot_be_loaded)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.not_loaded_from = JVM_PLACE_TMP;
 	start(&f);
 	assert_int_equal(f.kind, JVM_PLACE_SHM);
 }
 
-static void test_cannot_be_loaded_at_all(void **state)
+TEST(test_cannot_be_loaded_at_all)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.outcome = ATTACH_NOT_LOADED;
 	assert_int_equal(try_start(&f), JAVA_STATE_LOAD_FAILED);
@@ -302,11 +289,10 @@ static void test_cannot_be_loaded_at_all(void **state)
 	assert_int_equal(f.session.plan.attempt_ns, 0);
 }
 
-static void test_start_refused(void **state)
+TEST(test_start_refused)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.start_code = 200;
 	assert_int_equal(try_start(&f), JAVA_STATE_START_FAILED);
@@ -315,11 +301,10 @@ static void test_start_refused(void **state)
 	assert_true(f.session.plan.attempt_ns > f.step.now_ns);
 }
 
-static void test_other_timer_if_there_is_none_per_thread(void **state)
+TEST(test_other_timer_if_there_is_none_per_thread)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.has_no_timers = true;
 	start(&f);
@@ -330,7 +315,7 @@ static void test_other_timer_if_there_is_none_per_thread(void **state)
 	assert_int_equal(n_files(&f), 1);
 }
 
-static void test_without_allocations_if_they_are_refused(void **state)
+TEST(test_without_allocations_if_they_are_refused)
 {
 	for (int has_no_timers = 0; has_no_timers <= 1; has_no_timers++) {
 		CLEANUP(played_jvm_teardown) struct played_jvm f;
@@ -359,11 +344,10 @@ static void replace_recording(struct played_jvm *f)
 	assert_int_not_equal(f->n_starts, n);
 }
 
-static void test_what_is_refused_for_a_moment_is_recorded_later(void **state)
+TEST(test_what_is_refused_for_a_moment_is_recorded_later)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.n_refused = 2; /* the second time, it was asked why */
 	start(&f);
@@ -379,12 +363,11 @@ static void test_what_is_refused_for_a_moment_is_recorded_later(void **state)
 	assert_true(f.has_timers);
 }
 
-static void test_what_a_jvm_cannot_do_is_not_asked_of_it_again(void **state)
+TEST(test_what_a_jvm_cannot_do_is_not_asked_of_it_again)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 	unsigned n;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.has_no_allocs = true;
 	start(&f);
@@ -397,11 +380,10 @@ static void test_what_a_jvm_cannot_do_is_not_asked_of_it_again(void **state)
 }
 
 /* As of an agent that left while the JVM did not answer. */
-static void test_recording_of_nobody_is_ended(void **state)
+TEST(test_recording_of_nobody_is_ended)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	f.command_error = -ETIMEDOUT;
@@ -417,11 +399,10 @@ static void test_recording_of_nobody_is_ended(void **state)
 }
 
 /* What was recorded meanwhile is in the next profile. */
-static void test_unanswered_dump(void **state)
+TEST(test_unanswered_dump)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	collect(&f);
@@ -439,11 +420,10 @@ static void test_unanswered_dump(void **state)
 }
 
 /* The thread must not wait for it in each interval. When it answers again, nothing is lost. */
-static void test_jvm_that_stays_silent(void **state)
+TEST(test_jvm_that_stays_silent)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	f.command_error = -ETIMEDOUT;
@@ -466,12 +446,11 @@ static void test_jvm_that_stays_silent(void **state)
 }
 
 /* A chunk that is too large to be read must not end profiling. */
-static void test_recording_without_an_end_is_replaced(void **state)
+TEST(test_recording_without_an_end_is_replaced)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 	uint32_t number;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	f.is_endless = true;
@@ -488,11 +467,10 @@ static void test_recording_without_an_end_is_replaced(void **state)
 	assert_int_equal(n_files(&f), 1);
 }
 
-static void test_unanswered_start(void **state)
+TEST(test_unanswered_start)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	f.command_error = -ETIMEDOUT;
 	f.is_lost = true;
@@ -507,11 +485,10 @@ static void test_unanswered_start(void **state)
 }
 
 /* As an async-profiler whose agent was away for too long, or that somebody else stopped. */
-static void test_recording_that_has_ended_is_replaced(void **state)
+TEST(test_recording_that_has_ended_is_replaced)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	played_jvm_expire(&f);
@@ -523,11 +500,10 @@ static void test_recording_that_has_ended_is_replaced(void **state)
 	assert_int_equal(n_files(&f), 1);
 }
 
-static void test_removed_files(void **state)
+TEST(test_removed_files)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	collect(&f);
@@ -541,11 +517,10 @@ static void test_removed_files(void **state)
 	assert_int_equal(f.n_emitted, 6);
 }
 
-static void test_broken_recording_is_replaced(void **state)
+TEST(test_broken_recording_is_replaced)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	f.is_garbage = true;
@@ -561,11 +536,10 @@ static void test_broken_recording_is_replaced(void **state)
 }
 
 /* A recording decides nothing about when its profiles were made. */
-static void test_wrong_times(void **state)
+TEST(test_wrong_times)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	f.clock_ns = 1;
@@ -576,12 +550,11 @@ static void test_wrong_times(void **state)
 	assert_true(metric_get(&f.metrics[JAVA_METRIC_BROKEN]) >= 2);
 }
 
-static void test_large_recording_is_replaced(void **state)
+TEST(test_large_recording_is_replaced)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 	uint32_t number;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	number = f.session.recording.number;
@@ -596,11 +569,10 @@ static void test_large_recording_is_replaced(void **state)
 	assert_int_equal(n_files(&f), 1);
 }
 
-static void test_a_full_disk_is_left_to_the_program(void **state)
+TEST(test_a_full_disk_is_left_to_the_program)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	f.plan.free_min_bytes = UINT64_MAX;
@@ -614,11 +586,10 @@ static void test_a_full_disk_is_left_to_the_program(void **state)
 	start(&f);
 }
 
-static void test_a_profiler_that_comes_later_has_the_jvm_for_itself(void **state)
+TEST(test_a_profiler_that_comes_later_has_the_jvm_for_itself)
 {
 	CLEANUP(played_jvm_teardown) struct played_jvm f;
 
-	(void)state;
 	played_jvm_setup(&f);
 	start(&f);
 	collect(&f);
@@ -632,42 +603,4 @@ static void test_a_profiler_that_comes_later_has_the_jvm_for_itself(void **state
 	assert_true(f.session.plan.attempt_ns > f.step.now_ns);
 	f.has_other_profiler = false;
 	start(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_windows_join),
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_leaves_nothing),
-		cmocka_unit_test(test_takes_over),
-		cmocka_unit_test(test_takes_over_what_has_ended),
-		cmocka_unit_test(test_leaves_the_jvms_of_another_agent_alone),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_waits_for_a_jvm_that_starts),
-		cmocka_unit_test(test_waits_for_a_jvm_that_is_stopped),
-		cmocka_unit_test(test_exited),
-		cmocka_unit_test(test_no_place),
-		cmocka_unit_test(test_next_place_if_it_cannot_be_loaded),
-		cmocka_unit_test(test_cannot_be_loaded_at_all),
-		cmocka_unit_test(test_start_refused),
-		cmocka_unit_test(test_other_timer_if_there_is_none_per_thread),
-		cmocka_unit_test(test_without_allocations_if_they_are_refused),
-		cmocka_unit_test(test_what_is_refused_for_a_moment_is_recorded_later),
-		cmocka_unit_test(test_what_a_jvm_cannot_do_is_not_asked_of_it_again),
-		cmocka_unit_test(test_recording_of_nobody_is_ended),
-		cmocka_unit_test(test_unanswered_dump),
-		cmocka_unit_test(test_jvm_that_stays_silent),
-		cmocka_unit_test(test_recording_without_an_end_is_replaced),
-		cmocka_unit_test(test_unanswered_start),
-		cmocka_unit_test(test_recording_that_has_ended_is_replaced),
-		cmocka_unit_test(test_removed_files),
-		cmocka_unit_test(test_broken_recording_is_replaced),
-		cmocka_unit_test(test_wrong_times),
-		cmocka_unit_test(test_large_recording_is_replaced),
-		cmocka_unit_test(test_a_full_disk_is_left_to_the_program),
-		cmocka_unit_test(test_a_profiler_that_comes_later_has_the_jvm_for_itself),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

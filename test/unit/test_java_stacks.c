@@ -72,11 +72,10 @@ static const char *name_at(const struct fixture *f, uint32_t sample, uint32_t fr
 	return p->functions[l->lines[0].function].name.data;
 }
 
-static void test_a_whole_stack_has_its_frames_only(void **state)
+TEST(test_a_whole_stack_has_its_frames_only)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	add(&f, JAVA_STACK_DEPTH - 1, false);
 	finish(&f);
@@ -85,7 +84,7 @@ static void test_a_whole_stack_has_its_frames_only(void **state)
 	assert_string_equal(name_at(&f, 0, JAVA_STACK_DEPTH - 2), "a.B.c");
 }
 
-static void test_missing_roots_are_marked(void **state)
+TEST(test_missing_roots_are_marked)
 {
 	static const struct {
 		size_t n_frames, n_kept;
@@ -96,7 +95,6 @@ static void test_missing_roots_are_marked(void **state)
 		{JFR_STACK_DEPTH_MAX, STACK_PROFILE_DEPTH_MAX - 1, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(teardown) struct fixture f;
 		uint32_t n = (uint32_t)cases[i].n_kept;
@@ -109,14 +107,4 @@ static void test_missing_roots_are_marked(void **state)
 		assert_string_equal(name_at(&f, 0, n), "[truncated]");
 		assert_int_equal(f.profile.samples[0].values[0], 10000000);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_whole_stack_has_its_frames_only),
-		cmocka_unit_test(test_missing_roots_are_marked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

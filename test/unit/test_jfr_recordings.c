@@ -150,9 +150,8 @@ static void compare_line(struct line **lines, char *text)
 	free(l);
 }
 
-static void stacks_and_values_are_those_of_the_jdks_reader(void **state)
+TEST(stacks_and_values_are_those_of_the_jdks_reader)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(recordings); i++) {
 		CLEANUP(free_lines) struct line *lines = NULL;
 		CLEANUP(buf_fini) struct buf recording;
@@ -182,12 +181,11 @@ static void stacks_and_values_are_those_of_the_jdks_reader(void **state)
 	}
 }
 
-static void chunks_of_several_recordings_add_up(void **state)
+TEST(chunks_of_several_recordings_add_up)
 {
 	CLEANUP(buf_fini) struct buf both, second;
 	struct jfr_result one, two, sum;
 
-	(void)state;
 	load("async", &both);
 	load("jdk", &second);
 	assert_int_equal(read_recording(&both, ignore_stack, NULL, &one, NULL), 0);
@@ -201,9 +199,8 @@ static void chunks_of_several_recordings_add_up(void **state)
 	assert_int_equal(sum.end_ns, two.end_ns);
 }
 
-static void a_truncated_recording_ends_in_an_error(void **state)
+TEST(a_truncated_recording_ends_in_an_error)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(recordings); i++) {
 		CLEANUP(buf_fini) struct buf recording;
 		struct jfr_result result;
@@ -225,12 +222,11 @@ static void a_truncated_recording_ends_in_an_error(void **state)
 }
 
 /* Whatever a flipped bit does, it does within bounds, which ASan checks. */
-static void damaged_recordings_are_read_or_refused(void **state)
+TEST(damaged_recordings_are_read_or_refused)
 {
 	uint32_t seed = 1;
 	unsigned n_broken = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(recordings); i++) {
 		CLEANUP(buf_fini) struct buf recording;
 		struct jfr_result result;
@@ -262,24 +258,10 @@ static int read_all(void *arg)
 	return read_recording(arg, ignore_stack, NULL, &result, NULL);
 }
 
-static void lack_of_memory_is_an_error(void **state)
+TEST(lack_of_memory_is_an_error)
 {
 	CLEANUP(buf_fini) struct buf recording;
 
-	(void)state;
 	load("tsc", &recording);
 	check_oom(read_all, &recording);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stacks_and_values_are_those_of_the_jdks_reader),
-		cmocka_unit_test(chunks_of_several_recordings_add_up),
-		cmocka_unit_test(a_truncated_recording_ends_in_an_error),
-		cmocka_unit_test(damaged_recordings_are_read_or_refused),
-		cmocka_unit_test(lack_of_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,9 +79,8 @@ static void build_simple(struct jfr_builder *b, uint32_t n)
 	build_chunk_end(b);
 }
 
-static void integers_may_be_plain_or_compressed(void **state)
+TEST(integers_may_be_plain_or_compressed)
 {
-	(void)state;
 	for (int is_plain = 0; is_plain < 2; is_plain++) {
 		CLEANUP(fini) struct jfr_builder b;
 		struct seen seen = {0};
@@ -153,7 +152,7 @@ static void build_encodings(struct jfr_builder *b)
 	build_end(b);
 }
 
-static void texts_have_five_encodings(void **state)
+TEST(texts_have_five_encodings)
 {
 	static const char *const names[] = {
 		"C.\xc3\xa9 C:0 n=1 -",  "C.a\xc3\xa9\xe2\x82\xac C:0 n=1 cut -",
@@ -161,7 +160,6 @@ static void texts_have_five_encodings(void **state)
 		"C C:0 n=1 -",           "[unknown] :0 n=1 -",
 	};
 
-	(void)state;
 	for (int is_plain = 0; is_plain < 2; is_plain++) {
 		CLEANUP(fini) struct jfr_builder b;
 		struct seen seen = {0};
@@ -180,12 +178,11 @@ static void texts_have_five_encodings(void **state)
 	}
 }
 
-static void constants_are_collected_from_a_chain(void **state)
+TEST(constants_are_collected_from_a_chain)
 {
 	CLEANUP(fini) struct jfr_builder b;
 	struct seen seen = {0};
 
-	(void)state;
 	init(&b);
 	build_chunk(&b);
 	build_execution(&b, 1);
@@ -238,12 +235,11 @@ static void build_wait(struct jfr_builder *b, unsigned type, uint64_t ticks, uin
 	build_end(b);
 }
 
-static void durations_are_in_the_ticks_of_their_chunk(void **state)
+TEST(durations_are_in_the_ticks_of_their_chunk)
 {
 	CLEANUP(fini) struct jfr_builder b;
 	struct seen seen = {0};
 
-	(void)state;
 	init(&b);
 	b.is_jdk = true;
 	for (unsigned i = 0; i < 2; i++) {
@@ -298,13 +294,12 @@ static void read_weights(struct seen *seen, bool is_jdk, const char *alloc, cons
 	assert_int_equal(read_built(&b, seen), 0);
 }
 
-static void samples_stand_for_what_was_not_sampled(void **state)
+TEST(samples_stand_for_what_was_not_sampled)
 {
 	struct seen jdk = {0}, async = {0};
 	double expected = 1000 / (1 - exp(-0.01)) + 100000 / (1 - exp(-1)) +
 			  5000000 / (1 - exp(-50)) + 100000;
 
-	(void)state;
 	/* the JDK's settings are called otherwise */
 	read_weights(&jdk, true, "100000", "10000");
 	assert_int_equal(jdk.amount[JFR_ALLOC], 100000 + 100000 + 5000000 + 30000);
@@ -330,12 +325,11 @@ static void samples_stand_for_what_was_not_sampled(void **state)
 	assert_int_equal(async.settings.lock_interval_ns, 0);
 }
 
-static void settings_of_a_session_are_remembered(void **state)
+TEST(settings_of_a_session_are_remembered)
 {
 	CLEANUP(fini) struct jfr_builder b;
 	struct seen seen = {0};
 
-	(void)state;
 	init(&b);
 	build_chunk(&b);
 	build_execution(&b, 1);
@@ -349,13 +343,12 @@ static void settings_of_a_session_are_remembered(void **state)
 	assert_int_equal(seen.settings.cpu_interval_ns, 7);
 }
 
-static void hardware_events_are_not_nanoseconds(void **state)
+TEST(hardware_events_are_not_nanoseconds)
 {
 	static const char *const settings[][2] = {{"event", "cycles"}, {"interval", "1000000"}};
 	CLEANUP(fini) struct jfr_builder b;
 	struct seen seen = {0};
 
-	(void)state;
 	init(&b);
 	build_chunk(&b);
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
@@ -371,12 +364,11 @@ static void hardware_events_are_not_nanoseconds(void **state)
 	assert_int_equal(seen.result.lost[JFR_LOSS_NO_INTERVAL], 1);
 }
 
-static void what_has_no_stack_is_counted_and_reported(void **state)
+TEST(what_has_no_stack_is_counted_and_reported)
 {
 	CLEANUP(fini) struct jfr_builder b;
 	struct seen seen = {0};
 
-	(void)state;
 	init(&b);
 	build_chunk(&b);
 	build_setting(&b, "interval", "10000000");
@@ -419,9 +411,8 @@ static void build_others(struct jfr_builder *b, bool is_jdk)
 	build_chunk_end(b);
 }
 
-static void objects_and_memory_in_use_are_read_and_other_events_are_named(void **state)
+TEST(objects_and_memory_in_use_are_read_and_other_events_are_named)
 {
-	(void)state;
 	for (int is_jdk = 0; is_jdk < 2; is_jdk++) {
 		CLEANUP(fini) struct jfr_builder b;
 		struct seen seen = {0};
@@ -441,12 +432,11 @@ static void objects_and_memory_in_use_are_read_and_other_events_are_named(void *
 	}
 }
 
-static void the_callback_may_stop(void **state)
+TEST(the_callback_may_stop)
 {
 	CLEANUP(fini) struct jfr_builder b;
 	struct seen seen = {.stop = -ECANCELED};
 
-	(void)state;
 	init(&b);
 	build_simple(&b, 3);
 	build_simple(&b, 3);
@@ -455,13 +445,12 @@ static void the_callback_may_stop(void **state)
 }
 
 /* More stacks than fit are reported in batches, and beyond those as "[other]"; none is lost. */
-static void memory_is_bounded_whatever_there_is(void **state)
+TEST(memory_is_bounded_whatever_there_is)
 {
 	CLEANUP(fini) struct jfr_builder b;
 	const uint32_t n = 8 * 32768 + 1000;
 	struct seen seen = {0};
 
-	(void)state;
 	init(&b);
 	build_simple(&b, n);
 	assert_int_equal(read_built(&b, &seen), 0);
@@ -510,12 +499,11 @@ static void build_many_names(struct jfr_builder *b, uint32_t n)
 	build_end(b);
 }
 
-static void names_beyond_the_limit_are_other(void **state)
+TEST(names_beyond_the_limit_are_other)
 {
 	CLEANUP(fini) struct jfr_builder b;
 	struct seen seen = {0};
 
-	(void)state;
 	init(&b);
 	build_chunk(&b);
 	for (uint32_t i = 1; i <= 60; i++)
@@ -529,12 +517,11 @@ static void names_beyond_the_limit_are_other(void **state)
 	assert_string_equal(seen.text[59], "[other] :0 n=1000 -");
 }
 
-static void deep_stacks_are_cut_at_the_root(void **state)
+TEST(deep_stacks_are_cut_at_the_root)
 {
 	CLEANUP(fini) struct jfr_builder b;
 	struct seen seen = {0};
 
-	(void)state;
 	init(&b);
 	build_chunk(&b);
 	build_execution(&b, 9);
@@ -634,9 +621,8 @@ static void build_attack(struct jfr_builder *b, enum attack a)
 		build_header(b, 24, b->last);
 }
 
-static void a_broken_chunk_ends_the_reading_with_an_error(void **state)
+TEST(a_broken_chunk_ends_the_reading_with_an_error)
 {
-	(void)state;
 	for (enum attack a = 0; a < N_ATTACKS; a++) {
 		CLEANUP(fini) struct jfr_builder b;
 		struct seen seen = {0};
@@ -662,12 +648,11 @@ static void a_broken_chunk_ends_the_reading_with_an_error(void **state)
 }
 
 /* A recording of nothing but the smallest chunks, checkpoints or pools takes linear time. */
-static void small_pieces_take_no_more_than_linear_time(void **state)
+TEST(small_pieces_take_no_more_than_linear_time)
 {
 	CLEANUP(fini) struct jfr_builder b;
 	struct seen seen = {0};
 
-	(void)state;
 	init(&b);
 	build_chunk(&b);
 	build_execution(&b, 1);
@@ -694,14 +679,13 @@ static ssize_t read_error(void *ctx, void *to, size_t len, uint64_t offset)
 	return (ssize_t)len;
 }
 
-static void an_error_of_the_source_is_returned(void **state)
+TEST(an_error_of_the_source_is_returned)
 {
 	CLEANUP(fini) struct jfr_builder b;
 	struct seen seen = {0};
 	struct jfr_source src = {read_error, &b, 0};
 	const struct jfr_stacks_config cfg = {see, &seen, NULL};
 
-	(void)state;
 	init(&b);
 	build_simple(&b, 1);
 	build_simple(&b, 1);
@@ -712,28 +696,4 @@ static void an_error_of_the_source_is_returned(void **state)
 	src = (struct jfr_source){read_out, &b, b.out.len};
 	buf_truncate(&b.out, b.chunk + 100);
 	assert_int_equal(jfr_stacks_read(&src, &cfg, &seen.result, &seen.err), -EBADMSG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(integers_may_be_plain_or_compressed),
-		cmocka_unit_test(texts_have_five_encodings),
-		cmocka_unit_test(constants_are_collected_from_a_chain),
-		cmocka_unit_test(durations_are_in_the_ticks_of_their_chunk),
-		cmocka_unit_test(samples_stand_for_what_was_not_sampled),
-		cmocka_unit_test(settings_of_a_session_are_remembered),
-		cmocka_unit_test(hardware_events_are_not_nanoseconds),
-		cmocka_unit_test(what_has_no_stack_is_counted_and_reported),
-		cmocka_unit_test(objects_and_memory_in_use_are_read_and_other_events_are_named),
-		cmocka_unit_test(the_callback_may_stop),
-		cmocka_unit_test(memory_is_bounded_whatever_there_is),
-		cmocka_unit_test(names_beyond_the_limit_are_other),
-		cmocka_unit_test(deep_stacks_are_cut_at_the_root),
-		cmocka_unit_test(a_broken_chunk_ends_the_reading_with_an_error),
-		cmocka_unit_test(small_pieces_take_no_more_than_linear_time),
-		cmocka_unit_test(an_error_of_the_source_is_returned),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,14 +31,13 @@ static int refuse(const ProtobufCMessageDescriptor *type, const char *json)
 	return json_message_encode(type, json, strlen(json), &out, &err);
 }
 
-static void fields_are_found_under_both_of_their_names(void **state)
+TEST(fields_are_found_under_both_of_their_names)
 {
 	Otlp__ExportProfilesServiceRequest *m = read_json(
 		"{\"dictionary\":{\"mappingTable\":[{},{\"memoryStart\":\"18446744073709551615\","
 		"\"file_offset\":7,\"attributeIndices\":[1,-1]}],\"nothing\":[{}]}}");
 	const Otlp__Mapping *map;
 
-	(void)state;
 	assert_int_equal(m->dictionary->n_mapping_table, 2);
 	map = m->dictionary->mapping_table[1];
 	assert_true(map->memory_start == UINT64_MAX);
@@ -48,7 +47,7 @@ static void fields_are_found_under_both_of_their_names(void **state)
 	protobuf_c_message_free_unpacked(&m->base, NULL);
 }
 
-static void values_of_all_kinds_arrive(void **state)
+TEST(values_of_all_kinds_arrive)
 {
 	Otlp__ExportProfilesServiceRequest *m =
 		read_json("{\"resourceProfiles\":[{\"resource\":{\"attributes\":["
@@ -59,7 +58,6 @@ static void values_of_all_kinds_arrive(void **state)
 			  "{\"key\":\"z\",\"value\":null}]}}]}");
 	Otlp__KeyValue **a = m->resource_profiles[0]->resource->attributes;
 
-	(void)state;
 	assert_memory_equal(a[0]->key, "a\xc3\xa9", 3);
 	assert_true(a[0]->value->double_value == -0.5);
 	assert_true(a[1]->value->int_value == INT64_MIN);
@@ -71,7 +69,7 @@ static void values_of_all_kinds_arrive(void **state)
 	protobuf_c_message_free_unpacked(&m->base, NULL);
 }
 
-static void what_does_not_fit_is_refused_with_the_name_of_its_field(void **state)
+TEST(what_does_not_fit_is_refused_with_the_name_of_its_field)
 {
 	static const struct {
 		const char *json, *text;
@@ -89,7 +87,6 @@ static void what_does_not_fit_is_refused_with_the_name_of_its_field(void **state
 		{"{\"dictionary\":{\"mappingTable\":[{\"memoryStart\":-1}]}}", "at least 0"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(refuse(REQUEST, cases[i].json), -EBADMSG);
 		if (!strstr(err.msg, cases[i].text))
@@ -97,12 +94,11 @@ static void what_does_not_fit_is_refused_with_the_name_of_its_field(void **state
 	}
 }
 
-static void deep_and_long_texts_meet_a_limit(void **state)
+TEST(deep_and_long_texts_meet_a_limit)
 {
 	static char deep[64 * 1024], many[JSON_MESSAGE_MAX_VALUES + 100];
 	size_t n = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 200; i++)
 		n += (size_t)snprintf(deep + n, sizeof(deep) - n, "{\"arrayValue\":{\"values\":[");
 	for (unsigned i = 0; i < 200; i++)
@@ -119,21 +115,7 @@ static int encode_some(void *arg)
 		      "{\"arrayValue\":{\"values\":[{\"bytesValue\":\"AQID\"}]}}");
 }
 
-static void survives_failing_allocations(void **state)
+TEST(survives_failing_allocations)
 {
-	(void)state;
 	check_oom(encode_some, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields_are_found_under_both_of_their_names),
-		cmocka_unit_test(values_of_all_kinds_arrive),
-		cmocka_unit_test(what_does_not_fit_is_refused_with_the_name_of_its_field),
-		cmocka_unit_test(deep_and_long_texts_meet_a_limit),
-		cmocka_unit_test(survives_failing_allocations),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,12 +14,11 @@ static void write_string(struct buf *out, const char *s, size_t len)
 	assert_int_equal(json_writer_finish(&w), 0);
 }
 
-static void commas_are_put_where_they_belong(void **state)
+TEST(commas_are_put_where_they_belong)
 {
 	CLEANUP(buf_fini) struct buf b;
 	struct json_writer w;
 
-	(void)state;
 	buf_init(&b, 1000);
 	json_writer_init(&w, &b);
 	json_open(&w, '{');
@@ -43,7 +42,7 @@ static void commas_are_put_where_they_belong(void **state)
 				    "\"c\":false,\"d\":\"e\",\"f\":-7}");
 }
 
-static void numbers_are_short_and_finite(void **state)
+TEST(numbers_are_short_and_finite)
 {
 	static const struct {
 		double v;
@@ -58,7 +57,6 @@ static void numbers_are_short_and_finite(void **state)
 		{(double)INFINITY, "null"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(buf_fini) struct buf b;
 		struct json_writer w;
@@ -71,7 +69,7 @@ static void numbers_are_short_and_finite(void **state)
 	}
 }
 
-static void what_is_not_utf8_is_replaced(void **state)
+TEST(what_is_not_utf8_is_replaced)
 {
 	static const struct {
 		const char *in;
@@ -86,7 +84,6 @@ static void what_is_not_utf8_is_replaced(void **state)
 		{"\xf4\x90\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(buf_fini) struct buf b;
 
@@ -96,9 +93,8 @@ static void what_is_not_utf8_is_replaced(void **state)
 	}
 }
 
-static void any_two_bytes_make_valid_json(void **state)
+TEST(any_two_bytes_make_valid_json)
 {
-	(void)state;
 	for (unsigned c = 0; c < 65536; c++) {
 		CLEANUP(buf_fini) struct buf b;
 		char text[2] = {(char)(c >> 8), (char)c};
@@ -112,28 +108,14 @@ static void any_two_bytes_make_valid_json(void **state)
 	}
 }
 
-static void the_first_failure_stays(void **state)
+TEST(the_first_failure_stays)
 {
 	CLEANUP(buf_fini) struct buf b;
 	struct json_writer w;
 
-	(void)state;
 	buf_init(&b, 4);
 	json_writer_init(&w, &b);
 	json_put_string(&w, "too long", 8);
 	json_put_int(&w, 1);
 	assert_int_equal(json_writer_finish(&w), -EFBIG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(commas_are_put_where_they_belong),
-		cmocka_unit_test(numbers_are_short_and_finite),
-		cmocka_unit_test(what_is_not_utf8_is_replaced),
-		cmocka_unit_test(any_two_bytes_make_valid_json),
-		cmocka_unit_test(the_first_failure_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

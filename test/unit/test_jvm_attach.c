@@ -156,12 +156,11 @@ static void assert_refused(const struct fake_jvm_script *script, int error, enum
 
 /* ---- the straight way ---- */
 
-static void test_one_signal_and_the_right_user(void **state)
+TEST(test_one_signal_and_the_right_user)
 {
 	static const char bytes[] = "1\0load\0" LIBRARY "\0true\0start";
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	assert_attaches(&f);
 	assert_attaches(&f);
@@ -173,22 +172,20 @@ static void test_one_signal_and_the_right_user(void **state)
 	end(&f);
 }
 
-static void test_a_listener_that_runs_gets_no_signal(void **state)
+TEST(test_a_listener_that_runs_gets_no_signal)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.listen = FAKE_JVM_LISTENS_ALWAYS});
 	assert_attaches(&f);
 	assert_int_equal(f.jvm.seen->n_signals, 0);
 	end(&f);
 }
 
-static void test_a_stale_socket_is_replaced(void **state)
+TEST(test_a_stale_socket_is_replaced)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.listen = FAKE_JVM_LEAVES_SOCKET});
 	assert_true(exists(socket_path(&f)));
 	assert_attaches(&f);
@@ -198,11 +195,10 @@ static void test_a_stale_socket_is_replaced(void **state)
 
 /* ---- a JVM that takes long ---- */
 
-static void test_a_long_safepoint_gets_one_signal_and_keeps_the_file(void **state)
+TEST(test_a_long_safepoint_gets_one_signal_and_keeps_the_file)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.listen = FAKE_JVM_LISTENS_LATE});
 	f.limits.listen_ns = SHORT_NS;
 	for (int i = 0; i < 3; i++) {
@@ -217,11 +213,10 @@ static void test_a_long_safepoint_gets_one_signal_and_keeps_the_file(void **stat
 	end(&f);
 }
 
-static void test_it_is_given_up_some_time(void **state)
+TEST(test_it_is_given_up_some_time)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.listen = FAKE_JVM_LISTENS_LATE});
 	f.limits.listen_ns = SHORT_NS;
 	assert_int_equal(listen_to(&f), -EINPROGRESS);
@@ -232,11 +227,10 @@ static void test_it_is_given_up_some_time(void **state)
 	end(&f);
 }
 
-static void test_the_file_goes_when_the_agent_stops(void **state)
+TEST(test_the_file_goes_when_the_agent_stops)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.listen = FAKE_JVM_LISTENS_LATE});
 	f.limits.listen_ns = SHORT_NS;
 	assert_int_equal(listen_to(&f), -EINPROGRESS);
@@ -254,12 +248,11 @@ static void test_the_file_goes_when_the_agent_stops(void **state)
 }
 
 /* Its /tmp is reached through the descriptor that is kept. */
-static void test_the_file_goes_when_the_jvm_has_died(void **state)
+TEST(test_the_file_goes_when_the_jvm_has_died)
 {
 	struct fixture f;
 	int tmp_fd;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.listen = FAKE_JVM_LISTENS_LATE});
 	f.limits.listen_ns = SHORT_NS;
 	assert_int_equal(listen_to(&f), -EINPROGRESS);
@@ -276,20 +269,18 @@ static void test_the_file_goes_when_the_jvm_has_died(void **state)
 
 /* ---- processes that must not get the signal ---- */
 
-static void test_no_signal_to_who_does_not_catch_it(void **state)
+TEST(test_no_signal_to_who_does_not_catch_it)
 {
-	(void)state;
 	assert_refused(&(struct fake_jvm_script){.listen = FAKE_JVM_NEVER_CATCHES}, -ENOTSUP,
 		       JAVA_STATE_SIGNALS_REDUCED);
 	assert_refused(&(struct fake_jvm_script){.listen = FAKE_JVM_EXECUTES}, -ENOTSUP,
 		       JAVA_STATE_SIGNALS_REDUCED);
 }
 
-static void test_no_second_signal_while_one_is_pending(void **state)
+TEST(test_no_second_signal_while_one_is_pending)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.listen = FAKE_JVM_BLOCKS});
 	assert_int_equal(kill(f.jvm.pid, SIGQUIT), 0);
 	assert_int_equal(listen_to(&f), -EAGAIN);
@@ -360,11 +351,10 @@ static void in_frozen_cgroup(const char *dir)
 	end(&f);
 }
 
-static void test_no_signal_to_a_frozen_container(void **state)
+TEST(test_no_signal_to_a_frozen_container)
 {
 	char mounted[] = "/tmp/test_jvm_attach.XXXXXX", dir[64];
 
-	(void)state;
 	assert_non_null(mkdtemp(mounted));
 	assert_int_equal(mount("none", mounted, "cgroup2", 0, NULL), 0);
 	snprintf(dir, sizeof(dir), "%s/test-frozen-%d", mounted, (int)getpid());
@@ -377,11 +367,10 @@ static void test_no_signal_to_a_frozen_container(void **state)
 }
 
 /* Its kernel accepts connections for it. */
-static void test_no_command_for_a_stopped_process(void **state)
+TEST(test_no_command_for_a_stopped_process)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.listen = FAKE_JVM_LISTENS_ALWAYS});
 	f.limits.must_run = true;
 	assert_int_equal(load(&f), 0);
@@ -406,11 +395,10 @@ static void test_no_command_for_a_stopped_process(void **state)
 
 /* ---- processes that end ---- */
 
-static void test_a_jvm_that_exits_on_the_signal(void **state)
+TEST(test_a_jvm_that_exits_on_the_signal)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.listen = FAKE_JVM_EXITS});
 	assert_int_equal(listen_to(&f), -ESRCH);
 	assert_false(jvm_target_is_alive(&f.target));
@@ -418,23 +406,21 @@ static void test_a_jvm_that_exits_on_the_signal(void **state)
 	end(&f);
 }
 
-static void test_a_jvm_that_dies_before_the_signal(void **state)
+TEST(test_a_jvm_that_dies_before_the_signal)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	f.kill_when_asked = f.jvm.pid;
 	assert_int_equal(listen_to(&f), -ESRCH);
 	end(&f);
 }
 
-static void test_another_process_with_that_pid(void **state)
+TEST(test_another_process_with_that_pid)
 {
 	struct fixture f;
 	struct jvm_target other;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	assert_int_equal(
 		jvm_target_open(&other, f.proc_root_fd, f.jvm.pid, f.jvm.start_time + 1, &f.why),
@@ -455,9 +441,8 @@ static void assert_answer(const struct fake_jvm_script *script, enum attach_outc
 	end(&f);
 }
 
-static void test_answers_of_every_kind(void **state)
+TEST(test_answers_of_every_kind)
 {
-	(void)state;
 	assert_answer(&(struct fake_jvm_script){.answer = FAKE_JVM_ANSWERS_SLOWLY}, ATTACH_LOADED);
 	assert_answer(&(struct fake_jvm_script){.answer = FAKE_JVM_FLOODS}, ATTACH_LOADED);
 	assert_answer(&(struct fake_jvm_script){.answer = FAKE_JVM_FLOODS, .text = "nonsense"},
@@ -466,11 +451,10 @@ static void test_answers_of_every_kind(void **state)
 	assert_answer(&(struct fake_jvm_script){.text = "0\n0\n"}, ATTACH_LOADED);
 }
 
-static void test_an_answer_that_never_comes(void **state)
+TEST(test_an_answer_that_never_comes)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.answer = FAKE_JVM_STALLS});
 	assert_int_equal(listen_to(&f), 0);
 	f.limits.answer_ns = SHORT_NS;
@@ -482,12 +466,11 @@ static void test_an_answer_that_never_comes(void **state)
 	end(&f);
 }
 
-static void test_a_jvm_that_dies_while_it_answers(void **state)
+TEST(test_a_jvm_that_dies_while_it_answers)
 {
 	struct fixture f;
 	int r;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.answer = FAKE_JVM_DIES});
 	assert_int_equal(listen_to(&f), 0);
 	r = load(&f);
@@ -499,11 +482,10 @@ static void test_a_jvm_that_dies_while_it_answers(void **state)
 }
 
 /* It listens and accepts nobody: after a few clients connecting fails, too. */
-static void test_a_listener_that_accepts_nobody(void **state)
+TEST(test_a_listener_that_accepts_nobody)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.listen = FAKE_JVM_IS_DEAF});
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(listen_to(&f), 0);
@@ -542,12 +524,11 @@ static void assert_not_its_socket(struct fixture *f)
 	assert_int_equal(unlink(socket_path(f)), 0);
 }
 
-static void test_sockets_that_are_not_the_jvms(void **state)
+TEST(test_sockets_that_are_not_the_jvms)
 {
 	struct fixture f;
 	int fd;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	fd = open(socket_path(&f), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	assert_true(fd >= 0);
@@ -581,11 +562,10 @@ static void put_trigger(const struct fixture *f, const char *dir, uid_t uid, con
 }
 
 /* jcmd's is empty. It serves, and is not ours to remove. */
-static void test_a_trigger_of_another_tool(void **state)
+TEST(test_a_trigger_of_another_tool)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	put_trigger(&f, "/tmp", FAKE_JVM_UID, "");
 	if (listen_to(&f) < 0 || load(&f) < 0)
@@ -594,22 +574,20 @@ static void test_a_trigger_of_another_tool(void **state)
 	end(&f);
 }
 
-static void test_a_trigger_of_an_agent_that_was_killed(void **state)
+TEST(test_a_trigger_of_an_agent_that_was_killed)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	put_trigger(&f, "/tmp", FAKE_JVM_UID, "coroot-node-agent\n");
 	assert_attaches(&f);
 	end(&f);
 }
 
-static void test_a_trigger_that_is_in_the_way(void **state)
+TEST(test_a_trigger_that_is_in_the_way)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.listen = FAKE_JVM_LISTENS_LATE});
 	put_trigger(&f, "/tmp", FAKE_JVM_UID + 1, "");
 	f.limits.listen_ns = SHORT_NS;
@@ -631,9 +609,8 @@ static void test_a_trigger_that_is_in_the_way(void **state)
 	end(&f);
 }
 
-static void test_a_tmp_in_which_it_could_not_listen(void **state)
+TEST(test_a_tmp_in_which_it_could_not_listen)
 {
-	(void)state;
 	assert_refused(&(struct fake_jvm_script){.tmp_flags = MS_RDONLY}, -EROFS,
 		       JAVA_STATE_NO_PLACE);
 	assert_refused(&(struct fake_jvm_script){.tmp_options = "mode=0755"}, -EACCES,
@@ -643,14 +620,13 @@ static void test_a_tmp_in_which_it_could_not_listen(void **state)
 }
 
 /* Absolute links and ".." are resolved in the JVM's root, not in ours. */
-static void test_links_do_not_lead_out_of_its_root(void **state)
+TEST(test_links_do_not_lead_out_of_its_root)
 {
 	char root[] = "/tmp/test_jvm_attach.XXXXXX";
 	struct stat in, tmp;
 	struct fixture f;
 	int fd;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	begin(&f, &(struct fake_jvm_script){.root = root, .link_tmp_to = "/../../../elsewhere"});
 	fd = jvm_target_open_dir(&f.target, "/tmp");
@@ -689,12 +665,11 @@ static bool attaches_without_openat2(struct fixture *f, int error)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 1;
 }
 
-static void test_without_openat2_no_link_is_followed(void **state)
+TEST(test_without_openat2_no_link_is_followed)
 {
 	char root[] = "/tmp/test_jvm_attach.XXXXXX";
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	assert_true(attaches_without_openat2(&f, ENOSYS));
 	assert_true(attaches_without_openat2(&f, EPERM));
@@ -707,37 +682,4 @@ static void test_without_openat2_no_link_is_followed(void **state)
 	assert_int_equal(f.jvm.seen->n_signals, 0);
 	end(&f);
 	assert_int_equal(rmdir(root), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_signal_and_the_right_user),
-		cmocka_unit_test(test_a_listener_that_runs_gets_no_signal),
-		cmocka_unit_test(test_a_stale_socket_is_replaced),
-		cmocka_unit_test(test_a_long_safepoint_gets_one_signal_and_keeps_the_file),
-		cmocka_unit_test(test_it_is_given_up_some_time),
-		cmocka_unit_test(test_the_file_goes_when_the_agent_stops),
-		cmocka_unit_test(test_the_file_goes_when_the_jvm_has_died),
-		cmocka_unit_test(test_no_signal_to_who_does_not_catch_it),
-		cmocka_unit_test(test_no_second_signal_while_one_is_pending),
-		cmocka_unit_test(test_no_signal_to_a_frozen_container),
-		cmocka_unit_test(test_no_command_for_a_stopped_process),
-		cmocka_unit_test(test_a_jvm_that_exits_on_the_signal),
-		cmocka_unit_test(test_a_jvm_that_dies_before_the_signal),
-		cmocka_unit_test(test_another_process_with_that_pid),
-		cmocka_unit_test(test_answers_of_every_kind),
-		cmocka_unit_test(test_an_answer_that_never_comes),
-		cmocka_unit_test(test_a_jvm_that_dies_while_it_answers),
-		cmocka_unit_test(test_a_listener_that_accepts_nobody),
-		cmocka_unit_test(test_sockets_that_are_not_the_jvms),
-		cmocka_unit_test(test_a_trigger_of_another_tool),
-		cmocka_unit_test(test_a_trigger_of_an_agent_that_was_killed),
-		cmocka_unit_test(test_a_trigger_that_is_in_the_way),
-		cmocka_unit_test(test_a_tmp_in_which_it_could_not_listen),
-		cmocka_unit_test(test_links_do_not_lead_out_of_its_root),
-		cmocka_unit_test(test_without_openat2_no_link_is_followed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

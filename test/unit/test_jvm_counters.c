@@ -19,7 +19,7 @@ static const struct container_series *find(unsigned family, const char *labels)
 }
 
 /* The clock of performance data may have any frequency. */
-static void values_have_labels_and_units(void **state)
+TEST(values_have_labels_and_units)
 {
 	static const struct hsperfdata h = {
 		.java_version = "17.0.15",
@@ -35,7 +35,6 @@ static void values_have_labels_and_units(void **state)
 		.n_collectors = 2,
 	};
 
-	(void)state;
 	jvm_counters_make(&c, &h, "java");
 	assert_int_equal(c.n, 7);
 	assert_true(find(JVM_COUNTER_INFO, "jvm=\"shop.Main\",java_version=\"17.0.15\"")->is_flag);
@@ -50,32 +49,29 @@ static void values_have_labels_and_units(void **state)
 			 (UINT64_C(1) << 40) * 1000000);
 }
 
-static void what_is_not_published_is_not_reported(void **state)
+TEST(what_is_not_published_is_not_reported)
 {
 	static const struct hsperfdata h = {.ticks_per_second = 1};
 
-	(void)state;
 	jvm_counters_make(&c, &h, "my \"java\"");
 	assert_int_equal(c.n, 1);
 	assert_int_equal(find(JVM_COUNTER_INFO, "jvm=\"my \\\"java\\\"\",java_version=\"\"")->value,
 			 1);
 }
 
-static void labels_are_text(void **state)
+TEST(labels_are_text)
 {
 	static const struct hsperfdata h = {.ticks_per_second = 1};
 
-	(void)state;
 	jvm_counters_make(&c, &h, "a\xff\n\xc3\xa9");
 	assert_string_equal(c.jvm, "jvm=\"a??\xc3\xa9\"");
 }
 
 /* ASan sees a text that does not fit. */
-static void the_longest_names_fit_when_escaped(void **state)
+TEST(the_longest_names_fit_when_escaped)
 {
 	struct hsperfdata h = {.ticks_per_second = 1, .n_collectors = 1};
 
-	(void)state;
 	memset(h.command, '"', sizeof(h.command) - 1);
 	memset(h.java_version, '\\', sizeof(h.java_version) - 1);
 	memset(h.collectors[0].name, '"', sizeof(h.collectors[0].name) - 1);
@@ -85,16 +81,4 @@ static void the_longest_names_fit_when_escaped(void **state)
 						 2 * (sizeof(h.java_version) - 1));
 	assert_int_equal(strlen(c.gc[0]), strlen(c.jvm) + strlen(",gc=\"\"") +
 						  2 * (sizeof(h.collectors[0].name) - 1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_have_labels_and_units),
-		cmocka_unit_test(what_is_not_published_is_not_reported),
-		cmocka_unit_test(labels_are_text),
-		cmocka_unit_test(the_longest_names_fit_when_escaped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,13 +25,12 @@ static int read_flags(struct jvm_flags *ret)
 	return jvm_flags_read(&vm.memory, &vm.variables, ret);
 }
 
-static void reads_flags_of_either_generation(void **state)
+TEST(reads_flags_of_either_generation)
 {
 	const uint32_t known = BIT(JVM_FLAG_DISABLE_ATTACH_MECHANISM) |
 			       BIT(JVM_FLAG_REDUCE_SIGNAL_USAGE) | BIT(JVM_FLAG_USE_PERF_DATA);
 	struct jvm_flags f;
 
-	(void)state;
 	for (int old = 0; old <= 1; old++) {
 		make(old);
 		assert_int_equal(read_flags(&f), 0);
@@ -46,7 +45,7 @@ static void reads_flags_of_either_generation(void **state)
 }
 
 /* The JVM warns of an agent unless the flag is the default, which the library sees to, or given. */
-static void knows_when_the_jvm_would_warn(void **state)
+TEST(knows_when_the_jvm_would_warn)
 {
 	static const struct {
 		uint32_t flags;
@@ -59,7 +58,6 @@ static void knows_when_the_jvm_would_warn(void **state)
 	};
 	struct jvm_flags f;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		make(false);
 		fake_vm_add_flag(&vm, "EnableDynamicAgentLoading", 1, cases[i].flags);
@@ -73,12 +71,11 @@ static void knows_when_the_jvm_would_warn(void **state)
 	}
 }
 
-static void refuses_what_is_no_table_of_flags(void **state)
+TEST(refuses_what_is_no_table_of_flags)
 {
 	struct jvm_flags f;
 	uint64_t far = 1;
 
-	(void)state;
 	make(false);
 	vm.image[vm.flags + FAKE_VM_FLAG_BYTES] ^= 1; /* the value of DisableAttachMechanism … */
 	vm.image[vm.flags + FAKE_VM_FLAG_BYTES + 1] ^= 0x20; /* … is in a string: no bool */
@@ -94,11 +91,10 @@ static void refuses_what_is_no_table_of_flags(void **state)
 	assert_int_equal(read_flags(&f), -EBADMSG); /* not the one that all releases have */
 }
 
-static void refuses_wrong_tables(void **state)
+TEST(refuses_wrong_tables)
 {
 	struct jvm_flags f;
 
-	(void)state;
 	make(false);
 	vm.variables.at[VM_TYPES_STRIDE] = 0; /* the library does not export it */
 	assert_int_equal(read_flags(&f), -ENOENT);
@@ -135,12 +131,11 @@ static int read_repeated(void *ctx, uint64_t offset, void *to, size_t len)
 	return 0;
 }
 
-static void tables_without_an_end_are_left(void **state)
+TEST(tables_without_an_end_are_left)
 {
 	struct byte_source memory;
 	struct jvm_flags f;
 
-	(void)state;
 	make(false);
 	fake_vm_set(&vm, VM_STRUCTS, UINT64_C(1) << 40);
 	byte_source_from_reader(&memory, read_repeated, &vm.memory, UINT64_C(1) << 48);
@@ -148,12 +143,11 @@ static void tables_without_an_end_are_left(void **state)
 }
 
 /* The library's data may be the last that is mapped: pieces beyond its end are not needed. */
-static void tables_may_end_where_memory_ends(void **state)
+TEST(tables_may_end_where_memory_ends)
 {
 	struct jvm_flags f;
 	size_t bytes;
 
-	(void)state;
 	make(false);
 	bytes = (vm.n_structs + 1) * FAKE_VM_STRUCT_BYTES;
 	memcpy(vm.image + sizeof(vm.image) - bytes, vm.image + vm.structs, bytes);
@@ -168,19 +162,17 @@ static int read_oom(void *arg)
 	return read_flags(&(struct jvm_flags){0});
 }
 
-static void survives_lack_of_memory(void **state)
+TEST(survives_lack_of_memory)
 {
-	(void)state;
 	make(false);
 	check_oom(read_oom, NULL);
 }
 
-static void reads_performance_data(void **state)
+TEST(reads_performance_data)
 {
 	struct hsperfdata got;
 	struct buf b;
 
-	(void)state;
 	make(false);
 	assert_int_equal(perf_memory_read(&vm.memory, &vm.variables, &got), -ENOENT);
 	buf_init(&b, FAKE_VM_BYTES);
@@ -191,20 +183,4 @@ static void reads_performance_data(void **state)
 	fake_vm_set(&vm, VM_STRUCTS_STRIDE, 8);
 	assert_int_equal(perf_memory_read(&vm.memory, &vm.variables, &got), -EBADMSG);
 	buf_fini(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_flags_of_either_generation),
-		cmocka_unit_test(knows_when_the_jvm_would_warn),
-		cmocka_unit_test(refuses_what_is_no_table_of_flags),
-		cmocka_unit_test(refuses_wrong_tables),
-		cmocka_unit_test(tables_without_an_end_are_left),
-		cmocka_unit_test(tables_may_end_where_memory_ends),
-		cmocka_unit_test(survives_lack_of_memory),
-		cmocka_unit_test(reads_performance_data),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

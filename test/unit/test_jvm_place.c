@@ -154,12 +154,11 @@ static void assert_is_copy(const struct fixture *f)
 	assert_memory_equal(copy.data, f->library.bytes.data, copy.len);
 }
 
-static void test_a_private_directory_with_a_verified_copy(void **state)
+TEST(test_a_private_directory_with_a_verified_copy)
 {
 	struct fixture f;
 	struct stat st;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	assert_prepared(&f, JVM_PLACE_TMP);
 	assert_int_equal(stat(fake_jvm_path(&f.jvm, f.place.dir), &st), 0);
@@ -176,12 +175,11 @@ static void test_a_private_directory_with_a_verified_copy(void **state)
 	end(&f);
 }
 
-static void test_a_right_copy_is_used_again(void **state)
+TEST(test_a_right_copy_is_used_again)
 {
 	struct fixture f;
 	struct stat before, after;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	assert_prepared(&f, JVM_PLACE_TMP);
 	assert_int_equal(stat(fake_jvm_path(&f.jvm, f.place.library), &before), 0);
@@ -212,9 +210,8 @@ static void assert_next_place(const struct fake_jvm_script *script, const char *
 	end(&f);
 }
 
-static void test_places_that_are_unsuitable(void **state)
+TEST(test_places_that_are_unsuitable)
 {
-	(void)state;
 	assert_next_place(&(struct fake_jvm_script){.tmp_flags = MS_NOEXEC}, "/tmp: noexec");
 	assert_next_place(&(struct fake_jvm_script){.tmp_flags = MS_RDONLY}, "/tmp: read-only");
 	assert_next_place(&(struct fake_jvm_script){.tmp_options = "mode=1777,size=8m"},
@@ -228,11 +225,10 @@ static void test_places_that_are_unsuitable(void **state)
 			  "/tmp: No space left");
 }
 
-static void test_the_working_directory_is_the_last_place(void **state)
+TEST(test_the_working_directory_is_the_last_place)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){.tmp_flags = MS_NOEXEC});
 	if (jvm_place_prepare(&f.place, &f.target, &f.library, 1u << JVM_PLACE_SHM, &f.why) < 0)
 		fail_msg("%s", f.why.err.msg);
@@ -244,12 +240,11 @@ static void test_the_working_directory_is_the_last_place(void **state)
 }
 
 /* In a chroot(2), the kernel's path of the working directory is not the JVM's. */
-static void test_a_jvm_in_another_root(void **state)
+TEST(test_a_jvm_in_another_root)
 {
 	char root[] = "/tmp/test_jvm_place.XXXXXX";
 	struct fixture f;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	begin(&f, &(struct fake_jvm_script){.root = root, .link_tmp_to = "/elsewhere"});
 	assert_prepared(&f, JVM_PLACE_TMP);
@@ -265,11 +260,10 @@ static void test_a_jvm_in_another_root(void **state)
 
 /* ---- what others put there before ---- */
 
-static void test_a_directory_of_somebody_else(void **state)
+TEST(test_a_directory_of_somebody_else)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	put_dir(dir_in(&f, "/tmp"), OTHER_UID, 0777);
 	assert_prepared(&f, JVM_PLACE_SHM);
@@ -302,12 +296,11 @@ static void assert_repaired(struct fixture *f)
 	jvm_place_close(&f->place);
 }
 
-static void test_a_wrong_library_is_replaced(void **state)
+TEST(test_a_wrong_library_is_replaced)
 {
 	char library[PATH_MAX];
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	assert_prepared(&f, JVM_PLACE_TMP);
 	snprintf(library, sizeof(library), "%s", fake_jvm_path(&f.jvm, f.place.library));
@@ -336,12 +329,11 @@ static void test_a_wrong_library_is_replaced(void **state)
 	end(&f);
 }
 
-static void test_changes_between_copy_and_load_are_noticed(void **state)
+TEST(test_changes_between_copy_and_load_are_noticed)
 {
 	char moved[PATH_MAX];
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	assert_prepared(&f, JVM_PLACE_TMP);
 	assert_int_equal(chmod(fake_jvm_path(&f.jvm, f.place.library), 0700), 0);
@@ -379,14 +371,13 @@ static int count_file(void *ctx, const char *name, uint64_t size)
 	return 0;
 }
 
-static void test_only_plain_files_of_the_jvm_are_read(void **state)
+TEST(test_only_plain_files_of_the_jvm_are_read)
 {
 	struct fixture f;
 	char text[8] = "";
 	unsigned n = 0;
 	int fd;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	assert_prepared(&f, JVM_PLACE_TMP);
 	put_file(path_in(&f, "rec.jfr"), FAKE_JVM_UID, "bytes");
@@ -427,14 +418,13 @@ static void test_only_plain_files_of_the_jvm_are_read(void **state)
  * A container may make devices, and some act on being opened. FIFOs play them here, because the
  * kernel can say that one was opened, if only for a moment.
  */
-static void test_devices_are_not_opened(void **state)
+TEST(test_devices_are_not_opened)
 {
 	AUTO_CLOSE int watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	const char *names[] = {".lock", "", "rec.jfr"};
 	char library[PATH_MAX], event[sizeof(struct inotify_event) + NAME_MAX + 1];
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	assert_prepared(&f, JVM_PLACE_TMP);
 	snprintf(library, sizeof(library), "%s", strrchr(f.place.library, '/') + 1);
@@ -461,13 +451,12 @@ static void test_devices_are_not_opened(void **state)
 	end(&f);
 }
 
-static void test_it_is_removed_after_the_jvm_has_died(void **state)
+TEST(test_it_is_removed_after_the_jvm_has_died)
 {
 	struct fixture f;
 	struct stat st;
 	int tmp_fd;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	assert_prepared(&f, JVM_PLACE_TMP);
 	put_file(path_in(&f, "rec.jfr"), FAKE_JVM_UID, "bytes");
@@ -484,12 +473,11 @@ static void test_it_is_removed_after_the_jvm_has_died(void **state)
 
 /* ---- earlier and other agents ---- */
 
-static void test_the_next_agent_finds_it(void **state)
+TEST(test_the_next_agent_finds_it)
 {
 	char old[JVM_PLACE_PATH_MAX];
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	assert_int_equal(find(&f), -ENOENT);
 	assert_false(exists(dir_in(&f, "/tmp")));
@@ -515,7 +503,7 @@ static void test_the_next_agent_finds_it(void **state)
 	end(&f);
 }
 
-static void test_one_agent_at_a_time(void **state)
+TEST(test_one_agent_at_a_time)
 {
 	struct fixture f;
 	int to_child[2];
@@ -523,7 +511,6 @@ static void test_one_agent_at_a_time(void **state)
 	pid_t pid;
 	char c;
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	assert_int_equal(pipe2(to_child, O_CLOEXEC) | pipe2(from_child, O_CLOEXEC), 0);
 	pid = fork();
@@ -546,12 +533,11 @@ static void test_one_agent_at_a_time(void **state)
 	end(&f);
 }
 
-static void test_what_dead_jvms_left_is_removed(void **state)
+TEST(test_what_dead_jvms_left_is_removed)
 {
 	struct fixture f;
 	char kept[64], path[PATH_MAX];
 
-	(void)state;
 	begin(&f, &(struct fake_jvm_script){0});
 	/* of a process that runs; of one that ran before it with its pid; of none */
 	snprintf(kept, sizeof(kept), "/tmp/" JVM_PLACE_PREFIX "%d-%llu", (int)f.jvm.pid,
@@ -596,12 +582,11 @@ static void assert_not_a_library(const char *path, int error, const char *words)
 		fail_msg("%s", err.msg);
 }
 
-static void test_a_library_that_must_not_be_loaded(void **state)
+TEST(test_a_library_that_must_not_be_loaded)
 {
 	char path[] = "/tmp/test_jvm_place.XXXXXX";
 	int fd = mkstemp(path);
 
-	(void)state;
 	close(fd);
 	assert_not_a_library("/nowhere/lib.so", -ENOENT, "No such file");
 	assert_not_a_library("/tmp", -EINVAL, "not a regular file");
@@ -622,27 +607,4 @@ static void test_a_library_that_must_not_be_loaded(void **state)
 	assert_not_a_library(path, -ENOEXEC, "has no Agent_OnAttach");
 	close(fd);
 	assert_int_equal(unlink(path), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_private_directory_with_a_verified_copy),
-		cmocka_unit_test(test_a_right_copy_is_used_again),
-		cmocka_unit_test(test_places_that_are_unsuitable),
-		cmocka_unit_test(test_the_working_directory_is_the_last_place),
-		cmocka_unit_test(test_a_jvm_in_another_root),
-		cmocka_unit_test(test_a_directory_of_somebody_else),
-		cmocka_unit_test(test_a_wrong_library_is_replaced),
-		cmocka_unit_test(test_changes_between_copy_and_load_are_noticed),
-		cmocka_unit_test(test_only_plain_files_of_the_jvm_are_read),
-		cmocka_unit_test(test_devices_are_not_opened),
-		cmocka_unit_test(test_it_is_removed_after_the_jvm_has_died),
-		cmocka_unit_test(test_the_next_agent_finds_it),
-		cmocka_unit_test(test_one_agent_at_a_time),
-		cmocka_unit_test(test_what_dead_jvms_left_is_removed),
-		cmocka_unit_test(test_a_library_that_must_not_be_loaded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

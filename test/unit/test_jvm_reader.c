@@ -112,7 +112,7 @@ static void check_perf(struct fixture *f, const char *version)
 }
 
 /* Every way to set a flag is seen, and the performance data need no file. */
-static void reads_flags_wherever_they_were_set(void **state)
+TEST_FIXTURE(reads_flags_wherever_they_were_set, set_up, tear_down)
 {
 	const struct java_options o = {.flag = "-XX:+DisableAttachMechanism"};
 	struct fixture *f = *state;
@@ -131,7 +131,7 @@ static void reads_flags_wherever_they_were_set(void **state)
 }
 
 /* SIGQUIT would end this one; and it publishes nothing. */
-static void jvms_that_leave_signals_alone_never_become_ready(void **state)
+TEST_FIXTURE(jvms_that_leave_signals_alone_never_become_ready, set_up, tear_down)
 {
 	const struct java_options o = {.flag = "-Xrs"};
 	struct fixture *f = *state;
@@ -154,7 +154,7 @@ static void wait_for(const struct fixture *f, int wanted)
 	assert_int_equal(readiness(f), wanted);
 }
 
-static void readiness_follows_the_process(void **state)
+TEST_FIXTURE(readiness_follows_the_process, set_up, tear_down)
 {
 	const struct java_options o = {.flag = "-XX:+UseG1GC"};
 	struct fixture *f = *state;
@@ -176,7 +176,7 @@ static void readiness_follows_the_process(void **state)
 	f->java.child = 0;
 }
 
-static void reads_every_release(void **state)
+TEST_FIXTURE(reads_every_release, set_up, tear_down)
 {
 	static const struct {
 		unsigned feature;
@@ -210,7 +210,7 @@ static void reads_every_release(void **state)
 	}
 }
 
-static void other_programs_are_no_jvms(void **state)
+TEST_FIXTURE(other_programs_are_no_jvms, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -239,7 +239,7 @@ static void *map_library(const char *symbol, bool dynamic)
 	return map;
 }
 
-static void libraries_are_known_by_what_they_export(void **state)
+TEST_FIXTURE(libraries_are_known_by_what_they_export, set_up, tear_down)
 {
 	static const struct {
 		const char *symbol;
@@ -281,9 +281,8 @@ static const char *product(const char *path)
 	return foreign_profiler_name(path, strlen(path)) ?: "";
 }
 
-static void profilers_are_known_by_name(void **state)
+TEST(profilers_are_known_by_name)
 {
-	(void)state;
 	assert_string_equal(product("/app/lib/libasyncProfiler.so"), "async-profiler");
 	assert_string_equal(product("/tmp/idea_libasyncProfiler-1.so"), "async-profiler");
 	assert_string_equal(product("/tmp/libjavaProfiler-dd-12.so"), "Datadog");
@@ -293,14 +292,13 @@ static void profilers_are_known_by_name(void **state)
 }
 
 /* A library that was deleted is still there. */
-static void finds_the_profilers_of_others_in_mappings(void **state)
+TEST(finds_the_profilers_of_others_in_mappings)
 {
 	const char *name = NULL;
 	AUTO_CLOSE int proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int fd = -1;
 	void *map;
 
-	(void)state;
 	assert_int_equal(foreign_profiler_find(proc_fd, is_ours, &name), 0);
 	fd = memfd_create("libjavaProfiler.so", MFD_CLOEXEC);
 	assert_int_equal(ftruncate(fd, 4096), 0);
@@ -317,22 +315,4 @@ static void finds_the_profilers_of_others_in_mappings(void **state)
 	assert_int_equal(foreign_profiler_find(proc_fd, is_ours, &name), 0);
 	assert_int_equal(foreign_profiler_find(proc_fd, NULL, &name), 1);
 	assert_int_equal(munmap(map, 4096), 0);
-}
-
-#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FIXTURE(reads_flags_wherever_they_were_set),
-		WITH_FIXTURE(jvms_that_leave_signals_alone_never_become_ready),
-		WITH_FIXTURE(readiness_follows_the_process),
-		WITH_FIXTURE(reads_every_release),
-		WITH_FIXTURE(other_programs_are_no_jvms),
-		WITH_FIXTURE(libraries_are_known_by_what_they_export),
-		cmocka_unit_test(profilers_are_known_by_name),
-		cmocka_unit_test(finds_the_profilers_of_others_in_mappings),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static int check(const char *process, const char *const threads[2], bool is_init
 #define MAIN "Name:\tjava\nState:\tS (sleeping)\n"
 #define DISPATCHER "Name:\tSignal Dispatch\nState:\tS (sleeping)\n"
 
-static void says_why_a_process_is_not_ready(void **state)
+TEST(says_why_a_process_is_not_ready)
 {
 	static const struct {
 		const char *process;
@@ -82,28 +82,16 @@ static void says_why_a_process_is_not_ready(void **state)
 		{MAIN "SigCgt:\tx\n" RECEIVES, {NULL}, true, -EBADMSG},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(check(cases[i].process, cases[i].threads, cases[i].is_initialized),
 				 cases[i].want);
 }
 
-static void a_process_that_has_exited_is_gone(void **state)
+TEST(a_process_that_has_exited_is_gone)
 {
 	struct fake_proc f;
 
-	(void)state;
 	fake_proc_begin(&f);
 	assert_int_equal(jvm_readiness_check(f.root_fd, true), -ESRCH);
 	fake_proc_end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(says_why_a_process_is_not_ready),
-		cmocka_unit_test(a_process_that_has_exited_is_gone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

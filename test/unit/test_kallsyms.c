@@ -41,11 +41,10 @@ static void expect(struct kallsyms *k, uint64_t address, const char *name)
 		assert_string_equal(found, name);
 }
 
-static void a_function_ends_where_the_next_symbol_begins(void **state)
+TEST(a_function_ends_where_the_next_symbol_begins)
 {
 	CLEANUP(kallsyms_freep) struct kallsyms *k = parse(text, sizeof(text) - 1, 1000, 0);
 
-	(void)state;
 	expect(k, 0, NULL);
 	expect(k, 0xffffffff80ffffff, NULL);
 	expect(k, 0xffffffff81000000, "_stext");
@@ -57,54 +56,49 @@ static void a_function_ends_where_the_next_symbol_begins(void **state)
 	expect(k, 0xffffffff81200500, NULL);
 }
 
-static void modules_and_bpf_programs_are_sorted_in(void **state)
+TEST(modules_and_bpf_programs_are_sorted_in)
 {
 	CLEANUP(kallsyms_freep) struct kallsyms *k = parse(text, sizeof(text) - 1, 7, 0);
 
-	(void)state;
 	expect(k, 0xffffffffc01001ff, "first");
 	expect(k, 0xffffffffc0100210, "second");
 	expect(k, 0xffffffffc0300010, "other");
 	expect(k, 0xffffffffc0400010, "bpf_prog_1234_sample");
 }
 
-static void the_gap_behind_a_module_has_no_name(void **state)
+TEST(the_gap_behind_a_module_has_no_name)
 {
 	CLEANUP(kallsyms_freep) struct kallsyms *k = parse(text, sizeof(text) - 1, 1, 0);
 
-	(void)state;
 	expect(k, 0xffffffffc0100200 + KALLSYMS_GAP_MAX_BYTES - 1, "second");
 	expect(k, 0xffffffffc0100200 + KALLSYMS_GAP_MAX_BYTES, NULL);
 	expect(k, 0xffffffffc0400000 + KALLSYMS_GAP_MAX_BYTES, NULL);
 	expect(k, UINT64_MAX, NULL);
 }
 
-static void zero_addresses_are_hidden_symbols(void **state)
+TEST(zero_addresses_are_hidden_symbols)
 {
 	static const char hidden[] = "0000000000000000 T _stext\n0000000000000000 t foo\n";
 	CLEANUP(kallsyms_freep)
 	struct kallsyms *k = parse(hidden, sizeof(hidden) - 1, 100, KALLSYMS_HIDDEN);
 
-	(void)state;
 	expect(k, 0xffffffff81000000, NULL);
 }
 
-static void an_empty_text_is_no_error(void **state)
+TEST(an_empty_text_is_no_error)
 {
 	CLEANUP(kallsyms_freep) struct kallsyms *k = parse("", 0, 1, KALLSYMS_READY);
 
-	(void)state;
 	assert_int_equal(kallsyms_count(k), 0);
 }
 
-static void a_line_that_is_too_long_is_skipped_alone(void **state)
+TEST(a_line_that_is_too_long_is_skipped_alone)
 {
 	char lines[3000];
 	size_t n =
 		(size_t)snprintf(lines, sizeof(lines), "ffffffff81000000 T a\nffffffff81000010 T ");
 	CLEANUP(kallsyms_freep) struct kallsyms *k = NULL;
 
-	(void)state;
 	memset(lines + n, 'x', 2000);
 	n += 2000;
 	n += (size_t)snprintf(lines + n, sizeof(lines) - n, "\nffffffff81000020 T b\n");
@@ -113,11 +107,10 @@ static void a_line_that_is_too_long_is_skipped_alone(void **state)
 	expect(k, 0xffffffff81000020, "b");
 }
 
-static void the_last_line_needs_no_newline(void **state)
+TEST(the_last_line_needs_no_newline)
 {
 	CLEANUP(kallsyms_freep) struct kallsyms *k = parse("ffffffff81000000 T last", 23, 5, 0);
 
-	(void)state;
 	expect(k, 0xffffffff81000004, "last");
 }
 
@@ -133,14 +126,13 @@ static int parse_a_little(void *arg)
 	return r < 0 ? r : kallsyms_finish(k);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(parse_a_little, NULL);
 }
 
 /* Looks up each function of the running kernel. */
-static void the_running_kernel_is_read_whole(void **state)
+TEST(the_running_kernel_is_read_whole)
 {
 	CLEANUP(kallsyms_freep) struct kallsyms *k = NULL;
 	FILE *f = fopen("/proc/kallsyms", "re");
@@ -150,7 +142,6 @@ static void the_running_kernel_is_read_whole(void **state)
 	const char *found;
 	int outcome;
 
-	(void)state;
 	assert_non_null(f);
 	assert_int_equal(kallsyms_new(&k), 0);
 	while (fgets(line, sizeof(line), f))
@@ -174,21 +165,4 @@ static void the_running_kernel_is_read_whole(void **state)
 	/* the others are aliases */
 	assert_true(n_same * 10 >= n * 9);
 	assert_true(outcome == KALLSYMS_HIDDEN || n > 10000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_function_ends_where_the_next_symbol_begins),
-		cmocka_unit_test(modules_and_bpf_programs_are_sorted_in),
-		cmocka_unit_test(the_gap_behind_a_module_has_no_name),
-		cmocka_unit_test(zero_addresses_are_hidden_symbols),
-		cmocka_unit_test(an_empty_text_is_no_error),
-		cmocka_unit_test(a_line_that_is_too_long_is_skipped_alone),
-		cmocka_unit_test(the_last_line_needs_no_newline),
-		cmocka_unit_test(survives_every_failed_allocation),
-		cmocka_unit_test(the_running_kernel_is_read_whole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,11 +67,10 @@ static void load_a_module(const struct fixture *f)
 		   "nf 1 0 - Live 0xffffffffc0100000\n");
 }
 
-static void a_new_module_is_found_a_minute_later(void **state)
+TEST(a_new_module_is_found_a_minute_later)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(find(&f, NEW_MODULE, 1), KERNEL_SYMBOLS_UNKNOWN);
 	load_a_module(&f);
@@ -81,11 +80,10 @@ static void a_new_module_is_found_a_minute_later(void **state)
 	end(&f);
 }
 
-static void a_module_used_more_often_is_no_reason_to_read_again(void **state)
+TEST(a_module_used_more_often_is_no_reason_to_read_again)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(find(&f, NEW_MODULE, 1), KERNEL_SYMBOLS_UNKNOWN);
 	write_file(&f, "modules", "veth 1 5 bridge, Live 0xffffffffc0000000\n");
@@ -94,11 +92,10 @@ static void a_module_used_more_often_is_no_reason_to_read_again(void **state)
 	end(&f);
 }
 
-static void without_modules_it_is_read_again_after_ten_minutes(void **state)
+TEST(without_modules_it_is_read_again_after_ten_minutes)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(find(&f, NEW_MODULE, 1), KERNEL_SYMBOLS_UNKNOWN);
 	write_file(&f, "kallsyms",
@@ -109,12 +106,11 @@ static void without_modules_it_is_read_again_after_ten_minutes(void **state)
 	end(&f);
 }
 
-static void what_cannot_be_read_is_hidden(void **state)
+TEST(what_cannot_be_read_is_hidden)
 {
 	struct kernel_symbols *ks;
 	const char *name;
 
-	(void)state;
 	assert_int_equal(kernel_symbols_new(&ks, "/nonexistent"), 0);
 	assert_int_equal(kernel_symbols_find(ks, NEW_MODULE, 1, &name), KERNEL_SYMBOLS_HIDDEN);
 	kernel_symbols_free(ks);
@@ -131,13 +127,12 @@ static void expect_log(int fd, const char *want)
 	assert_null(strstr(strchr(text, '\n'), "level=warn"));
 }
 
-static void hidden_addresses_are_warned_of_once(void **state)
+TEST(hidden_addresses_are_warned_of_once)
 {
 	int fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
 	struct fixture f;
 	char path[128];
 
-	(void)state;
 	assert_true(fd >= 0);
 	log_set_fd(fd);
 	begin(&f);
@@ -162,14 +157,13 @@ static void hidden_addresses_are_warned_of_once(void **state)
 }
 
 /* In a process of its own, which gives the capability up. */
-static void without_the_capability_that_is_the_reason(void **state)
+TEST(without_the_capability_that_is_the_reason)
 {
 	int fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
 	struct fixture f;
 	pid_t child;
 	int status;
 
-	(void)state;
 	assert_true(fd >= 0);
 	begin(&f);
 	write_file(&f, "kallsyms", "0000000000000000 T _stext\n0000000000000000 T _etext\n");
@@ -185,18 +179,4 @@ static void without_the_capability_that_is_the_reason(void **state)
 	expect_log(fd, "reason=\"the agent lacks CAP_SYSLOG\"");
 	end(&f);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_new_module_is_found_a_minute_later),
-		cmocka_unit_test(a_module_used_more_often_is_no_reason_to_read_again),
-		cmocka_unit_test(without_modules_it_is_read_again_after_ten_minutes),
-		cmocka_unit_test(what_cannot_be_read_is_hidden),
-		cmocka_unit_test(hidden_addresses_are_warned_of_once),
-		cmocka_unit_test(without_the_capability_that_is_the_reason),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,11 +61,10 @@ static void mount_volume(void)
 	assert_int_equal(symlink("..data/inner", in_dir("inner")), 0);
 }
 
-static void a_file_is_its_own_only_source(void **state)
+TEST_FIXTURE(a_file_is_its_own_only_source, begin, end)
 {
 	struct key_sources s;
 
-	(void)state;
 	key_file_write(key_file, "one\n");
 	assert_int_equal(key_sources_list(&s, key_file, NULL), 0);
 	assert_int_equal(s.n, 1);
@@ -73,11 +72,10 @@ static void a_file_is_its_own_only_source(void **state)
 	key_sources_fini(&s);
 }
 
-static void a_mounted_volume_has_each_file_once(void **state)
+TEST_FIXTURE(a_mounted_volume_has_each_file_once, begin, end)
 {
 	struct key_sources s;
 
-	(void)state;
 	mount_volume();
 	key_file_write(in_dir(".hidden"), "no");
 	assert_int_equal(key_sources_list(&s, dir, NULL), 0);
@@ -87,12 +85,11 @@ static void a_mounted_volume_has_each_file_once(void **state)
 	key_sources_fini(&s);
 }
 
-static void what_holds_no_keys_is_named(void **state)
+TEST_FIXTURE(what_holds_no_keys_is_named, begin, end)
 {
 	struct key_sources s;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(key_sources_list(&s, in_dir("none"), &err), -ENOENT);
 	assert_non_null(strstr(err.msg, in_dir("none")));
 	/* a link that leads nowhere, as of a file that disappears at this moment */
@@ -109,13 +106,12 @@ static void what_holds_no_keys_is_named(void **state)
 	assert_non_null(strstr(err.msg, in_dir("x/y: a directory too deep")));
 }
 
-static void the_number_of_files_is_limited(void **state)
+TEST_FIXTURE(the_number_of_files_is_limited, begin, end)
 {
 	struct key_sources s;
 	struct err err = {""};
 	char name[16];
 
-	(void)state;
 	for (unsigned i = 0; i < KEY_SOURCES_MAX; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		key_file_write(in_dir(name), "k");
@@ -136,11 +132,10 @@ static uint64_t stamp_of(const char *path)
 	return stamp;
 }
 
-static void every_change_changes_the_stamp(void **state)
+TEST_FIXTURE(every_change_changes_the_stamp, begin, end)
 {
 	uint64_t stamp, next;
 
-	(void)state;
 	mount_volume();
 	stamp = stamp_of(dir);
 	assert_int_equal(stamp_of(dir), stamp);
@@ -167,12 +162,11 @@ static void wait_until(struct access_keys *k, const char *key, bool valid)
 	}
 }
 
-static void the_keys_of_a_directory_follow_the_volume(void **state)
+TEST_FIXTURE(the_keys_of_a_directory_follow_the_volume, begin, end)
 {
 	CLEANUP(access_keys_freep) struct access_keys *k = NULL;
 	struct err err = {""};
 
-	(void)state;
 	mount_volume();
 	assert_int_equal(access_keys_new(&k, NULL, dir, &err), 0);
 	assert_true(access_keys_have(k, "one"));
@@ -195,12 +189,11 @@ static void the_keys_of_a_directory_follow_the_volume(void **state)
 	assert_false(access_keys_have(k, "four"));
 }
 
-static void a_directory_without_keys_is_refused(void **state)
+TEST_FIXTURE(a_directory_without_keys_is_refused, begin, end)
 {
 	struct access_keys *k = NULL;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(access_keys_new(&k, NULL, dir, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, ".d: no key in it"));
 	key_file_write(in_dir("bad"), "a\x07");
@@ -223,26 +216,10 @@ static int make_keys(void *unused)
 	return r;
 }
 
-static void lack_of_memory_is_reported(void **state)
+TEST_FIXTURE(lack_of_memory_is_reported, begin, end)
 {
-	(void)state;
 	mount_volume();
 	check_oom(make_keys, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_file_is_its_own_only_source, begin, end),
-		cmocka_unit_test_setup_teardown(a_mounted_volume_has_each_file_once, begin, end),
-		cmocka_unit_test_setup_teardown(what_holds_no_keys_is_named, begin, end),
-		cmocka_unit_test_setup_teardown(the_number_of_files_is_limited, begin, end),
-		cmocka_unit_test_setup_teardown(every_change_changes_the_stamp, begin, end),
-		cmocka_unit_test_setup_teardown(the_keys_of_a_directory_follow_the_volume, begin,
-						end),
-		cmocka_unit_test_setup_teardown(a_directory_without_keys_is_refused, begin, end),
-		cmocka_unit_test_setup_teardown(lack_of_memory_is_reported, begin, end),
-	};
-
-	return cmocka_run_group_tests(tests, key_files_set_up, key_files_tear_down);
-}
+GROUP_FIXTURE(key_files_set_up, key_files_tear_down)

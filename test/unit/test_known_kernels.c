@@ -13,9 +13,8 @@ static void check(const char *release, const char *version, const char *signatur
 	assert_int_equal(kernel_is_known_bad(&v), bad);
 }
 
-static void versions_that_can_freeze_are_known(void **state)
+TEST(versions_that_can_freeze_are_known)
 {
-	(void)state;
 	check("5.18.19", "", "", 19, false);
 	check("5.19.0", "", "", 0, true);
 	check("5.19.17-051917-generic", "", "", 17, true);
@@ -32,9 +31,8 @@ static void versions_that_can_freeze_are_known(void **state)
 	check("7.1", "", "", 0, false);
 }
 
-static void distributions_have_the_version_elsewhere(void **state)
+TEST(distributions_have_the_version_elsewhere)
 {
-	(void)state;
 	check("6.1.0-9-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.27-1 (2023-05-08)", "", 27, true);
 	check("6.1.0-50-cloud-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)", "",
 	      140, false);
@@ -46,32 +44,18 @@ static void distributions_have_the_version_elsewhere(void **state)
 	check("6.1.0", "Debian 5.10.1", "Ubuntu 6.1.0 4.4.1", 0, true);
 }
 
-static void what_is_no_version_is_refused(void **state)
+TEST(what_is_no_version_is_refused)
 {
 	static const char *const bad[] = {"", "6", "6.", "x6.1", "6.1.", "6.x", "99999.1"};
 	struct kernel_version v;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(kernel_version_parse(bad[i], "", "", &v), -EBADMSG);
 }
 
-static void this_kernel_is_good(void **state)
+TEST(this_kernel_is_good)
 {
 	struct err err = {0};
 
-	(void)state;
 	assert_int_equal(known_kernels_check(&err), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(versions_that_can_freeze_are_known),
-		cmocka_unit_test(distributions_have_the_version_elsewhere),
-		cmocka_unit_test(what_is_no_version_is_refused),
-		cmocka_unit_test(this_kernel_is_good),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,14 +23,13 @@ static struct scrape_target pod(const char *uid)
 				      .n_endpoints = 1};
 }
 
-static void only_changes_are_reported(void **state)
+TEST(only_changes_are_reported)
 {
 	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
 	struct scrape_container other_container = container;
 	struct scrape_endpoint other = endpoint;
 	struct scrape_target t = pod("a");
 
-	(void)state;
 	assert_int_equal(known_pods_new(&k, 10), 0);
 	assert_int_equal(known_pods_put(k, &t), 1);
 	assert_int_equal(known_pods_put(k, &t), 0);
@@ -77,13 +76,12 @@ static void keep_gone(void *ctx, const char *uid)
 	snprintf(gone + used, 64 - used, "%s ", uid);
 }
 
-static void pods_without_a_mark_are_removed(void **state)
+TEST(pods_without_a_mark_are_removed)
 {
 	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
 	const struct scrape_target a = pod("a"), b = pod("b"), c = pod("c"), d = pod("d");
 	char gone[64] = "";
 
-	(void)state;
 	assert_int_equal(known_pods_new(&k, 10), 0);
 	assert_int_equal(known_pods_put(k, &a), 1);
 	assert_int_equal(known_pods_put(k, &b), 1);
@@ -105,12 +103,11 @@ static void pods_without_a_mark_are_removed(void **state)
 	assert_int_equal(known_pods_put(k, &a), 1);
 }
 
-static void a_pod_that_was_not_taken_in_counts_as_changed(void **state)
+TEST(a_pod_that_was_not_taken_in_counts_as_changed)
 {
 	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
 	const struct scrape_target a = pod("a");
 
-	(void)state;
 	assert_int_equal(known_pods_new(&k, 10), 0);
 	assert_int_equal(known_pods_put(k, &a), 1);
 	known_pods_mark_unpublished(k, "a");
@@ -119,12 +116,11 @@ static void a_pod_that_was_not_taken_in_counts_as_changed(void **state)
 	assert_int_equal(known_pods_put(k, &a), 0);
 }
 
-static void the_limit_is_kept(void **state)
+TEST(the_limit_is_kept)
 {
 	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
 	const struct scrape_target a = pod("a"), b = pod("b"), c = pod("c");
 
-	(void)state;
 	assert_int_equal(known_pods_new(&k, 2), 0);
 	assert_int_equal(known_pods_put(k, &a), 1);
 	assert_int_equal(known_pods_put(k, &b), 1);
@@ -149,22 +145,8 @@ static int fill(void *arg)
 	return r < 0 ? r : 0;
 }
 
-static void lack_of_memory_is_survived(void **state)
+TEST(lack_of_memory_is_survived)
 {
-	(void)state;
 	check_oom(fill, NULL);
 	known_pods_free(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_changes_are_reported),
-		cmocka_unit_test(pods_without_a_mark_are_removed),
-		cmocka_unit_test(a_pod_that_was_not_taken_in_counts_as_changed),
-		cmocka_unit_test(the_limit_is_kept),
-		cmocka_unit_test(lack_of_memory_is_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

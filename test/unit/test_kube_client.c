@@ -25,7 +25,7 @@ static void record(struct kube_fixture *f, struct raw_server *s, const char *bas
 	assert_string_equal(f->body, "ok");
 }
 
-static void requests_carry_what_they_were_given(void **state)
+TEST_FIXTURE(requests_carry_what_they_were_given, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	struct raw_server s = {0};
@@ -51,7 +51,7 @@ static void requests_carry_what_they_were_given(void **state)
 	assert_non_null(strstr(s.request, "\r\n\r\n{\"a\":1}"));
 }
 
-static void every_method_reaches_the_server(void **state)
+TEST_FIXTURE(every_method_reaches_the_server, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 	struct kube_fixture *f = *state;
@@ -65,7 +65,7 @@ static void every_method_reaches_the_server(void **state)
 	}
 }
 
-static void the_body_may_be_freed_after_sending(void **state)
+TEST_FIXTURE(the_body_may_be_freed_after_sending, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	struct raw_server s = {.reply = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"};
@@ -88,7 +88,8 @@ static void the_body_may_be_freed_after_sending(void **state)
 	assert_non_null(strstr(s.request, "\r\n\r\nbody"));
 }
 
-static void a_password_is_sent_as_basic_authentication(void **state)
+TEST_FIXTURE(a_password_is_sent_as_basic_authentication, kube_fixture_set_up,
+	     kube_fixture_tear_down)
 {
 	static char user[] = "Aladdin", password[] = "open sesame";
 	struct kube_fixture *f = *state;
@@ -101,7 +102,7 @@ static void a_password_is_sent_as_basic_authentication(void **state)
 	kube_fixture_assert_ok(f);
 }
 
-static void requests_that_make_no_sense_are_refused(void **state)
+TEST_FIXTURE(requests_that_make_no_sense_are_refused, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	static const struct kube_request refused[] = {
 		{.method = "GET", .path = "pods", .timeout_ns = 1},
@@ -127,7 +128,7 @@ static void requests_that_make_no_sense_are_refused(void **state)
 	assert_int_equal(kube_fixture_requests(f), 0);
 }
 
-static void clients_that_make_no_sense_are_refused(void **state)
+TEST_FIXTURE(clients_that_make_no_sense_are_refused, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	static char spaced[] = "a b", server[] = "http://name.example.test", name[] = "other";
 	struct kube_fixture *f = *state;
@@ -146,7 +147,7 @@ static void clients_that_make_no_sense_are_refused(void **state)
 	assert_null(c);
 }
 
-static void it_knows_its_server_and_namespace(void **state)
+TEST_FIXTURE(it_knows_its_server_and_namespace, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -172,7 +173,8 @@ static void stop_raw(struct kube_fixture *f, struct raw_server *s)
 	raw_server_stop(s);
 }
 
-static void refusals_come_with_the_servers_own_message(void **state)
+TEST_FIXTURE(refusals_come_with_the_servers_own_message, kube_fixture_set_up,
+	     kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	struct raw_server s = {.reply = "HTTP/1.1 503 No\r\nRetry-After: 7\r\n"
@@ -196,7 +198,8 @@ static void refusals_come_with_the_servers_own_message(void **state)
 	stop_raw(f, &s);
 }
 
-static void a_body_up_to_the_limit_is_taken_and_a_longer_one_is_efbig(void **state)
+TEST_FIXTURE(a_body_up_to_the_limit_is_taken_and_a_longer_one_is_efbig, kube_fixture_set_up,
+	     kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -209,7 +212,8 @@ static void a_body_up_to_the_limit_is_taken_and_a_longer_one_is_efbig(void **sta
 	kube_fixture_assert_failed(f, -EFBIG, "larger than allowed");
 }
 
-static void failures_of_the_connection_have_a_sentence(void **state)
+TEST_FIXTURE(failures_of_the_connection_have_a_sentence, kube_fixture_set_up,
+	     kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	struct raw_server s = {.reply = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
@@ -247,7 +251,7 @@ static int keep_piece(void *ctx, const char *data, size_t len)
 	return strstr(streamed, "bad") ? -EBADMSG : 0;
 }
 
-static void a_body_can_be_had_as_it_arrives(void **state)
+TEST_FIXTURE(a_body_can_be_had_as_it_arrives, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	struct raw_server s = {.reply = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -281,7 +285,7 @@ static void a_body_can_be_had_as_it_arrives(void **state)
 	stop_raw(f, &s);
 }
 
-static void a_stream_can_be_cancelled_from_inside(void **state)
+TEST_FIXTURE(a_stream_can_be_cancelled_from_inside, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	struct raw_server s = {.reply = "HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\nabc",
@@ -299,7 +303,7 @@ static void a_stream_can_be_cancelled_from_inside(void **state)
 
 /* ---- token files ---- */
 
-static void a_token_in_a_file_is_followed(void **state)
+TEST_FIXTURE(a_token_in_a_file_is_followed, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -328,7 +332,8 @@ static void a_token_in_a_file_is_followed(void **state)
 	kube_fixture_assert_ok(f);
 }
 
-static void a_401_reads_the_token_again_and_repeats_the_request(void **state)
+TEST_FIXTURE(a_401_reads_the_token_again_and_repeats_the_request, kube_fixture_set_up,
+	     kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -344,7 +349,8 @@ static void a_401_reads_the_token_again_and_repeats_the_request(void **state)
 	assert_int_equal(kube_fixture_requests(f), 2);
 }
 
-static void a_401_is_an_answer_when_nothing_has_changed(void **state)
+TEST_FIXTURE(a_401_is_an_answer_when_nothing_has_changed, kube_fixture_set_up,
+	     kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -365,7 +371,7 @@ static void a_401_is_an_answer_when_nothing_has_changed(void **state)
 	assert_int_equal(kube_fixture_requests(f), 2);
 }
 
-static void without_a_token_nothing_is_sent(void **state)
+TEST_FIXTURE(without_a_token_nothing_is_sent, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	static const char *const contents[] = {"", "\n", "\xff", "a\x01"};
 	struct kube_fixture *f = *state;
@@ -388,7 +394,8 @@ static void without_a_token_nothing_is_sent(void **state)
 	assert_string_equal(f->seen, "Bearer abc");
 }
 
-static void the_token_of_the_file_wins_but_the_other_will_do(void **state)
+TEST_FIXTURE(the_token_of_the_file_wins_but_the_other_will_do, kube_fixture_set_up,
+	     kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -406,7 +413,7 @@ static void the_token_of_the_file_wins_but_the_other_will_do(void **state)
 
 /* ---- life ---- */
 
-static void a_cancelled_request_is_never_done(void **state)
+TEST_FIXTURE(a_cancelled_request_is_never_done, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	struct raw_server s = {.reply = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
@@ -428,7 +435,7 @@ static void a_cancelled_request_is_never_done(void **state)
 	stop_raw(f, &s);
 }
 
-static void freeing_the_client_cancels_everything(void **state)
+TEST_FIXTURE(freeing_the_client_cancels_everything, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	struct raw_server s = {.reply = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
@@ -468,7 +475,7 @@ static void send_next(void *ctx, const struct kube_result *result)
 	assert_int_equal(kube_client_send(chain->f->client, &req, send_next, chain, NULL), 0);
 }
 
-static void done_functions_may_send_and_cancel(void **state)
+TEST_FIXTURE(done_functions_may_send_and_cancel, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	struct chain chain = {.f = f};
@@ -513,42 +520,10 @@ static int construct_and_send(void *arg)
 	return r < 0 ? r : kube_client_send(c, &req, kube_fixture_keep_result, f, NULL);
 }
 
-static void lack_of_memory_is_enomem(void **state)
+TEST_FIXTURE(lack_of_memory_is_enomem, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 
 	kube_fixture_serve(f, "");
 	check_oom(construct_and_send, f);
-}
-
-#define with_fixture(test) \
-	cmocka_unit_test_setup_teardown(test, kube_fixture_set_up, kube_fixture_tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_fixture(requests_carry_what_they_were_given),
-		with_fixture(every_method_reaches_the_server),
-		with_fixture(the_body_may_be_freed_after_sending),
-		with_fixture(a_password_is_sent_as_basic_authentication),
-		with_fixture(requests_that_make_no_sense_are_refused),
-		with_fixture(clients_that_make_no_sense_are_refused),
-		with_fixture(it_knows_its_server_and_namespace),
-		with_fixture(refusals_come_with_the_servers_own_message),
-		with_fixture(a_body_up_to_the_limit_is_taken_and_a_longer_one_is_efbig),
-		with_fixture(failures_of_the_connection_have_a_sentence),
-		with_fixture(a_body_can_be_had_as_it_arrives),
-		with_fixture(a_stream_can_be_cancelled_from_inside),
-		with_fixture(a_token_in_a_file_is_followed),
-		with_fixture(a_401_reads_the_token_again_and_repeats_the_request),
-		with_fixture(a_401_is_an_answer_when_nothing_has_changed),
-		with_fixture(without_a_token_nothing_is_sent),
-		with_fixture(the_token_of_the_file_wins_but_the_other_will_do),
-		with_fixture(a_cancelled_request_is_never_done),
-		with_fixture(freeing_the_client_cancels_everything),
-		with_fixture(done_functions_may_send_and_cancel),
-		with_fixture(lack_of_memory_is_enomem),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static void use_plugin(struct kube_fixture *f, const char *script)
 	kube_fixture_connect(f);
 }
 
-static void many_requests_wait_for_one_run(void **state)
+TEST_FIXTURE(many_requests_wait_for_one_run, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -44,7 +44,8 @@ static void many_requests_wait_for_one_run(void **state)
 	assert_int_equal(kube_fixture_size(f, "runs"), 1);
 }
 
-static void a_401_runs_the_plugin_again_and_repeats_the_request(void **state)
+TEST_FIXTURE(a_401_runs_the_plugin_again_and_repeats_the_request, kube_fixture_set_up,
+	     kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -60,7 +61,8 @@ static void a_401_runs_the_plugin_again_and_repeats_the_request(void **state)
 	assert_int_equal(kube_fixture_requests(f), 10);
 }
 
-static void a_request_that_is_refused_twice_is_answered_with_401(void **state)
+TEST_FIXTURE(a_request_that_is_refused_twice_is_answered_with_401, kube_fixture_set_up,
+	     kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -74,7 +76,7 @@ static void a_request_that_is_refused_twice_is_answered_with_401(void **state)
 	assert_int_equal(kube_fixture_size(f, "runs"), 2);
 }
 
-static void credentials_are_replaced_when_they_expire(void **state)
+TEST_FIXTURE(credentials_are_replaced_when_they_expire, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	uint64_t start_ns = clock_monotonic_ns();
@@ -94,7 +96,7 @@ static void credentials_are_replaced_when_they_expire(void **state)
 	assert_int_equal(kube_fixture_requests(f), 4);
 }
 
-static void the_plugin_gets_the_cluster(void **state)
+TEST_FIXTURE(the_plugin_gets_the_cluster, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	static char variable[] = "MODE=test", word[] = "get-token";
@@ -114,7 +116,8 @@ static void the_plugin_gets_the_cluster(void **state)
 	kube_fixture_assert_ok(f);
 }
 
-static void plugins_that_fail_fail_the_requests_with_a_sentence(void **state)
+TEST_FIXTURE(plugins_that_fail_fail_the_requests_with_a_sentence, kube_fixture_set_up,
+	     kube_fixture_tear_down)
 {
 	static const struct {
 		const char *script, *sentence;
@@ -144,7 +147,7 @@ static void plugins_that_fail_fail_the_requests_with_a_sentence(void **state)
 	assert_int_equal(kube_fixture_requests(f), 0);
 }
 
-static void a_plugin_that_failed_is_asked_again(void **state)
+TEST_FIXTURE(a_plugin_that_failed_is_asked_again, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -156,7 +159,8 @@ static void a_plugin_that_failed_is_asked_again(void **state)
 	kube_fixture_assert_ok(f);
 }
 
-static void a_request_waits_no_longer_than_its_time_for_a_plugin_that_hangs(void **state)
+TEST_FIXTURE(a_request_waits_no_longer_than_its_time_for_a_plugin_that_hangs, kube_fixture_set_up,
+	     kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -176,7 +180,8 @@ static void a_request_waits_no_longer_than_its_time_for_a_plugin_that_hangs(void
 	assert_int_equal(kube_fixture_requests(f), 2);
 }
 
-static void requests_that_wait_for_a_plugin_can_be_cancelled(void **state)
+TEST_FIXTURE(requests_that_wait_for_a_plugin_can_be_cancelled, kube_fixture_set_up,
+	     kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	struct kube_call *first, *second;
@@ -197,7 +202,7 @@ static void requests_that_wait_for_a_plugin_can_be_cancelled(void **state)
 	assert_int_equal(kube_fixture_requests(f), 1);
 }
 
-static void freeing_the_client_kills_the_plugin(void **state)
+TEST_FIXTURE(freeing_the_client_kills_the_plugin, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	struct kube_fixture *f = *state;
 	char line[32] = "";
@@ -217,7 +222,7 @@ static void freeing_the_client_kills_the_plugin(void **state)
 	assert_int_equal(f->n_done, 0);
 }
 
-static void who_has_a_token_needs_no_plugin(void **state)
+TEST_FIXTURE(who_has_a_token_needs_no_plugin, kube_fixture_set_up, kube_fixture_tear_down)
 {
 	static char token[] = "own";
 	struct kube_fixture *f = *state;
@@ -228,26 +233,4 @@ static void who_has_a_token_needs_no_plugin(void **state)
 	kube_fixture_ask(f, (struct kube_request){0});
 	kube_fixture_assert_ok(f);
 	assert_int_equal(kube_fixture_size(f, "runs"), 0);
-}
-
-#define with_fixture(test) \
-	cmocka_unit_test_setup_teardown(test, kube_fixture_set_up, kube_fixture_tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_fixture(many_requests_wait_for_one_run),
-		with_fixture(a_401_runs_the_plugin_again_and_repeats_the_request),
-		with_fixture(a_request_that_is_refused_twice_is_answered_with_401),
-		with_fixture(credentials_are_replaced_when_they_expire),
-		with_fixture(the_plugin_gets_the_cluster),
-		with_fixture(plugins_that_fail_fail_the_requests_with_a_sentence),
-		with_fixture(a_plugin_that_failed_is_asked_again),
-		with_fixture(a_request_waits_no_longer_than_its_time_for_a_plugin_that_hangs),
-		with_fixture(requests_that_wait_for_a_plugin_can_be_cancelled),
-		with_fixture(freeing_the_client_kills_the_plugin),
-		with_fixture(who_has_a_token_needs_no_plugin),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *conn, const char
  * Uses a server that keeps connections open, unlike OpenSSL's: an open one would say nothing
  * about the new CA.
  */
-static void a_replaced_ca_counts_at_the_next_request(void **state)
+TEST_FIXTURE(a_replaced_ca_counts_at_the_next_request, set_up, tear_down)
 {
 	struct kube_fixture *f = *state;
 	struct MHD_Daemon *d =
@@ -85,7 +85,7 @@ static void a_replaced_ca_counts_at_the_next_request(void **state)
 	MHD_stop_daemon(d);
 }
 
-static void the_ca_may_stand_in_the_configuration_or_be_ignored(void **state)
+TEST_FIXTURE(the_ca_may_stand_in_the_configuration_or_be_ignored, set_up, tear_down)
 {
 	struct kube_fixture *f = *state;
 	char *ca = strdup(tls_cert);
@@ -102,7 +102,7 @@ static void the_ca_may_stand_in_the_configuration_or_be_ignored(void **state)
 	free(ca);
 }
 
-static void the_certificate_may_be_for_another_name(void **state)
+TEST_FIXTURE(the_certificate_may_be_for_another_name, set_up, tear_down)
 {
 	static char name[] = "127.0.0.1";
 	struct kube_fixture *f = *state;
@@ -120,7 +120,7 @@ static void the_certificate_may_be_for_another_name(void **state)
 	free(ca);
 }
 
-static void a_client_certificate_is_shown_and_followed(void **state)
+TEST_FIXTURE(a_client_certificate_is_shown_and_followed, set_up, tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -142,7 +142,7 @@ static void a_client_certificate_is_shown_and_followed(void **state)
 	kube_fixture_assert_ok(f);
 }
 
-static void a_plugin_may_give_a_certificate(void **state)
+TEST_FIXTURE(a_plugin_may_give_a_certificate, set_up, tear_down)
 {
 	static char version[] = "client.authentication.k8s.io/v1beta1";
 	struct kube_fixture *f = *state;
@@ -182,7 +182,7 @@ static int ignore(void *ctx, const char *data, size_t len)
 	return 0;
 }
 
-static void what_is_under_way_outlives_a_change_of_the_ca(void **state)
+TEST_FIXTURE(what_is_under_way_outlives_a_change_of_the_ca, set_up, tear_down)
 {
 	struct kube_fixture *f = *state;
 	struct raw_server s = {
@@ -208,20 +208,4 @@ static void what_is_under_way_outlives_a_change_of_the_ca(void **state)
 	kube_fixture_assert_ok(f);
 	kube_client_free(TAKE_PTR(f->client));
 	raw_server_stop(&s);
-}
-
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_fixture(a_replaced_ca_counts_at_the_next_request),
-		with_fixture(the_ca_may_stand_in_the_configuration_or_be_ignored),
-		with_fixture(the_certificate_may_be_for_another_name),
-		with_fixture(a_client_certificate_is_shown_and_followed),
-		with_fixture(a_plugin_may_give_a_certificate),
-		with_fixture(what_is_under_way_outlives_a_change_of_the_ca),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static void assert_ends_with(const char *text, const char *end)
 
 /* ---- service account ---- */
 
-static void the_service_account_is_used_in_a_pod(void **state)
+TEST_FIXTURE(the_service_account_is_used_in_a_pod, set_up, tear_down)
 {
 	CLEANUP(kube_config_fini) struct kube_config c = {0};
 	struct fixture *f = *state;
@@ -91,7 +91,7 @@ static void the_service_account_is_used_in_a_pod(void **state)
 	assert_false(c.insecure_skip_verify);
 }
 
-static void an_ipv6_address_is_put_in_brackets(void **state)
+TEST_FIXTURE(an_ipv6_address_is_put_in_brackets, set_up, tear_down)
 {
 	CLEANUP(kube_config_fini) struct kube_config c = {0};
 	struct fixture *f = *state;
@@ -105,7 +105,7 @@ static void an_ipv6_address_is_put_in_brackets(void **state)
 	assert_null(c.ca_file);
 }
 
-static void outside_of_a_pod_or_without_a_token_loading_the_account_fails(void **state)
+TEST_FIXTURE(outside_of_a_pod_or_without_a_token_loading_the_account_fails, set_up, tear_down)
 {
 	static const struct {
 		const char *host, *port;
@@ -150,7 +150,7 @@ static const char file_b[] =
 	"    exec: {apiVersion: client.authentication.k8s.io/v1, command: p, args: [1, 2],\n"
 	"           env: [{name: A, value: b}], provideClusterInfo: true}\n";
 
-static void a_list_of_files_is_merged_and_missing_ones_are_skipped(void **state)
+TEST_FIXTURE(a_list_of_files_is_merged_and_missing_ones_are_skipped, set_up, tear_down)
 {
 	CLEANUP(kube_config_fini) struct kube_config c = {0};
 	struct fixture *f = *state;
@@ -166,7 +166,7 @@ static void a_list_of_files_is_merged_and_missing_ones_are_skipped(void **state)
 	assert_null(c.token);
 }
 
-static void files_that_cannot_be_read_are_named(void **state)
+TEST_FIXTURE(files_that_cannot_be_read_are_named, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct kube_config c = {0};
@@ -190,7 +190,7 @@ static void files_that_cannot_be_read_are_named(void **state)
 	free(large);
 }
 
-static void more_files_than_the_limit_are_refused(void **state)
+TEST_FIXTURE(more_files_than_the_limit_are_refused, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct kube_config c = {0};
@@ -205,7 +205,7 @@ static void more_files_than_the_limit_are_refused(void **state)
 	assert_string_equal(err.msg, "more than 16 kubeconfig files");
 }
 
-static void a_copy_has_everything(void **state)
+TEST_FIXTURE(a_copy_has_everything, set_up, tear_down)
 {
 	CLEANUP(kube_config_fini) struct kube_config c = {0}, copy = {0};
 	struct fixture *f = *state;
@@ -242,7 +242,7 @@ static int load_and_copy(void *arg)
 	return r;
 }
 
-static void lack_of_memory_is_enomem(void **state)
+TEST_FIXTURE(lack_of_memory_is_enomem, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -252,22 +252,4 @@ static void lack_of_memory_is_enomem(void **state)
 	write_text(f, "namespace", "shop");
 	be_in_a_pod("10.0.0.1", "443");
 	check_oom(load_and_copy, f);
-}
-
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_fixture(the_service_account_is_used_in_a_pod),
-		with_fixture(an_ipv6_address_is_put_in_brackets),
-		with_fixture(outside_of_a_pod_or_without_a_token_loading_the_account_fails),
-		with_fixture(a_list_of_files_is_merged_and_missing_ones_are_skipped),
-		with_fixture(files_that_cannot_be_read_are_named),
-		with_fixture(more_files_than_the_limit_are_refused),
-		with_fixture(a_copy_has_everything),
-		with_fixture(lack_of_memory_is_enomem),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

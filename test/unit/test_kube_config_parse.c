@@ -77,11 +77,10 @@ static void assert_parses(struct kube_config *c, const char *text, const char *c
 		fail_msg("%s", err.msg);
 }
 
-static void the_current_context_names_server_and_user(void **state)
+TEST(the_current_context_names_server_and_user)
 {
 	CLEANUP(kube_config_fini) struct kube_config c = {0};
 
-	(void)state;
 	assert_parses(&c, whole, NULL);
 	assert_string_equal(c.server, "https://10.0.0.1:6443/k8s");
 	assert_string_equal(c.namespace, "shop");
@@ -99,11 +98,10 @@ static void the_current_context_names_server_and_user(void **state)
 	assert_null(c.exec.command);
 }
 
-static void another_context_can_be_asked_for(void **state)
+TEST(another_context_can_be_asked_for)
 {
 	CLEANUP(kube_config_fini) struct kube_config c = {0};
 
-	(void)state;
 	assert_parses(&c, whole, "plain");
 	assert_string_equal(c.server, "https://[fd00::1]:6443");
 	assert_string_equal(c.namespace, "default");
@@ -116,11 +114,10 @@ static void another_context_can_be_asked_for(void **state)
 	assert_null(c.token);
 }
 
-static void a_plugin_is_read_with_its_arguments_and_variables(void **state)
+TEST(a_plugin_is_read_with_its_arguments_and_variables)
 {
 	CLEANUP(kube_config_fini) struct kube_config c = {0};
 
-	(void)state;
 	assert_parses(&c, whole, "exec");
 	assert_string_equal(c.exec.command, "/home/me/.kube/./bin/plugin");
 	assert_string_equal(c.exec.api_version, "client.authentication.k8s.io/v1");
@@ -134,11 +131,10 @@ static void a_plugin_is_read_with_its_arguments_and_variables(void **state)
 	assert_null(c.exec.env[2]);
 }
 
-static void a_command_without_a_slash_is_searched_for(void **state)
+TEST(a_command_without_a_slash_is_searched_for)
 {
 	CLEANUP(kube_config_fini) struct kube_config c = {0};
 
-	(void)state;
 	assert_parses(&c, AROUND(SERVER, EXEC(", command: aws")), NULL);
 	assert_string_equal(c.exec.command, "aws");
 	assert_null(c.exec.args);
@@ -146,7 +142,7 @@ static void a_command_without_a_slash_is_searched_for(void **state)
 	assert_false(c.exec.provide_cluster_info);
 }
 
-static void the_cluster_s_configuration_for_the_plugin_becomes_json(void **state)
+TEST(the_cluster_s_configuration_for_the_plugin_becomes_json)
 {
 	static const struct {
 		const char *yaml, *json;
@@ -161,7 +157,6 @@ static void the_cluster_s_configuration_for_the_plugin_becomes_json(void **state
 	};
 	char text[512];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(kube_config_fini) struct kube_config c = {0};
 
@@ -176,7 +171,7 @@ static void the_cluster_s_configuration_for_the_plugin_becomes_json(void **state
 	}
 }
 
-static void what_never_ends_as_json_is_refused(void **state)
+TEST(what_never_ends_as_json_is_refused)
 {
 	static const char *const configs[] = {
 		"&a [*a]",
@@ -188,7 +183,6 @@ static void what_never_ends_as_json_is_refused(void **state)
 	};
 	char text[1024];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
 		struct kube_config c = {0};
 		struct err err = {""};
@@ -203,7 +197,7 @@ static void what_never_ends_as_json_is_refused(void **state)
 	}
 }
 
-static void json_is_read_too(void **state)
+TEST(json_is_read_too)
 {
 	static const char json[] = "{\"kind\": \"Config\", \"current-context\": \"x\",\n"
 				   " \"contexts\": [{\"name\": \"x\", \"context\": {\"cluster\": "
@@ -214,14 +208,13 @@ static void json_is_read_too(void **state)
 				   "\"me\", \"password\": \"p\"}}]}";
 	CLEANUP(kube_config_fini) struct kube_config c = {0};
 
-	(void)state;
 	assert_parses(&c, json, NULL);
 	assert_string_equal(c.server, "http://a:8080");
 	assert_string_equal(c.username, "me");
 	assert_string_equal(c.password, "p");
 }
 
-static void of_several_files_the_first_entry_wins_as_a_whole(void **state)
+TEST(of_several_files_the_first_entry_wins_as_a_whole)
 {
 	static const char first[] = "current-context:\n"
 				    "users: [{name: u, user: {token: first}}]\n"
@@ -236,7 +229,6 @@ static void of_several_files_the_first_entry_wins_as_a_whole(void **state)
 						 {"/two/config", second, strlen(second)}};
 	CLEANUP(kube_config_fini) struct kube_config c = {0};
 
-	(void)state;
 	assert_int_equal(kube_config_parse(&c, files, 3, NULL, NULL), 0);
 	assert_string_equal(c.token, "first");
 	assert_null(c.cert_file);
@@ -305,11 +297,10 @@ static const struct {
 	 "provideClusterInfo: expected true"},
 };
 
-static void what_cannot_be_used_is_refused_with_a_sentence(void **state)
+TEST(what_cannot_be_used_is_refused_with_a_sentence)
 {
 	const struct kube_config zero = {0};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		struct kube_config c = {0};
 		struct err err = {""};
@@ -322,11 +313,10 @@ static void what_cannot_be_used_is_refused_with_a_sentence(void **state)
 	}
 }
 
-static void nothing_given_is_nothing_set(void **state)
+TEST(nothing_given_is_nothing_set)
 {
 	CLEANUP(kube_config_fini) struct kube_config c = {0};
 
-	(void)state;
 	assert_parses(
 		&c, AROUND(SERVER, "{token: , tokenFile: ~, username: null, password: '', exec: }"),
 		NULL);
@@ -348,14 +338,13 @@ static void repeat(char *to, size_t size, const char *what)
 	to[size] = '\0';
 }
 
-static void hostile_sizes_are_refused_at_once(void **state)
+TEST(hostile_sizes_are_refused_at_once)
 {
 	static const char *const patterns[] = {"[",  "{",  "{a: ", "- ",
 					       "? ", "[[", "- - ", "&a [*a, "};
 	size_t size = KUBE_CONFIG_FILE_BYTES;
 	AUTO_FREE char *text = malloc(size + 1);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
 		struct kube_config c = {0};
 		struct err err = {""};
@@ -367,24 +356,22 @@ static void hostile_sizes_are_refused_at_once(void **state)
 	}
 }
 
-static void too_many_arguments_are_refused(void **state)
+TEST(too_many_arguments_are_refused)
 {
 	char args[2 * 300 + 1], text[1024];
 	struct kube_config c = {0};
 	struct err err = {""};
 
-	(void)state;
 	repeat(args, sizeof(args) - 1, "a,");
 	snprintf(text, sizeof(text), AROUND(SERVER, EXEC(", command: a, args: [%s]")), args);
 	assert_int_equal(parse(&c, text, NULL, &err), -EBADMSG);
 	assert_non_null(strstr(err.msg, "args: too long"));
 }
 
-static void a_document_that_refers_to_itself_does_no_harm(void **state)
+TEST(a_document_that_refers_to_itself_does_no_harm)
 {
 	struct kube_config c = {0};
 
-	(void)state;
 	assert_int_equal(parse(&c, "&a\ncurrent-context: x\ncontexts: [{name: x, context: *a}]\n",
 			       NULL, NULL),
 			 -ENOENT);
@@ -407,30 +394,7 @@ static int parse_each(void *arg)
 	return r;
 }
 
-static void lack_of_memory_is_enomem(void **state)
+TEST(lack_of_memory_is_enomem)
 {
-	(void)state;
 	check_oom(parse_each, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_current_context_names_server_and_user),
-		cmocka_unit_test(another_context_can_be_asked_for),
-		cmocka_unit_test(a_plugin_is_read_with_its_arguments_and_variables),
-		cmocka_unit_test(a_command_without_a_slash_is_searched_for),
-		cmocka_unit_test(the_cluster_s_configuration_for_the_plugin_becomes_json),
-		cmocka_unit_test(what_never_ends_as_json_is_refused),
-		cmocka_unit_test(json_is_read_too),
-		cmocka_unit_test(of_several_files_the_first_entry_wins_as_a_whole),
-		cmocka_unit_test(what_cannot_be_used_is_refused_with_a_sentence),
-		cmocka_unit_test(nothing_given_is_nothing_set),
-		cmocka_unit_test(hostile_sizes_are_refused_at_once),
-		cmocka_unit_test(too_many_arguments_are_refused),
-		cmocka_unit_test(a_document_that_refers_to_itself_does_no_harm),
-		cmocka_unit_test(lack_of_memory_is_enomem),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,10 @@
 #include "common/kubernetes/kube_endpoint.h"
 #include "test/lib/unit.h"
 
-static void requests_go_to_the_server(void **state)
+TEST(requests_go_to_the_server)
 {
 	struct kube_endpoint e = {0};
 
-	(void)state;
 	assert_int_equal(kube_endpoint_make(&e, "https://api.example.test/base", NULL, NULL), 0);
 	assert_string_equal(e.base, "https://api.example.test/base");
 	assert_null(e.connect_to);
@@ -15,7 +14,7 @@ static void requests_go_to_the_server(void **state)
 	kube_endpoint_fini(&e);
 }
 
-static void another_name_of_the_certificate_is_expected_at_the_same_address(void **state)
+TEST(another_name_of_the_certificate_is_expected_at_the_same_address)
 {
 	static const struct {
 		const char *server, *base, *connect_to, *host;
@@ -31,7 +30,6 @@ static void another_name_of_the_certificate_is_expected_at_the_same_address(void
 		 "Host: [fd00::1]"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct kube_endpoint e = {0};
 
@@ -43,13 +41,12 @@ static void another_name_of_the_certificate_is_expected_at_the_same_address(void
 	}
 }
 
-static void a_server_without_host_or_tls_has_no_other_name(void **state)
+TEST(a_server_without_host_or_tls_has_no_other_name)
 {
 	static const char *const servers[] = {"http://10.0.0.1", "https://", "https://:6443",
 					      "https://me@10.0.0.1"};
 	const struct kube_endpoint zero = {0};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(servers); i++) {
 		struct kube_endpoint e = {0};
 		struct err err = {""};
@@ -71,20 +68,7 @@ static int make(void *arg)
 	return r;
 }
 
-static void lack_of_memory_is_enomem(void **state)
+TEST(lack_of_memory_is_enomem)
 {
-	(void)state;
 	check_oom(make, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests_go_to_the_server),
-		cmocka_unit_test(another_name_of_the_certificate_is_expected_at_the_same_address),
-		cmocka_unit_test(a_server_without_host_or_tls_has_no_other_name),
-		cmocka_unit_test(lack_of_memory_is_enomem),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

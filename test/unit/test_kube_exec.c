@@ -144,7 +144,7 @@ static void assert_gone(pid_t pid)
 	assert_int_equal(kill(pid, 0), -1);
 }
 
-static void the_output_of_a_program_is_kept(void **state)
+TEST_FIXTURE(the_output_of_a_program_is_kept, set_up, tear_down)
 {
 	char a[] = "a b", b[] = "*", x[] = "HOME=elsewhere", y[] = "NEW=1";
 	char *const args[] = {a, b, NULL}, *const env[] = {x, y, NULL};
@@ -162,7 +162,7 @@ static void the_output_of_a_program_is_kept(void **state)
 	assert_non_null(strstr(f->out, " {\"a\":1}\n2\n"));
 }
 
-static void names_are_found_in_path(void **state)
+TEST_FIXTURE(names_are_found_in_path, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -171,7 +171,7 @@ static void names_are_found_in_path(void **state)
 	assert_int_equal(f->len, 0);
 }
 
-static void a_program_that_is_not_there_cannot_be_started(void **state)
+TEST_FIXTURE(a_program_that_is_not_there_cannot_be_started, set_up, tear_down)
 {
 	static const char *const commands[] = {"/nonexistent/plugin", "no-such-plugin-anywhere"};
 	struct fixture *f = *state;
@@ -191,7 +191,7 @@ static void a_program_that_is_not_there_cannot_be_started(void **state)
 	}
 }
 
-static void a_failure_comes_with_the_last_line_of_standard_error(void **state)
+TEST_FIXTURE(a_failure_comes_with_the_last_line_of_standard_error, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -212,7 +212,7 @@ static void a_failure_comes_with_the_last_line_of_standard_error(void **state)
 	assert_true(strlen(f->msg) < 512);
 }
 
-static void a_program_that_hangs_is_killed_with_what_it_started(void **state)
+TEST_FIXTURE(a_program_that_hangs_is_killed_with_what_it_started, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -234,7 +234,7 @@ static void a_program_that_hangs_is_killed_with_what_it_started(void **state)
 	assert_gone(read_pid(f));
 }
 
-static void output_is_taken_up_to_the_limit(void **state)
+TEST_FIXTURE(output_is_taken_up_to_the_limit, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -248,7 +248,7 @@ static void output_is_taken_up_to_the_limit(void **state)
 	assert_gone(read_pid(f));
 }
 
-static void a_run_ends_with_the_program_not_with_its_pipes(void **state)
+TEST_FIXTURE(a_run_ends_with_the_program_not_with_its_pipes, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	pid_t left_behind;
@@ -261,7 +261,7 @@ static void a_run_ends_with_the_program_not_with_its_pipes(void **state)
 	assert_int_equal(kill(left_behind, SIGKILL), 0);
 }
 
-static void closing_the_pipes_is_not_an_end(void **state)
+TEST_FIXTURE(closing_the_pipes_is_not_an_end, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -270,7 +270,7 @@ static void closing_the_pipes_is_not_an_end(void **state)
 	assert_failed(f, -EPROTO, "exit status 7");
 }
 
-static void signals_are_as_at_the_start_of_a_program(void **state)
+TEST_FIXTURE(signals_are_as_at_the_start_of_a_program, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	sigset_t blocked, before;
@@ -289,7 +289,7 @@ static void signals_are_as_at_the_start_of_a_program(void **state)
 	assert_failed(f, -EPROTO, "exit status 1");
 }
 
-static void a_cancelled_run_is_killed_and_does_not_call_done(void **state)
+TEST_FIXTURE(a_cancelled_run_is_killed_and_does_not_call_done, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	pid_t pid;
@@ -324,31 +324,10 @@ static int start_and_cancel(void *arg)
 	return result;
 }
 
-static void lack_of_memory_is_enomem(void **state)
+TEST_FIXTURE(lack_of_memory_is_enomem, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
 	write_script(f, "sleep 1000");
 	check_oom(start_and_cancel, f);
-}
-
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_fixture(the_output_of_a_program_is_kept),
-		with_fixture(names_are_found_in_path),
-		with_fixture(a_program_that_is_not_there_cannot_be_started),
-		with_fixture(a_failure_comes_with_the_last_line_of_standard_error),
-		with_fixture(a_program_that_hangs_is_killed_with_what_it_started),
-		with_fixture(output_is_taken_up_to_the_limit),
-		with_fixture(a_run_ends_with_the_program_not_with_its_pipes),
-		with_fixture(closing_the_pipes_is_not_an_end),
-		with_fixture(signals_are_as_at_the_start_of_a_program),
-		with_fixture(a_cancelled_run_is_killed_and_does_not_call_done),
-		with_fixture(lack_of_memory_is_enomem),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,11 +12,10 @@ static int parse(struct kube_exec_credential *c, const char *text, struct err *e
 	return kube_exec_credential_parse(c, text, strlen(text), V1, err);
 }
 
-static void tokens_and_certificates_are_read(void **state)
+TEST(tokens_and_certificates_are_read)
 {
 	struct kube_exec_credential c = {0};
 
-	(void)state;
 	assert_int_equal(parse(&c,
 			       START "{\"token\":\"abc\",\"expirationTimestamp\":"
 				     "\"1970-01-01T00:00:02Z\"}}\n",
@@ -39,11 +38,10 @@ static void tokens_and_certificates_are_read(void **state)
 	kube_exec_credential_fini(&c);
 }
 
-static void an_expiry_out_of_range_is_never_or_past(void **state)
+TEST(an_expiry_out_of_range_is_never_or_past)
 {
 	struct kube_exec_credential c = {0};
 
-	(void)state;
 	assert_int_equal(parse(&c,
 			       START "{\"token\":\"a\",\"expirationTimestamp\":"
 				     "\"9999-12-31T23:59:59Z\"}}",
@@ -60,7 +58,7 @@ static void an_expiry_out_of_range_is_never_or_past(void **state)
 	kube_exec_credential_fini(&c);
 }
 
-static void everything_else_is_refused_without_showing_it(void **state)
+TEST(everything_else_is_refused_without_showing_it)
 {
 	static const struct {
 		const char *text, *sentence;
@@ -91,7 +89,6 @@ static void everything_else_is_refused_without_showing_it(void **state)
 	};
 	const struct kube_exec_credential zero = {0};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct kube_exec_credential c = {0};
 		struct err err = {""};
@@ -103,19 +100,18 @@ static void everything_else_is_refused_without_showing_it(void **state)
 	}
 }
 
-static void nesting_without_end_is_refused(void **state)
+TEST(nesting_without_end_is_refused)
 {
 	size_t len = 1 << 20;
 	AUTO_FREE char *text = malloc(len + 1);
 	struct kube_exec_credential c = {0};
 
-	(void)state;
 	memset(text, '[', len);
 	text[len] = '\0';
 	assert_int_equal(parse(&c, text, NULL), -EBADMSG);
 }
 
-static void a_plugin_gets_the_cluster_if_it_asks_for_it(void **state)
+TEST(a_plugin_gets_the_cluster_if_it_asks_for_it)
 {
 	char server[] = "https://a:1", version[] = V1, proxy[] = "http://p";
 	char config[] = "{\"audience\":\"x\"}";
@@ -126,7 +122,6 @@ static void a_plugin_gets_the_cluster_if_it_asks_for_it(void **state)
 				  .exec.api_version = version};
 	char *text;
 
-	(void)state;
 	assert_int_equal(kube_exec_info(&text, &cfg, "PEM"), 0);
 	assert_string_equal(text, "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1
 				  "\",\"spec\":{\"interactive\":false}}");
@@ -171,22 +166,7 @@ static int read_and_write(void *arg)
 	return r < 0 ? r : kube_exec_info(&text, &cfg, "PEM");
 }
 
-static void lack_of_memory_is_enomem(void **state)
+TEST(lack_of_memory_is_enomem)
 {
-	(void)state;
 	check_oom(read_and_write, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tokens_and_certificates_are_read),
-		cmocka_unit_test(an_expiry_out_of_range_is_never_or_past),
-		cmocka_unit_test(everything_else_is_refused_without_showing_it),
-		cmocka_unit_test(nesting_without_end_is_refused),
-		cmocka_unit_test(a_plugin_gets_the_cluster_if_it_asks_for_it),
-		cmocka_unit_test(lack_of_memory_is_enomem),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static void check_owner(const char *pod, const char *want)
 		fail_msg("%s: \"%s\", not \"%s\"", pod, owner, want);
 }
 
-static void a_name_alone_loses_only_what_kubernetes_has_added(void **state)
+TEST(a_name_alone_loses_only_what_kubernetes_has_added)
 {
 	static const struct {
 		const char *pod, *owner;
@@ -67,14 +67,12 @@ static void a_name_alone_loses_only_what_kubernetes_has_added(void **state)
 		{"my.app-x2x4z", "my.app"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		check_owner(cases[i].pod, cases[i].owner);
 }
 
-static void names_need_no_end(void **state)
+TEST(names_need_no_end)
 {
-	(void)state;
 	assert_int_equal(kube_owner_len("web-2-rest", 5), 3);
 	assert_int_equal(kube_owner_len("web-\0", 5), 0);
 }
@@ -111,7 +109,7 @@ static void names_need_no_end(void **state)
 		.values[KUBE_LABEL_REVISION] = (h) \
 	}
 
-static void controllers_stand_for_workloads(void **state)
+TEST(controllers_stand_for_workloads)
 {
 	static const struct {
 		const char *kind, *name, *pod, *want;
@@ -155,7 +153,6 @@ static void controllers_stand_for_workloads(void **state)
 	};
 	char ret[KUBE_PART_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		kube_owner_name(ret, cases[i].kind, cases[i].name, cases[i].pod, &cases[i].labels);
 		assert_string_equal(ret, cases[i].want);
@@ -166,7 +163,7 @@ static void controllers_stand_for_workloads(void **state)
 
 #define FORTY "a-name-of-a-workload-that-is-too-long-fo"
 
-static void labels_name_the_controller_that_set_them(void **state)
+TEST(labels_name_the_controller_that_set_them)
 {
 	static const struct {
 		const char *pod, *want;
@@ -219,7 +216,6 @@ static void labels_name_the_controller_that_set_them(void **state)
 	};
 	char ret[KUBE_PART_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		kube_owner_by_labels(ret, cases[i].pod, &cases[i].labels);
 		if (strcmp(ret, cases[i].want) != 0)
@@ -381,11 +377,10 @@ static void check_name(int r, const char *got, const char *want)
 		assert_string_equal(got, want);
 }
 
-static void each_naming_names_container_and_service(void **state)
+TEST(each_naming_names_container_and_service)
 {
 	char ret[KUBE_NAME_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(naming_cases); i++) {
 		const struct naming_case *c = &naming_cases[i];
 		int r = kube_container_id(ret, &c->pod, KUBE_NAMING_OWN, c->now_s);
@@ -400,7 +395,7 @@ static void each_naming_names_container_and_service(void **state)
 	}
 }
 
-static void names_that_are_not_valid_are_refused(void **state)
+TEST(names_that_are_not_valid_are_refused)
 {
 	static const struct kube_pod bad[] = {
 		{NULL, "web", "c", NULL, NULL},       {"", "web", "c", NULL, NULL},
@@ -411,19 +406,17 @@ static void names_that_are_not_valid_are_refused(void **state)
 	};
 	char ret[KUBE_NAME_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		assert_int_equal(kube_service_name(ret, &bad[i], KUBE_NAMING_OWN, 0), -EINVAL);
 		assert_int_equal(kube_container_id(ret, &bad[i], KUBE_NAMING_OWN, 0), -EINVAL);
 	}
 }
 
-static void the_longest_names_fit(void **state)
+TEST(the_longest_names_fit)
 {
 	char part[KUBE_PART_BYTES], too_long[KUBE_PART_BYTES + 1], ret[KUBE_NAME_BYTES];
 	const struct kube_pod pod = {part, part, part, part, NULL};
 
-	(void)state;
 	memset(part, 'a', sizeof(part) - 1);
 	part[sizeof(part) - 1] = '\0';
 	memset(too_long, 'a', sizeof(too_long) - 1);
@@ -431,19 +424,4 @@ static void the_longest_names_fit(void **state)
 	assert_int_equal(kube_container_id(ret, &pod, KUBE_NAMING_COROOT, 0), 0);
 	assert_int_equal(strlen(ret), strlen("/k8s///") + 3 * strlen(part));
 	assert_false(kube_part_is_valid(too_long));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_name_alone_loses_only_what_kubernetes_has_added),
-		cmocka_unit_test(names_need_no_end),
-		cmocka_unit_test(controllers_stand_for_workloads),
-		cmocka_unit_test(labels_name_the_controller_that_set_them),
-		cmocka_unit_test(each_naming_names_container_and_service),
-		cmocka_unit_test(names_that_are_not_valid_are_refused),
-		cmocka_unit_test(the_longest_names_fit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

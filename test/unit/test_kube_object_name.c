@@ -1,11 +1,10 @@
 #include "common/text/kube_object_name.h"
 #include "test/lib/unit.h"
 
-static void a_label_has_letters_digits_and_dashes_inside(void **state)
+TEST(a_label_has_letters_digits_and_dashes_inside)
 {
 	char longest[65];
 
-	(void)state;
 	assert_true(kube_name_is_label("a"));
 	assert_true(kube_name_is_label("0-a9"));
 	assert_false(kube_name_is_label(""));
@@ -22,11 +21,10 @@ static void a_label_has_letters_digits_and_dashes_inside(void **state)
 	assert_true(kube_name_is_label(longest));
 }
 
-static void a_subdomain_is_labels_joined_by_dots(void **state)
+TEST(a_subdomain_is_labels_joined_by_dots)
 {
 	char longest[256];
 
-	(void)state;
 	assert_true(kube_name_is_subdomain("a"));
 	assert_true(kube_name_is_subdomain("a.b-c.d"));
 	assert_false(kube_name_is_subdomain(""));
@@ -41,14 +39,4 @@ static void a_subdomain_is_labels_joined_by_dots(void **state)
 	assert_false(kube_name_is_subdomain(longest));
 	longest[253] = '\0';
 	assert_true(kube_name_is_subdomain(longest));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_label_has_letters_digits_and_dashes_inside),
-		cmocka_unit_test(a_subdomain_is_labels_joined_by_dots),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #include "common/kubernetes/kube_status.h"
 #include "test/lib/unit.h"
 
-static void the_message_of_a_status_is_shown(void **state)
+TEST(the_message_of_a_status_is_shown)
 {
 	static const struct {
 		int status;
@@ -25,19 +25,17 @@ static void the_message_of_a_status_is_shown(void **state)
 	};
 	char line[KUBE_STATUS_MESSAGE_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		kube_status_message(cases[i].status, cases[i].body, strlen(cases[i].body), line);
 		assert_string_equal(line, cases[i].line);
 	}
 }
 
-static void long_messages_are_cut_to_valid_text(void **state)
+TEST(long_messages_are_cut_to_valid_text)
 {
 	char body[2000] = "{\"message\":\"xy", line[KUBE_STATUS_MESSAGE_BYTES];
 	size_t len = strlen(body);
 
-	(void)state;
 	/* two bytes each, so that one of them is cut in the middle */
 	for (; len < 1500; len += 2)
 		memcpy(body + len, "\xc3\xa4", 2);
@@ -52,14 +50,13 @@ static void long_messages_are_cut_to_valid_text(void **state)
 	assert_memory_equal(line, "HTTP status 500: xy", 19);
 }
 
-static void an_endless_answer_is_not_parsed(void **state)
+TEST(an_endless_answer_is_not_parsed)
 {
 	static const char start[] = "{\"message\":\"yes\",\"a\":\"";
 	size_t len = 65 * 1024;
 	AUTO_FREE char *body = malloc(len);
 	char line[KUBE_STATUS_MESSAGE_BYTES];
 
-	(void)state;
 	memset(body, 'x', len);
 	memcpy(body, start, strlen(start));
 	memcpy(body + len - 2, "\"}", 2);
@@ -67,11 +64,10 @@ static void an_endless_answer_is_not_parsed(void **state)
 	assert_string_equal(line, "HTTP status 500");
 }
 
-static void a_line_fits_where_it_is_put(void **state)
+TEST(a_line_fits_where_it_is_put)
 {
 	char line[5];
 
-	(void)state;
 	kube_status_line("abcdef", 6, line, sizeof(line));
 	assert_string_equal(line, "abcd");
 	kube_status_line("a\tb", 3, line, sizeof(line));
@@ -80,16 +76,4 @@ static void a_line_fits_where_it_is_put(void **state)
 	assert_string_equal(line, "");
 	kube_status_line("abc", 3, line, 1);
 	assert_string_equal(line, "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_message_of_a_status_is_shown),
-		cmocka_unit_test(long_messages_are_cut_to_valid_text),
-		cmocka_unit_test(an_endless_answer_is_not_parsed),
-		cmocka_unit_test(a_line_fits_where_it_is_put),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ static int read_list(struct seen *seen, const char *text)
 	return r;
 }
 
-static void a_list_is_cut_into_its_items(void **state)
+TEST(a_list_is_cut_into_its_items)
 {
 	static const char text[] =
 		" {\"kind\":\"PodList\", \"apiVersion\":\"v1\",\n"
@@ -70,7 +70,6 @@ static void a_list_is_cut_into_its_items(void **state)
 	struct seen seen = {0};
 	struct kube_list_meta meta;
 
-	(void)state;
 	assert_int_equal(start(&seen, KUBE_STREAM_LIST), 0);
 	assert_int_equal(feed(&seen, text), 0);
 	assert_int_equal(kube_stream_finish_list(seen.s, &meta, &seen.err), 0);
@@ -80,12 +79,11 @@ static void a_list_is_cut_into_its_items(void **state)
 	kube_stream_free(seen.s);
 }
 
-static void metadata_may_come_last_or_not_at_all(void **state)
+TEST(metadata_may_come_last_or_not_at_all)
 {
 	struct seen seen = {0};
 	struct kube_list_meta meta;
 
-	(void)state;
 	assert_int_equal(start(&seen, KUBE_STREAM_LIST), 0);
 	assert_int_equal(feed(&seen, "{\"items\":[{}],\"metadata\":{\"resourceVersion\":\"9\"}}"),
 			 0);
@@ -101,20 +99,18 @@ static void metadata_may_come_last_or_not_at_all(void **state)
 	kube_stream_free(seen.s);
 }
 
-static void items_may_be_null(void **state)
+TEST(items_may_be_null)
 {
 	struct seen seen;
 
-	(void)state;
 	assert_int_equal(read_list(&seen, "{\"items\":null}"), 0);
 	assert_string_equal(seen.objects, "");
 }
 
-static void a_status_in_place_of_a_list_fails_with_its_message(void **state)
+TEST(a_status_in_place_of_a_list_fails_with_its_message)
 {
 	struct seen seen;
 
-	(void)state;
 	assert_int_equal(read_list(&seen,
 				   "{\"kind\":\"Status\",\"metadata\":{},\"status\":\"Failure\","
 				   "\"message\":\"etcd is \\\"away\\\"\",\"code\":500}"),
@@ -124,7 +120,7 @@ static void a_status_in_place_of_a_list_fails_with_its_message(void **state)
 	assert_string_equal(seen.err.msg, "a failure without a message");
 }
 
-static void anything_but_a_list_is_refused_with_a_sentence(void **state)
+TEST(anything_but_a_list_is_refused_with_a_sentence)
 {
 	static const struct {
 		const char *text, *why;
@@ -151,7 +147,6 @@ static void anything_but_a_list_is_refused_with_a_sentence(void **state)
 		{"{\"metadata\":{\"a\"},\"items\":[]}", "not valid JSON: ':' expected near '}'"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct seen seen;
 		int r = read_list(&seen, cases[i].text);
@@ -161,13 +156,12 @@ static void anything_but_a_list_is_refused_with_a_sentence(void **state)
 	}
 }
 
-static void nesting_has_a_limit(void **state)
+TEST(nesting_has_a_limit)
 {
 	char text[2048] = "{\"items\":[],\"x\":";
 	struct seen seen;
 	size_t at = strlen(text);
 
-	(void)state;
 	memset(text + at, '[', 512);
 	memset(text + at + 512, ']', 512);
 	memcpy(text + at + 1024, "}", 2);
@@ -177,12 +171,11 @@ static void nesting_has_a_limit(void **state)
 	assert_string_equal(seen.err.msg, "nested deeper than 512");
 }
 
-static void objects_above_the_limit_are_left_out(void **state)
+TEST(objects_above_the_limit_are_left_out)
 {
 	char text[512], pad[200];
 	struct seen seen;
 
-	(void)state;
 	memset(pad, 'x', sizeof(pad));
 	/* {"a":"…"} with 100 bytes, with 101 */
 	snprintf(text, sizeof(text), "{\"items\":[{\"a\":\"%.92s\"},{\"a\":\"%.93s\"},{}]}", pad,
@@ -193,11 +186,10 @@ static void objects_above_the_limit_are_left_out(void **state)
 	assert_string_equal(seen.objects + 100, "|{}|");
 }
 
-static void a_watch_is_cut_into_its_events(void **state)
+TEST(a_watch_is_cut_into_its_events)
 {
 	struct seen seen = {0};
 
-	(void)state;
 	assert_int_equal(start(&seen, KUBE_STREAM_WATCH), 0);
 	assert_int_equal(feed(&seen, "{\"type\":\"ADDED\"}\n{\"type\":"), 0);
 	assert_string_equal(seen.objects, "{\"type\":\"ADDED\"}|");
@@ -209,12 +201,11 @@ static void a_watch_is_cut_into_its_events(void **state)
 	kube_stream_free(seen.s);
 }
 
-static void every_cut_gives_the_same(void **state)
+TEST(every_cut_gives_the_same)
 {
 	static const char text[] = "{\"metadata\":{\"continue\":\"c\"},\"n\":-1.5,\"items\":"
 				   "[{\"a\":\"\\\"\"},{\"b\":null}],\"kind\":\"PodList\"}";
 
-	(void)state;
 	for (size_t cut = 0; cut <= strlen(text); cut++) {
 		struct seen seen = {0};
 		struct kube_list_meta meta;
@@ -229,12 +220,11 @@ static void every_cut_gives_the_same(void **state)
 	}
 }
 
-static void the_owner_can_end_it(void **state)
+TEST(the_owner_can_end_it)
 {
 	struct seen seen = {.result = -ECANCELED};
 	struct kube_list_meta meta;
 
-	(void)state;
 	assert_int_equal(start(&seen, KUBE_STREAM_LIST), 0);
 	assert_int_equal(feed(&seen, "{\"items\":[{},{}]}"), -ECANCELED);
 	assert_string_equal(seen.objects, "{}|");
@@ -245,13 +235,12 @@ static void the_owner_can_end_it(void **state)
 	kube_stream_free(seen.s);
 }
 
-static void too_much_metadata_is_refused(void **state)
+TEST(too_much_metadata_is_refused)
 {
 	static char text[70000];
 	struct seen seen;
 	size_t at;
 
-	(void)state;
 	at = (size_t)snprintf(text, sizeof(text), "{\"items\":[],\"metadata\":{\"continue\":\"");
 	memset(text + at, 'x', 66000);
 	memcpy(text + at + 66000, "\"}}", 4);
@@ -273,29 +262,8 @@ static int construct_and_feed(void *arg)
 	return r;
 }
 
-static void lack_of_memory_is_survived(void **state)
+TEST(lack_of_memory_is_survived)
 {
-	(void)state;
 	check_oom(construct_and_feed, NULL);
 	kube_stream_free(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_list_is_cut_into_its_items),
-		cmocka_unit_test(metadata_may_come_last_or_not_at_all),
-		cmocka_unit_test(items_may_be_null),
-		cmocka_unit_test(a_status_in_place_of_a_list_fails_with_its_message),
-		cmocka_unit_test(anything_but_a_list_is_refused_with_a_sentence),
-		cmocka_unit_test(nesting_has_a_limit),
-		cmocka_unit_test(objects_above_the_limit_are_left_out),
-		cmocka_unit_test(a_watch_is_cut_into_its_events),
-		cmocka_unit_test(every_cut_gives_the_same),
-		cmocka_unit_test(the_owner_can_end_it),
-		cmocka_unit_test(too_much_metadata_is_refused),
-		cmocka_unit_test(lack_of_memory_is_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,7 +240,7 @@ static int tear_down(void **state)
 
 /* ---- tests ---- */
 
-static void lists_in_pages_then_watches_from_there(void **state)
+TEST_FIXTURE(lists_in_pages_then_watches_from_there, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = PAGE("7", "a/b+c=", ITEM("one") "," ITEM("two"))},
@@ -262,7 +262,7 @@ static void lists_in_pages_then_watches_from_there(void **state)
 	assert_string_equal(kube_watch_problem(f->watch), "");
 }
 
-static void events_are_reported_as_they_arrive(void **state)
+TEST_FIXTURE(events_are_reported_as_they_arrive, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", "")},
@@ -275,7 +275,7 @@ static void events_are_reported_as_they_arrive(void **state)
 	assert_int_equal(script_server_requests(&f->server), 2);
 }
 
-static void an_object_of_a_list_that_is_refused_comes_again(void **state)
+TEST_FIXTURE(an_object_of_a_list_that_is_refused_comes_again, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = PAGE("1", "next", ITEM("one"))},
@@ -291,7 +291,7 @@ static void an_object_of_a_list_that_is_refused_comes_again(void **state)
 	assert_int_equal(count_lines(f, "cannot list pods: Cannot allocate memory"), 1);
 }
 
-static void an_object_of_a_watch_that_is_refused_comes_again(void **state)
+TEST_FIXTURE(an_object_of_a_watch_that_is_refused_comes_again, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", "")},
@@ -307,7 +307,7 @@ static void an_object_of_a_watch_that_is_refused_comes_again(void **state)
 	assert_string_equal(kube_watch_problem(f->watch), "");
 }
 
-static void bookmarks_move_the_version_and_nothing_else(void **state)
+TEST_FIXTURE(bookmarks_move_the_version_and_nothing_else, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", "")},
@@ -321,7 +321,7 @@ static void bookmarks_move_the_version_and_nothing_else(void **state)
 	check_request(f, 2, WATCH_FROM("50"));
 }
 
-static void closed_watches_resume_without_a_new_list(void **state)
+TEST_FIXTURE(closed_watches_resume_without_a_new_list, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", ITEM("one"))},
@@ -344,7 +344,7 @@ static void closed_watches_resume_without_a_new_list(void **state)
 	assert_int_equal(count_lines(f, "retrying"), 0);
 }
 
-static void an_expired_version_leads_to_a_new_list(void **state)
+TEST_FIXTURE(an_expired_version_leads_to_a_new_list, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", ITEM("one"))},
@@ -364,7 +364,7 @@ static void an_expired_version_leads_to_a_new_list(void **state)
 	assert_int_equal(count_lines(f, "retrying"), 0);
 }
 
-static void an_expired_continue_token_restarts_the_list(void **state)
+TEST_FIXTURE(an_expired_continue_token_restarts_the_list, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = PAGE("1", "x", ITEM("one"))},
@@ -378,7 +378,7 @@ static void an_expired_continue_token_restarts_the_list(void **state)
 	check_request(f, 2, FIRST_LIST);
 }
 
-static void a_page_that_fails_is_asked_for_again(void **state)
+TEST_FIXTURE(a_page_that_fails_is_asked_for_again, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = PAGE("1", "x", ITEM("one"))},
@@ -392,7 +392,7 @@ static void a_page_that_fails_is_asked_for_again(void **state)
 	check_request(f, 2, FIRST_LIST "&continue=x");
 }
 
-static void errors_inside_of_a_watch_lead_to_a_new_list(void **state)
+TEST_FIXTURE(errors_inside_of_a_watch_lead_to_a_new_list, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", "")},
@@ -409,7 +409,7 @@ static void errors_inside_of_a_watch_lead_to_a_new_list(void **state)
 	check_request(f, 3, SHORT_WATCH_FROM("3"));
 }
 
-static void answers_that_are_not_understood_lead_to_a_new_list(void **state)
+TEST_FIXTURE(answers_that_are_not_understood_lead_to_a_new_list, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = OK_HEAD "<html>"},
@@ -436,7 +436,7 @@ static void answers_that_are_not_understood_lead_to_a_new_list(void **state)
 			    "resourceVersion");
 }
 
-static void objects_that_cannot_be_read_are_left_out(void **state)
+TEST_FIXTURE(objects_that_cannot_be_read_are_left_out, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", ITEM("one") ",{\"a\":1e},{\"b\":\"\\u0000\"}")},
@@ -461,7 +461,7 @@ static void objects_that_cannot_be_read_are_left_out(void **state)
 	buf_fini(&out);
 }
 
-static void a_refusal_is_logged_once_with_the_missing_rights(void **state)
+TEST_FIXTURE(a_refusal_is_logged_once_with_the_missing_rights, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = REFUSAL("403 Forbidden", "", "pods is forbidden: User \\\"x\\\" cannot")},
@@ -481,7 +481,7 @@ static void a_refusal_is_logged_once_with_the_missing_rights(void **state)
 	assert_false(kube_watch_synced(f->watch));
 }
 
-static void the_end_of_a_failure_is_logged(void **state)
+TEST_FIXTURE(the_end_of_a_failure_is_logged, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", "")},
@@ -499,7 +499,7 @@ static void the_end_of_a_failure_is_logged(void **state)
 	check_request(f, 4, WATCH_FROM("1"));
 }
 
-static void retry_after_is_waited_for(void **state)
+TEST_FIXTURE(retry_after_is_waited_for, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = REFUSAL("429 Too Many Requests", "Retry-After: 1\r\n", "slow down")},
@@ -511,7 +511,7 @@ static void retry_after_is_waited_for(void **state)
 	assert_true(clock_monotonic_ns() - began_ns >= NS_PER_S);
 }
 
-static void a_silent_server_gets_a_new_watch(void **state)
+TEST_FIXTURE(a_silent_server_gets_a_new_watch, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", "")},
@@ -532,7 +532,7 @@ static void a_silent_server_gets_a_new_watch(void **state)
 	check_request(f, 4, SHORT_WATCH_FROM("2"));
 }
 
-static void a_server_that_is_away_is_a_problem(void **state)
+TEST_FIXTURE(a_server_that_is_away_is_a_problem, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	static const struct script_reply empty[] = {{.text = ""}};
@@ -550,7 +550,7 @@ static void a_server_that_is_away_is_a_problem(void **state)
 	assert_false(kube_watch_synced(f->watch));
 }
 
-static void freeing_in_the_middle_is_quiet(void **state)
+TEST_FIXTURE(freeing_in_the_middle_is_quiet, set_up, tear_down)
 {
 	static const struct script_reply script[] = {
 		{.text = OK_HEAD "{\"items\":[" ITEM("one") ",{\"half", .end = SCRIPT_HOLD},
@@ -572,41 +572,17 @@ static int construct(void *fixture)
 	return r;
 }
 
-static void construction_survives_lack_of_memory(void **state)
+TEST_FIXTURE(construction_survives_lack_of_memory, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
 	check_oom(construct, f);
 }
 
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		with_fixture(lists_in_pages_then_watches_from_there),
-		with_fixture(events_are_reported_as_they_arrive),
-		with_fixture(an_object_of_a_list_that_is_refused_comes_again),
-		with_fixture(an_object_of_a_watch_that_is_refused_comes_again),
-		with_fixture(bookmarks_move_the_version_and_nothing_else),
-		with_fixture(closed_watches_resume_without_a_new_list),
-		with_fixture(an_expired_version_leads_to_a_new_list),
-		with_fixture(an_expired_continue_token_restarts_the_list),
-		with_fixture(a_page_that_fails_is_asked_for_again),
-		with_fixture(errors_inside_of_a_watch_lead_to_a_new_list),
-		with_fixture(answers_that_are_not_understood_lead_to_a_new_list),
-		with_fixture(objects_that_cannot_be_read_are_left_out),
-		with_fixture(a_refusal_is_logged_once_with_the_missing_rights),
-		with_fixture(the_end_of_a_failure_is_logged),
-		with_fixture(retry_after_is_waited_for),
-		with_fixture(a_silent_server_gets_a_new_watch),
-		with_fixture(a_server_that_is_away_is_a_problem),
-		with_fixture(freeing_in_the_middle_is_quiet),
-		with_fixture(construction_survives_lack_of_memory),
-	};
-
 	unsetenv("http_proxy");
 	unsetenv("all_proxy");
 	unsetenv("ALL_PROXY");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

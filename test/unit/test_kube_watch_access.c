@@ -100,7 +100,7 @@ static void let_fail(struct kube_fixture *f, const char *sentence)
 	assert_non_null(strstr(kube_watch_problem(watch), sentence));
 }
 
-static void a_token_that_rotates_interrupts_nothing(void **state)
+TEST_FIXTURE(a_token_that_rotates_interrupts_nothing, set_up, tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -124,7 +124,7 @@ static void a_token_that_rotates_interrupts_nothing(void **state)
 	assert_int_equal(n_objects, 1);
 }
 
-static void an_expired_token_is_a_problem_until_there_is_another(void **state)
+TEST_FIXTURE(an_expired_token_is_a_problem_until_there_is_another, set_up, tear_down)
 {
 	struct kube_fixture *f = *state;
 
@@ -140,7 +140,7 @@ static void an_expired_token_is_a_problem_until_there_is_another(void **state)
 	assert_int_equal(n_lists, 1);
 }
 
-static void a_plugin_that_fails_is_a_problem_until_it_works(void **state)
+TEST_FIXTURE(a_plugin_that_fails_is_a_problem_until_it_works, set_up, tear_down)
 {
 	static char version[] = "client.authentication.k8s.io/v1";
 	struct kube_fixture *f = *state;
@@ -165,17 +165,4 @@ static void a_plugin_that_fails_is_a_problem_until_it_works(void **state)
 	let_watch(f, 3);
 	assert_int_equal(n_lists, 1);
 	assert_int_equal(n_objects, 1);
-}
-
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_fixture(a_token_that_rotates_interrupts_nothing),
-		with_fixture(an_expired_token_is_a_problem_until_there_is_another),
-		with_fixture(a_plugin_that_fails_is_a_problem_until_it_works),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,11 +16,10 @@ static struct kube_watch_state at(enum kube_step step)
 	return st;
 }
 
-static void it_begins_with_a_list(void **state)
+TEST(it_begins_with_a_list)
 {
 	const struct kube_watch_state st = at(KUBE_STEP_LIST);
 
-	(void)state;
 	assert_int_equal(st.step, KUBE_STEP_LIST);
 	assert_int_equal(st.delay_ns, 0);
 	assert_false(st.failing);
@@ -154,9 +153,8 @@ static const struct {
 	 BACKED_OFF},
 };
 
-static void every_outcome_has_a_next_step(void **state)
+TEST(every_outcome_has_a_next_step)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++) {
 		struct kube_watch_state st = at(outcomes[i].step);
 		enum kube_verdict v = kube_watch_state_advance(&st, &outcomes[i].outcome);
@@ -168,12 +166,11 @@ static void every_outcome_has_a_next_step(void **state)
 	}
 }
 
-static void failures_wait_longer_and_longer_up_to_the_limit(void **state)
+TEST(failures_wait_longer_and_longer_up_to_the_limit)
 {
 	const struct kube_outcome refused = {.error = -ECONNREFUSED};
 	struct kube_watch_state st = at(KUBE_STEP_WATCH);
 
-	(void)state;
 	for (uint64_t cap = MIN_NS; cap < MAX_NS; cap *= 2) {
 		kube_watch_state_advance(&st, &refused);
 		assert_in_range(st.delay_ns, cap / 2, cap);
@@ -189,23 +186,21 @@ static void failures_wait_longer_and_longer_up_to_the_limit(void **state)
 	assert_in_range(st.delay_ns, MIN_NS / 2, MIN_NS);
 }
 
-static void retry_after_is_believed_up_to_five_minutes(void **state)
+TEST(retry_after_is_believed_up_to_five_minutes)
 {
 	struct kube_watch_state st = at(KUBE_STEP_LIST);
 
-	(void)state;
 	kube_watch_state_advance(
 		&st, &(struct kube_outcome){.status = 429, .retry_after_ns = 86400 * NS_PER_S});
 	assert_int_equal(st.delay_ns, 300 * NS_PER_S);
 }
 
-static void lists_that_work_do_not_excuse_watches_that_do_not(void **state)
+TEST(lists_that_work_do_not_excuse_watches_that_do_not)
 {
 	const struct kube_outcome fine = {.status = 200}, garbage = {.error = -EBADMSG};
 	struct kube_watch_state st = at(KUBE_STEP_WATCH);
 	uint64_t waited_ns = 0;
 
-	(void)state;
 	/* list, watch that fails, list …: a hundred lists in no less than half an hour */
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(kube_watch_state_advance(&st, &garbage), KUBE_VERDICT_FAILED);
@@ -218,23 +213,21 @@ static void lists_that_work_do_not_excuse_watches_that_do_not(void **state)
 	assert_true(waited_ns > 1800 * NS_PER_S);
 }
 
-static void a_list_that_works_ends_a_lists_failure(void **state)
+TEST(a_list_that_works_ends_a_lists_failure)
 {
 	struct kube_watch_state st = at(KUBE_STEP_LIST);
 
-	(void)state;
 	kube_watch_state_advance(&st, &(struct kube_outcome){.status = 403});
 	assert_true(st.failing);
 	kube_watch_state_advance(&st, &(struct kube_outcome){.status = 200});
 	assert_false(st.failing);
 }
 
-static void repeated_410_is_a_failure(void **state)
+TEST(repeated_410_is_a_failure)
 {
 	const struct kube_outcome fine = {.status = 200}, gone = {.status = 410};
 	struct kube_watch_state st = at(KUBE_STEP_WATCH);
 
-	(void)state;
 	assert_int_equal(kube_watch_state_advance(&st, &gone), KUBE_VERDICT_GONE);
 	kube_watch_state_advance(&st, &fine);
 	assert_int_equal(kube_watch_state_advance(&st, &gone), KUBE_VERDICT_FAILED);
@@ -244,12 +237,11 @@ static void repeated_410_is_a_failure(void **state)
 	assert_int_equal(kube_watch_state_advance(&st, &gone), KUBE_VERDICT_GONE);
 }
 
-static void a_410_after_a_long_absence_is_not_delayed(void **state)
+TEST(a_410_after_a_long_absence_is_not_delayed)
 {
 	const struct kube_outcome away = {.error = -ECONNREFUSED}, gone = {.status = 410};
 	struct kube_watch_state st = at(KUBE_STEP_WATCH);
 
-	(void)state;
 	for (int i = 0; i < 20; i++)
 		kube_watch_state_advance(&st, &away);
 	assert_int_equal(kube_watch_state_advance(&st, &gone), KUBE_VERDICT_GONE);
@@ -260,12 +252,11 @@ static void a_410_after_a_long_absence_is_not_delayed(void **state)
 	assert_in_range(st.delay_ns, MAX_NS / 2, MAX_NS);
 }
 
-static void watches_closed_every_second_resume_without_longer_delays(void **state)
+TEST(watches_closed_every_second_resume_without_longer_delays)
 {
 	const struct kube_outcome closed = {.error = -ECONNRESET, .lasted_ns = NS_PER_S};
 	struct kube_watch_state st = at(KUBE_STEP_WATCH);
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		assert_int_equal(kube_watch_state_advance(&st, &closed), KUBE_VERDICT_FINE);
 		assert_int_equal(st.step, KUBE_STEP_WATCH);
@@ -273,12 +264,11 @@ static void watches_closed_every_second_resume_without_longer_delays(void **stat
 	}
 }
 
-static void watches_last_four_to_five_minutes_and_two_seconds_after_a_failure(void **state)
+TEST(watches_last_four_to_five_minutes_and_two_seconds_after_a_failure)
 {
 	struct kube_watch_state st = at(KUBE_STEP_WATCH);
 	unsigned low = UINT32_MAX, high = 0;
 
-	(void)state;
 	for (int i = 0; i < 2000; i++) {
 		unsigned s = kube_watch_state_timeout_s(&st);
 
@@ -294,13 +284,12 @@ static void watches_last_four_to_five_minutes_and_two_seconds_after_a_failure(vo
 	assert_in_range(kube_watch_state_timeout_s(&st), 240, 300);
 }
 
-static void silence_is_a_failure_when_a_short_watch_does_not_end(void **state)
+TEST(silence_is_a_failure_when_a_short_watch_does_not_end)
 {
 	const struct kube_outcome silent = {.error = -ETIMEDOUT, .lasted_ns = 90 * NS_PER_S};
 	const struct kube_outcome ended = {.status = 200, .lasted_ns = 2 * NS_PER_S};
 	struct kube_watch_state st = at(KUBE_STEP_WATCH);
 
-	(void)state;
 	/* a quiet server without bookmarks: never a failure */
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(kube_watch_state_advance(&st, &silent), KUBE_VERDICT_FINE);
@@ -315,7 +304,7 @@ static void silence_is_a_failure_when_a_short_watch_does_not_end(void **state)
 	assert_int_equal(st.step, KUBE_STEP_WATCH);
 }
 
-static void failures_come_with_advice(void **state)
+TEST(failures_come_with_advice)
 {
 	static const struct {
 		enum kube_step step;
@@ -349,7 +338,6 @@ static void failures_come_with_advice(void **state)
 		 ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct kube_watch_problem p;
 
@@ -357,24 +345,4 @@ static void failures_come_with_advice(void **state)
 		assert_string_equal(p.text, cases[i].text);
 		assert_string_equal(p.hint, cases[i].hint);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_begins_with_a_list),
-		cmocka_unit_test(every_outcome_has_a_next_step),
-		cmocka_unit_test(failures_wait_longer_and_longer_up_to_the_limit),
-		cmocka_unit_test(retry_after_is_believed_up_to_five_minutes),
-		cmocka_unit_test(lists_that_work_do_not_excuse_watches_that_do_not),
-		cmocka_unit_test(a_list_that_works_ends_a_lists_failure),
-		cmocka_unit_test(repeated_410_is_a_failure),
-		cmocka_unit_test(a_410_after_a_long_absence_is_not_delayed),
-		cmocka_unit_test(watches_closed_every_second_resume_without_longer_delays),
-		cmocka_unit_test(watches_last_four_to_five_minutes_and_two_seconds_after_a_failure),
-		cmocka_unit_test(silence_is_a_failure_when_a_short_watch_does_not_end),
-		cmocka_unit_test(failures_come_with_advice),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

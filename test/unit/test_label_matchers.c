@@ -31,9 +31,8 @@ static void assert_refused(const char *text, const char *reason)
 	assert_string_equal(err.msg, reason);
 }
 
-static void reads_what_prometheus_writes(void **state)
+TEST(reads_what_prometheus_writes)
 {
-	(void)state;
 	assert_parses("", "");
 	assert_parses(" {} ", "");
 	assert_parses("pod=\"a\"", "pod|=|a;");
@@ -48,9 +47,8 @@ static void reads_what_prometheus_writes(void **state)
 	assert_parses("a=\"},{=\"", "a|=|},{=;");
 }
 
-static void refuses_what_is_malformed(void **state)
+TEST(refuses_what_is_malformed)
 {
-	(void)state;
 	assert_refused("pod", "label matchers: expected =, !=, =~ or !~ at character 4");
 	assert_refused("=\"a\"", "label matchers: expected a label name at character 1");
 	assert_refused("\"\"=\"a\"", "label matchers: empty label name at character 3");
@@ -65,11 +63,10 @@ static void refuses_what_is_malformed(void **state)
 	assert_refused("pod~\"a\"", "label matchers: expected =, !=, =~ or !~ at character 4");
 }
 
-static void is_bounded(void **state)
+TEST(is_bounded)
 {
 	CLEANUP(buf_fini) struct buf b;
 
-	(void)state;
 	buf_init(&b, 100000);
 	for (int i = 0; i < 17; i++)
 		assert_int_equal(buf_addf(&b, "a=\"b\","), 0);
@@ -77,15 +74,4 @@ static void is_bounded(void **state)
 	buf_truncate(&b, 0);
 	assert_int_equal(buf_addf(&b, "a=\"%05000d\"", 0), 0);
 	assert_refused(b.data, "label matchers: more than 4096 characters");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_what_prometheus_writes),
-		cmocka_unit_test(refuses_what_is_malformed),
-		cmocka_unit_test(is_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

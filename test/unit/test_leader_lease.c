@@ -14,12 +14,11 @@ static struct lease held_by(const char *holder, const char *version)
 			      .transitions = 3};
 }
 
-static void without_a_lease_it_is_created_and_renewed(void **state)
+TEST(without_a_lease_it_is_created_and_renewed)
 {
 	struct leader_lease l;
 	struct lease got = held_by("me", "1");
 
-	(void)state;
 	leader_lease_init(&l, "l", "me");
 	assert_int_equal(l.step, LEADER_READ);
 	assert_false(leader_lease_leads(&l, 0));
@@ -36,12 +35,11 @@ static void without_a_lease_it_is_created_and_renewed(void **state)
 }
 
 /* The time counts from when the renewal was sent: the server may have stored it then. */
-static void a_leader_that_cannot_renew_stops_before_others_may_start(void **state)
+TEST(a_leader_that_cannot_renew_stops_before_others_may_start)
 {
 	struct leader_lease l, other;
 	struct lease got = held_by("me", "1");
 
-	(void)state;
 	leader_lease_init(&l, "l", "me");
 	leader_lease_init(&other, "l", "you");
 	leader_lease_written(&l, &got, 100 * S);
@@ -64,12 +62,11 @@ static void a_leader_that_cannot_renew_stops_before_others_may_start(void **stat
 	assert_false(leader_lease_leads(&other, 200 * S));
 }
 
-static void a_lease_that_is_renewed_is_never_taken(void **state)
+TEST(a_lease_that_is_renewed_is_never_taken)
 {
 	struct leader_lease l;
 	char version[16];
 
-	(void)state;
 	leader_lease_init(&l, "l", "me");
 	for (unsigned i = 0; i < 60; i++) {
 		struct lease got = held_by("you", version);
@@ -80,24 +77,22 @@ static void a_lease_that_is_renewed_is_never_taken(void **state)
 	}
 }
 
-static void a_lease_that_was_given_up_is_taken_at_once(void **state)
+TEST(a_lease_that_was_given_up_is_taken_at_once)
 {
 	struct leader_lease l;
 	struct lease got = held_by("", "5");
 
-	(void)state;
 	leader_lease_init(&l, "l", "me");
 	assert_true(leader_lease_read(&l, &got, 0, 0));
 	assert_int_equal(l.step, LEADER_WRITE);
 }
 
 /* A write whose answer was lost: the Lease says whether it happened. */
-static void after_an_unknown_result_the_lease_decides(void **state)
+TEST(after_an_unknown_result_the_lease_decides)
 {
 	struct leader_lease l;
 	struct lease mine = held_by("me", "2"), yours = held_by("you", "3");
 
-	(void)state;
 	leader_lease_init(&l, "l", "me");
 	leader_lease_written(&l, &mine, 10 * S);
 	leader_lease_unknown(&l);
@@ -111,12 +106,11 @@ static void after_an_unknown_result_the_lease_decides(void **state)
 	assert_false(leader_lease_leads(&l, 14 * S));
 }
 
-static void a_deleted_lease_ends_the_leadership(void **state)
+TEST(a_deleted_lease_ends_the_leadership)
 {
 	struct leader_lease l;
 	struct lease mine = held_by("me", "2");
 
-	(void)state;
 	leader_lease_init(&l, "l", "me");
 	leader_lease_written(&l, &mine, 10 * S);
 	assert_true(leader_lease_read(&l, NULL, 11 * S, 11 * S));
@@ -124,18 +118,4 @@ static void a_deleted_lease_ends_the_leadership(void **state)
 	leader_lease_text(&l, &mine);
 	assert_string_equal(mine.version, "");
 	assert_int_equal(mine.transitions, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_a_lease_it_is_created_and_renewed),
-		cmocka_unit_test(a_leader_that_cannot_renew_stops_before_others_may_start),
-		cmocka_unit_test(a_lease_that_is_renewed_is_never_taken),
-		cmocka_unit_test(a_lease_that_was_given_up_is_taken_at_once),
-		cmocka_unit_test(after_an_unknown_result_the_lease_decides),
-		cmocka_unit_test(a_deleted_lease_ends_the_leadership),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

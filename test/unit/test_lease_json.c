@@ -9,11 +9,10 @@ static int parse(struct lease_doc *d, const char *text)
 	return lease_doc_parse(d, text, strlen(text));
 }
 
-static void a_lease_is_read(void **state)
+TEST(a_lease_is_read)
 {
 	CLEANUP(lease_doc_fini) struct lease_doc d = {0};
 
-	(void)state;
 	assert_int_equal(
 		parse(&d, "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\","
 			  "\"metadata\":{\"name\":\"g-a\",\"namespace\":\"n\",\"uid\":\"u-1\","
@@ -31,11 +30,10 @@ static void a_lease_is_read(void **state)
 	assert_int_equal(d.leases[0].transitions, 2);
 }
 
-static void a_lease_without_spec_has_no_holder(void **state)
+TEST(a_lease_without_spec_has_no_holder)
 {
 	CLEANUP(lease_doc_fini) struct lease_doc d = {0};
 
-	(void)state;
 	assert_int_equal(parse(&d, "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"a\","
 				   "\"resourceVersion\":\"1\"}}"),
 			 0);
@@ -43,11 +41,10 @@ static void a_lease_without_spec_has_no_holder(void **state)
 	assert_int_equal(d.leases[0].transitions, 0);
 }
 
-static void a_list_is_read_and_other_objects_are_skipped(void **state)
+TEST(a_list_is_read_and_other_objects_are_skipped)
 {
 	CLEANUP(lease_doc_fini) struct lease_doc d = {0};
 
-	(void)state;
 	assert_int_equal(
 		parse(&d,
 		      "{\"kind\":\"LeaseList\",\"metadata\":{\"resourceVersion\":\"9\"},\"items\":["
@@ -64,20 +61,18 @@ static void a_list_is_read_and_other_objects_are_skipped(void **state)
 	assert_string_equal(d.leases[1].name, "c");
 }
 
-static void an_empty_list_is_one(void **state)
+TEST(an_empty_list_is_one)
 {
 	CLEANUP(lease_doc_fini) struct lease_doc d = {0};
 
-	(void)state;
 	assert_int_equal(parse(&d, "{\"kind\":\"LeaseList\",\"items\":[]}"), 0);
 	assert_int_equal(d.n, 0);
 }
 
-static void a_truncated_list_has_more_set(void **state)
+TEST(a_truncated_list_has_more_set)
 {
 	CLEANUP(lease_doc_fini) struct lease_doc d = {0};
 
-	(void)state;
 	assert_int_equal(
 		parse(&d,
 		      "{\"kind\":\"LeaseList\",\"metadata\":{\"continue\":\"x\"},\"items\":[]}"),
@@ -85,7 +80,7 @@ static void a_truncated_list_has_more_set(void **state)
 	assert_true(d.more);
 }
 
-static void other_answers_are_refused(void **state)
+TEST(other_answers_are_refused)
 {
 	static const char *const texts[] = {
 		"",
@@ -104,12 +99,11 @@ static void other_answers_are_refused(void **state)
 	};
 	struct lease_doc d;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_int_equal(parse(&d, texts[i]), -EBADMSG);
 }
 
-static void what_is_written_is_read_again(void **state)
+TEST(what_is_written_is_read_again)
 {
 	const struct lease_text t = {
 		.namespace = "n",
@@ -126,7 +120,6 @@ static void what_is_written_is_read_again(void **state)
 	CLEANUP(lease_doc_fini) struct lease_doc d = {0};
 	CLEANUP(buf_fini) struct buf b;
 
-	(void)state;
 	buf_init(&b, 10000);
 	assert_int_equal(lease_write(&b, &t), 0);
 	assert_string_equal(
@@ -144,7 +137,7 @@ static void what_is_written_is_read_again(void **state)
 	assert_string_equal(d.leases[0].acquired, "2026-11-20T20:44:06.123456Z");
 }
 
-static void a_new_lease_has_neither_uid_nor_version(void **state)
+TEST(a_new_lease_has_neither_uid_nor_version)
 {
 	const struct lease_text t = {
 		.namespace = "n",
@@ -157,7 +150,6 @@ static void a_new_lease_has_neither_uid_nor_version(void **state)
 	};
 	CLEANUP(buf_fini) struct buf b;
 
-	(void)state;
 	buf_init(&b, 10000);
 	assert_int_equal(lease_write(&b, &t), 0);
 	assert_null(strstr(b.data, "uid"));
@@ -165,11 +157,10 @@ static void a_new_lease_has_neither_uid_nor_version(void **state)
 	assert_non_null(strstr(b.data, "\"acquireTime\":\"then\""));
 }
 
-static void deletes_that_version_only(void **state)
+TEST(deletes_that_version_only)
 {
 	CLEANUP(buf_fini) struct buf b;
 
-	(void)state;
 	buf_init(&b, 10000);
 	assert_int_equal(lease_write_delete(&b, "7"), 0);
 	assert_string_equal(b.data, "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\","
@@ -195,13 +186,12 @@ static int read_and_write(void *arg)
 	return lease_write(&b, &t);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(read_and_write, NULL);
 }
 
-static void a_lease_that_is_given_up_has_no_holder_and_one_without_group_no_labels(void **state)
+TEST(a_lease_that_is_given_up_has_no_holder_and_one_without_group_no_labels)
 {
 	const struct lease_text t = {
 		.namespace = "n",
@@ -210,31 +200,10 @@ static void a_lease_that_is_given_up_has_no_holder_and_one_without_group_no_labe
 	};
 	struct buf b;
 
-	(void)state;
 	buf_init(&b, 4096);
 	assert_int_equal(lease_write(&b, &t), 0);
 	assert_null(strstr(b.data, "holderIdentity"));
 	assert_null(strstr(b.data, "labels"));
 	assert_non_null(strstr(b.data, "\"leaseDurationSeconds\":15"));
 	buf_fini(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_lease_is_read),
-		cmocka_unit_test(a_lease_without_spec_has_no_holder),
-		cmocka_unit_test(a_list_is_read_and_other_objects_are_skipped),
-		cmocka_unit_test(an_empty_list_is_one),
-		cmocka_unit_test(a_truncated_list_has_more_set),
-		cmocka_unit_test(other_answers_are_refused),
-		cmocka_unit_test(what_is_written_is_read_again),
-		cmocka_unit_test(a_new_lease_has_neither_uid_nor_version),
-		cmocka_unit_test(deletes_that_version_only),
-		cmocka_unit_test(survives_every_failed_allocation),
-		cmocka_unit_test(
-			a_lease_that_is_given_up_has_no_holder_and_one_without_group_no_labels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,14 +36,13 @@ static int take(struct library_lists *l, pid_t pid, uint64_t now_ns)
 	return n;
 }
 
-static void another_runtime_takes_a_list_once(void **state)
+TEST(another_runtime_takes_a_list_once)
 {
 	CLEANUP(library_lists_unrefp) struct library_lists *l = NULL;
 	const struct program_id id = program(7);
 	const struct library_list own = {&id, 70, "go", 2}, java = {&id, 70, "java", 2};
 	struct file_id got[N];
 
-	(void)state;
 	assert_int_equal(library_lists_new(&l), 0);
 	assert_int_equal(take(l, 7, 1), -ENOENT);
 	put(l, 7, 1);
@@ -60,7 +59,7 @@ static void another_runtime_takes_a_list_once(void **state)
 	assert_int_equal(library_lists_take(l, &java, got, N - 1), -ENOENT);
 }
 
-static void a_list_of_something_else_is_not_taken(void **state)
+TEST(a_list_of_something_else_is_not_taken)
 {
 	CLEANUP(library_lists_unrefp) struct library_lists *l = NULL;
 	struct program_id later = program(7), other = program(7);
@@ -74,7 +73,6 @@ static void a_list_of_something_else_is_not_taken(void **state)
 	};
 	struct file_id got[N];
 
-	(void)state;
 	assert_int_equal(library_lists_new(&l), 0);
 	later.start_time++;
 	other.exe.ino++;
@@ -87,12 +85,11 @@ static void a_list_of_something_else_is_not_taken(void **state)
 	assert_int_equal(take(l, 7, 4), N); /* two threads ask for the time */
 }
 
-static void lists_that_nobody_takes_make_room(void **state)
+TEST(lists_that_nobody_takes_make_room)
 {
 	CLEANUP(library_lists_unrefp) struct library_lists *l = NULL;
 	const pid_t most = LIBRARY_LISTS_FILES_MAX / N;
 
-	(void)state;
 	assert_int_equal(library_lists_new(&l), 0);
 	for (pid_t pid = 1; pid <= most + 1; pid++)
 		put(l, pid, 1);
@@ -124,12 +121,11 @@ static void *take_all(void *arg)
 }
 
 /* TSan watches this one. */
-static void threads_share_lists(void **state)
+TEST(threads_share_lists)
 {
 	struct thread threads[2];
 	struct library_lists *l;
 
-	(void)state;
 	assert_int_equal(library_lists_new(&l), 0);
 	for (pid_t pid = 1; pid <= 50; pid++)
 		put(l, pid, 1);
@@ -159,21 +155,7 @@ static int put_and_take(void *arg)
 	return r == -ENOENT ? -ENOMEM : r < 0 ? r : 0;
 }
 
-static void failed_allocations_are_survived(void **state)
+TEST(failed_allocations_are_survived)
 {
-	(void)state;
 	check_oom(put_and_take, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(another_runtime_takes_a_list_once),
-		cmocka_unit_test(a_list_of_something_else_is_not_taken),
-		cmocka_unit_test(lists_that_nobody_takes_make_room),
-		cmocka_unit_test(threads_share_lists),
-		cmocka_unit_test(failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,12 +135,11 @@ static void expect_frame(const struct line_frame *f, const char *function, unsig
 	assert_int_equal(f->line, line);
 }
 
-static void inlined_calls_have_lines(void **state)
+TEST(inlined_calls_have_lines)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	struct line_answer a;
 
-	(void)state;
 	call_outer(1);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(find(r, 1, own_path, vaddr(), &a), 0);
@@ -152,14 +151,13 @@ static void inlined_calls_have_lines(void **state)
 	assert_int_equal(find(r, 1, own_path, 1, &a), -ENOENT);
 }
 
-static void a_file_without_dwarf_is_no_error(void **state)
+TEST(a_file_without_dwarf_is_no_error)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	const struct line_question large = {
 		.file = 4, .size_bytes = LINE_READER_FILE_MAX_BYTES + 1, .vaddr = 1};
 	struct line_answer a;
 
-	(void)state;
 	assert_int_equal(find(r, 1, "/bin/cat", 0x4000, &a), -ENOENT);
 	assert_int_equal(find(r, 2, "/etc/passwd", 0x4000, &a), -ENOENT);
 	assert_int_equal(find(r, 3, own_path, vaddr(), &a), 0);
@@ -217,14 +215,13 @@ static int packed_file(void)
 	return fd;
 }
 
-static void dwarf_that_zstd_has_compressed_is_read(void **state)
+TEST(dwarf_that_zstd_has_compressed_is_read)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	AUTO_CLOSE int fd = packed_file();
 	const struct line_question q = {1, fd, size_of(fd), vaddr(), CPU_MS};
 	struct line_answer a;
 
-	(void)state;
 	call_outer(1);
 	assert_int_equal(line_reader_ask(r, &q), 0);
 	assert_int_equal(line_reader_wait(r, PATIENCE_NS, &a), 0);
@@ -233,7 +230,7 @@ static void dwarf_that_zstd_has_compressed_is_read(void **state)
 	expect_frame(&a.frames[2], "outer", outer_line);
 }
 
-static void a_file_that_is_truncated_costs_the_process_that_reads_it(void **state)
+TEST(a_file_that_is_truncated_costs_the_process_that_reads_it)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	AUTO_CLOSE int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -243,7 +240,6 @@ static void a_file_that_is_truncated_costs_the_process_that_reads_it(void **stat
 	char chunk[65536];
 	ssize_t n;
 
-	(void)state;
 	to = mkostemp(path, O_CLOEXEC);
 	while ((n = read(from, chunk, sizeof(chunk))) > 0)
 		assert_int_equal(write(to, chunk, (size_t)n), n);
@@ -293,14 +289,13 @@ static const char *status_of(pid_t pid, const char *name)
 	return line + strlen(name) + 1;
 }
 
-static void the_program_has_nothing_of_the_agent(void **state)
+TEST(the_program_has_nothing_of_the_agent)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = NULL;
 	struct line_answer a;
 	char text[4096];
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(setenv("API_KEY", "a secret", 1), 0);
 	r = new_reader();
 	/* it answers, so it has given up all that it gives up */
@@ -342,14 +337,13 @@ static int slow_file(void)
 	return fd;
 }
 
-static void a_file_that_takes_too_long_costs_one_answer(void **state)
+TEST(a_file_that_takes_too_long_costs_one_answer)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	AUTO_CLOSE int fd = slow_file();
 	struct line_question q = {1, fd, size_of(fd), 1, 1};
 	struct line_answer a;
 
-	(void)state;
 	assert_int_equal(line_reader_ask(r, &q), 0);
 	assert_int_equal(line_reader_wait(r, PATIENCE_NS, &a), -ETIMEDOUT);
 	assert_int_equal(find(r, 2, own_path, vaddr(), &a), 0);
@@ -360,13 +354,12 @@ static void a_file_that_takes_too_long_costs_one_answer(void **state)
 	assert_int_equal(line_reader_wait(r, PATIENCE_NS, &a), -ENOENT);
 }
 
-static void the_end_of_the_process_is_noticed(void **state)
+TEST(the_end_of_the_process_is_noticed)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	struct line_answer a;
 	int result, tries = 0;
 
-	(void)state;
 	assert_int_equal(kill(child(), SIGKILL), 0);
 	do {
 		result = find(r, 1, own_path, vaddr(), &a);
@@ -376,7 +369,7 @@ static void the_end_of_the_process_is_noticed(void **state)
 }
 
 /* The whole way: the name of the symbol table, and lines of DWARF. */
-static void the_symbolizer_has_lines(void **state)
+TEST(the_symbolizer_has_lines)
 {
 	const struct symbolizer_config cfg = {.line_numbers = true, .line_program = own_path};
 	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
@@ -387,7 +380,6 @@ static void the_symbolizer_has_lines(void **state)
 	struct elf_layout layout;
 	struct byte_source src;
 
-	(void)state;
 	assert_int_equal(file_version_read(fd, "", &version, NULL), 0);
 	m.id = version.id;
 	byte_source_from_fd(&src, fd, m.id.size_bytes);
@@ -412,14 +404,13 @@ static void the_symbolizer_has_lines(void **state)
 	assert_true(metric_get(&symbol_metrics[SYMBOL_METRIC_LINES_FOUND]) > 0);
 }
 
-static void answers_survive_the_message_and_garbage_does_not(void **state)
+TEST(answers_survive_the_message_and_garbage_does_not)
 {
 	static uint8_t message[LINE_ANSWER_MESSAGE_MAX_BYTES];
 	static struct line_answer a, b;
 	char longest[LINE_ANSWER_TEXT_BYTES];
 	size_t len;
 
-	(void)state;
 	line_answer_clear(&a);
 	assert_true(line_answer_add(&a, "f", "/a/b.c", 7));
 	assert_true(line_answer_add(&a, NULL, NULL, 0));
@@ -443,22 +434,10 @@ static void answers_survive_the_message_and_garbage_does_not(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(inlined_calls_have_lines),
-		cmocka_unit_test(a_file_without_dwarf_is_no_error),
-		cmocka_unit_test(dwarf_that_zstd_has_compressed_is_read),
-		cmocka_unit_test(a_file_that_is_truncated_costs_the_process_that_reads_it),
-		cmocka_unit_test(the_program_has_nothing_of_the_agent),
-		cmocka_unit_test(a_file_that_takes_too_long_costs_one_answer),
-		cmocka_unit_test(the_end_of_the_process_is_noticed),
-		cmocka_unit_test(the_symbolizer_has_lines),
-		cmocka_unit_test(answers_survive_the_message_and_garbage_does_not),
-	};
-
 	ssize_t n = readlink("/proc/self/exe", own_path, sizeof(own_path) - 1);
 
 	if (argc == 2 && strcmp(argv[1], LINE_HELPER_COMMAND) == 0)
 		return line_helper_run(NULL) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 	assert_true(n > 0);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -91,14 +91,13 @@ static void end(struct fixture *f)
 
 /* ---- one process ---- */
 
-static void test_each_mapped_file_is_listed_once_but_the_executable(void **state)
+TEST(test_each_mapped_file_is_listed_once_but_the_executable)
 {
 	struct file_id keys[KEYS];
 	unsigned n_libc = 0;
 	struct fixture f;
 	int n;
 
-	(void)state;
 	begin(&f);
 	n = loaded_library_list(f.proc_fd, &f.id.exe, f.files.caller, keys, KEYS);
 	assert_in_range(n, 3, KEYS - 1); /* and the loader, and cmocka */
@@ -117,14 +116,13 @@ static void test_each_mapped_file_is_listed_once_but_the_executable(void **state
 	end(&f);
 }
 
-static void test_a_library_is_opened_with_where_it_lies(void **state)
+TEST(test_a_library_is_opened_with_where_it_lies)
 {
 	CLEANUP(workload_unrefp) struct workload *workload = NULL;
 	char magic[4] = "";
 	struct program_target t;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	f.id.library = f.libc;
 	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), 0);
@@ -141,12 +139,11 @@ static void test_a_library_is_opened_with_where_it_lies(void **state)
 	end(&f);
 }
 
-static void test_what_is_not_mapped_is_not_opened(void **state)
+TEST(test_what_is_not_mapped_is_not_opened)
 {
 	struct program_target t;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	f.id.library = f.libc;
 	f.id.library.ino++;
@@ -169,24 +166,11 @@ static int list_anew(void *arg)
 	return r < 0 ? r : 0;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	check_oom(list_anew, &f);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_mapped_file_is_listed_once_but_the_executable),
-		cmocka_unit_test(test_a_library_is_opened_with_where_it_lies),
-		cmocka_unit_test(test_what_is_not_mapped_is_not_opened),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,11 +12,10 @@ static void put(double waits, uint64_t ticks)
 	bucket.words[1] = ticks;
 }
 
-static void test_waits_are_whole_numbers_before_1_17_and_floating_since(void **state)
+TEST(test_waits_are_whole_numbers_before_1_17_and_floating_since)
 {
 	struct lock_counts c;
 
-	(void)state;
 	bucket.words[0] = 7;
 	bucket.words[1] = 5000;
 	assert_int_equal(lock_counts_decode(&bucket, 16, &c), 0);
@@ -30,12 +29,11 @@ static void test_waits_are_whole_numbers_before_1_17_and_floating_since(void **s
 	assert_int_equal(c.waits, 7);
 }
 
-static void test_impossible_counters_are_rejected(void **state)
+TEST(test_impossible_counters_are_rejected)
 {
 	const double bad[] = {-1, NAN, INFINITY, 1e300};
 	struct lock_counts c = {3, 4};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		put(bad[i], 1);
 		assert_int_equal(lock_counts_decode(&bucket, 20, &c), -EAGAIN);
@@ -49,24 +47,12 @@ static void test_impossible_counters_are_rejected(void **state)
 	assert_int_equal(c.ticks, 4);
 }
 
-static void test_only_mutexes_before_1_20_have_to_be_made_up_for(void **state)
+TEST(test_only_mutexes_before_1_20_have_to_be_made_up_for)
 {
-	(void)state;
 	assert_int_equal(lock_counts_factor(LOCK_MUTEX, 19, 128), 128);
 	assert_int_equal(lock_counts_factor(LOCK_MUTEX, 19, 0), 1);
 	assert_int_equal(lock_counts_factor(LOCK_MUTEX, 19, UINT64_MAX), 1);
 	assert_int_equal(lock_counts_factor(LOCK_MUTEX, 20, 128), 1);
 	assert_int_equal(lock_counts_factor(LOCK_BLOCK, 15, 128), 1);
 	assert_int_equal(lock_counts_factor(LOCK_BLOCK, 19, 128), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_waits_are_whole_numbers_before_1_17_and_floating_since),
-		cmocka_unit_test(test_impossible_counters_are_rejected),
-		cmocka_unit_test(test_only_mutexes_before_1_20_have_to_be_made_up_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,12 +86,11 @@ static const char *function(const struct fixture *f, uint32_t sample, uint32_t i
 	return f->profile.functions[l->lines[0].function].name.data;
 }
 
-static void test_waits_and_their_time_are_two_types(void **state)
+TEST(test_waits_and_their_time_are_two_types)
 {
 	const uint64_t stack[] = {101, 102};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, 19, 128);
 	assert_int_equal(add(f.p, stack, 2, 3, 1000), 0);
 	assert_int_equal(add(f.p, stack, 2, 1, 10), 0);
@@ -113,12 +112,11 @@ static void test_waits_and_their_time_are_two_types(void **state)
 	end(&f);
 }
 
-static void test_stacks_are_physical_since_1_23(void **state)
+TEST(test_stacks_are_physical_since_1_23)
 {
 	const uint64_t stack[] = {200, 101};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, 22, 1);
 	assert_int_equal(add(f.p, stack, 2, 1, 2), 0);
 	finish(&f);
@@ -132,12 +130,11 @@ static void test_stacks_are_physical_since_1_23(void **state)
 	end(&f);
 }
 
-static void test_the_mark_of_a_logical_stack_is_no_frame(void **state)
+TEST(test_the_mark_of_a_logical_stack_is_no_frame)
 {
 	const uint64_t stack[] = {GO_BUCKET_LOGICAL, 200, 150, 101}, mark[] = {GO_BUCKET_LOGICAL};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, 24, 1);
 	assert_int_equal(add(f.p, stack, 4, 1, 2), 0);
 	assert_int_equal(add(f.p, mark, 1, 1, 2), 0);
@@ -152,12 +149,11 @@ static void test_the_mark_of_a_logical_stack_is_no_frame(void **state)
 	end(&f);
 }
 
-static void test_nothing_new_is_no_sample(void **state)
+TEST(test_nothing_new_is_no_sample)
 {
 	const uint64_t stack[] = {101};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, 24, 1);
 	assert_int_equal(add(f.p, stack, 1, 0, 0), 0);
 	finish(&f);
@@ -166,12 +162,11 @@ static void test_nothing_new_is_no_sample(void **state)
 	end(&f);
 }
 
-static void test_sums_do_not_overflow(void **state)
+TEST(test_sums_do_not_overflow)
 {
 	const uint64_t stack[] = {101};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, 19, INT32_MAX);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(add(f.p, stack, 1, UINT64_C(1) << 53, INT64_MAX), 0);
@@ -202,22 +197,7 @@ static int make(void *arg)
 	return r == 0 ? lock_profile_finish(p, 1, 1, &n) : r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
-	(void)state;
 	check_oom(make, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_waits_and_their_time_are_two_types),
-		cmocka_unit_test(test_stacks_are_physical_since_1_23),
-		cmocka_unit_test(test_the_mark_of_a_logical_stack_is_no_frame),
-		cmocka_unit_test(test_nothing_new_is_no_sample),
-		cmocka_unit_test(test_sums_do_not_overflow),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

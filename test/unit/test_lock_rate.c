@@ -15,12 +15,11 @@ static void expect_rates(const struct lock_child *c, uint64_t mutex, uint64_t bl
 	assert_int_equal(c->memory->rates[LOCK_BLOCK], block);
 }
 
-static void test_rates_are_switched_on_and_off_again(void **state)
+TEST(test_rates_are_switched_on_and_off_again)
 {
 	struct lock_child c;
 	uint64_t rate = 1;
 
-	(void)state;
 	lock_child_begin(&c);
 	assert_int_equal(lock_rate_read(&c.go.runtime, LOCK_MUTEX, &rate), 0);
 	assert_int_equal(rate, 0);
@@ -38,11 +37,10 @@ static void test_rates_are_switched_on_and_off_again(void **state)
 	lock_child_end(&c);
 }
 
-static void test_a_rate_that_the_program_chose_stays(void **state)
+TEST(test_a_rate_that_the_program_chose_stays)
 {
 	struct lock_child c;
 
-	(void)state;
 	lock_child_begin(&c);
 	c.memory->rates[LOCK_MUTEX] = 5;
 	c.memory->rates[LOCK_BLOCK] = 1;
@@ -55,11 +53,10 @@ static void test_a_rate_that_the_program_chose_stays(void **state)
 }
 
 /* What is remembered was found in another process, whose owner may have liked it so. */
-static void test_an_address_from_another_process_is_not_written_to(void **state)
+TEST(test_an_address_from_another_process_is_not_written_to)
 {
 	struct lock_child c;
 
-	(void)state;
 	lock_child_begin(&c);
 	/* 0 too, and a variable */
 	c.go.executable.at[GO_MUTEX_RATE] = c.go.executable.at[GO_BLOCK_BUCKETS];
@@ -69,11 +66,10 @@ static void test_an_address_from_another_process_is_not_written_to(void **state)
 	lock_child_end(&c);
 }
 
-static void test_another_process_or_release_is_not_written_to(void **state)
+TEST(test_another_process_or_release_is_not_written_to)
 {
 	struct lock_child c;
 
-	(void)state;
 	lock_child_begin(&c);
 	c.go.id.start_time++;
 	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), -ESRCH);
@@ -89,16 +85,4 @@ static void test_another_process_or_release_is_not_written_to(void **state)
 	go_child_kill(&c.go);
 	assert_int_equal(turn(&c, LOCK_BLOCK, LOCK_RATE_ON) < 0, 1);
 	lock_child_end(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rates_are_switched_on_and_off_again),
-		cmocka_unit_test(test_a_rate_that_the_program_chose_stays),
-		cmocka_unit_test(test_an_address_from_another_process_is_not_written_to),
-		cmocka_unit_test(test_another_process_or_release_is_not_written_to),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

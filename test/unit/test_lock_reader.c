@@ -83,12 +83,11 @@ static uint64_t rate(const struct fixture *f, enum lock_kind kind)
 	return f->child.memory->rates[kind];
 }
 
-static void test_only_the_increase_is_reported(void **state)
+TEST(test_only_the_increase_is_reported)
 {
 	struct fixture f;
 	double ns;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_NOW);
 	lock_child_record(&f.child, 0, LOCK_MUTEX, 256, 1000000);
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
@@ -114,11 +113,10 @@ static void test_only_the_increase_is_reported(void **state)
 	end(&f);
 }
 
-static void test_a_new_process_is_reported_from_its_start(void **state)
+TEST(test_a_new_process_is_reported_from_its_start)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
 	lock_child_record(&f.child, 0, LOCK_MUTEX, 7, 1000000);
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
@@ -127,12 +125,11 @@ static void test_a_new_process_is_reported_from_its_start(void **state)
 }
 
 /* In the code of some programs they follow each other in another order. */
-static void test_the_type_of_records_shows_which_list_is_which(void **state)
+TEST(test_the_type_of_records_shows_which_list_is_which)
 {
 	struct fixture f;
 	uint64_t *at, list;
 
-	(void)state;
 	for (int kind = 0; kind < LOCK_KINDS; kind++) {
 		begin(&f, (enum lock_kind)kind, BUCKET_HISTORY_FROM_ZERO);
 		at = f.child.go.executable.at;
@@ -152,11 +149,10 @@ static void test_the_type_of_records_shows_which_list_is_which(void **state)
 	}
 }
 
-static void test_counters_that_fall_are_reported_as_no_increase(void **state)
+TEST(test_counters_that_fall_are_reported_as_no_increase)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
 	lock_child_record(&f.child, 0, LOCK_MUTEX, 7, 1000000);
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
@@ -173,11 +169,10 @@ static void test_counters_that_fall_are_reported_as_no_increase(void **state)
 	end(&f);
 }
 
-static void test_the_mutex_profiler_is_switched_on_at_first_and_off_at_the_end(void **state)
+TEST(test_the_mutex_profiler_is_switched_on_at_first_and_off_at_the_end)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_NOW);
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
 	assert_true(f.reading.switched_on);
@@ -191,12 +186,11 @@ static void test_the_mutex_profiler_is_switched_on_at_first_and_off_at_the_end(v
 	end(&f);
 }
 
-static void test_a_program_that_chooses_later_keeps_what_it_chose(void **state)
+TEST(test_a_program_that_chooses_later_keeps_what_it_chose)
 {
 	static const uint64_t chosen[] = {0, 5};
 	struct fixture f;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(chosen); i++) {
 		begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_NOW);
 		assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
@@ -210,12 +204,11 @@ static void test_a_program_that_chooses_later_keeps_what_it_chose(void **state)
 	}
 }
 
-static void test_our_rate_stays_ours_if_the_program_sets_it_again(void **state)
+TEST(test_our_rate_stays_ours_if_the_program_sets_it_again)
 {
 	struct fixture f;
 	uint64_t before;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_NOW);
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
 	before = rate(&f, LOCK_MUTEX);
@@ -228,11 +221,10 @@ static void test_our_rate_stays_ours_if_the_program_sets_it_again(void **state)
 	end(&f);
 }
 
-static void test_a_rate_left_by_a_killed_agent_is_adopted(void **state)
+TEST(test_a_rate_left_by_a_killed_agent_is_adopted)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_NOW);
 	f.child.memory->rates[LOCK_MUTEX] = LOCK_RATE_MUTEX;
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
@@ -249,11 +241,10 @@ static void test_a_rate_left_by_a_killed_agent_is_adopted(void **state)
 	end(&f);
 }
 
-static void test_a_burst_covers_its_time(void **state)
+TEST(test_a_burst_covers_its_time)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_BLOCK, BUCKET_HISTORY_FROM_NOW);
 	for (int i = 1; i <= 2; i++) {
 		assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
@@ -271,11 +262,10 @@ static void test_a_burst_covers_its_time(void **state)
 	end(&f);
 }
 
-static void test_a_burst_of_a_program_with_a_rate_switches_nothing(void **state)
+TEST(test_a_burst_of_a_program_with_a_rate_switches_nothing)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_BLOCK, BUCKET_HISTORY_FROM_NOW);
 	f.child.memory->rates[LOCK_BLOCK] = 1;
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
@@ -287,11 +277,10 @@ static void test_a_burst_of_a_program_with_a_rate_switches_nothing(void **state)
 	end(&f);
 }
 
-static void test_an_unknown_release_is_read_only(void **state)
+TEST(test_an_unknown_release_is_read_only)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
 	f.child.go.runtime.image.minor = 28;
 	lock_child_record(&f.child, 0, LOCK_MUTEX, 7, 1000000);
@@ -302,11 +291,10 @@ static void test_an_unknown_release_is_read_only(void **state)
 	end(&f);
 }
 
-static void test_a_list_of_the_other_kind_is_rejected(void **state)
+TEST(test_a_list_of_the_other_kind_is_rejected)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
 	lock_child_record(&f.child, 0, LOCK_BLOCK, 7, 1000000);
 	f.child.memory->lists[LOCK_MUTEX] = f.child.memory->lists[LOCK_BLOCK];
@@ -315,11 +303,10 @@ static void test_a_list_of_the_other_kind_is_rejected(void **state)
 	end(&f);
 }
 
-static void test_an_exited_process_is_not_written_to(void **state)
+TEST(test_an_exited_process_is_not_written_to)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_BLOCK, BUCKET_HISTORY_FROM_NOW);
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
 	go_child_kill(&f.child.go);
@@ -344,36 +331,12 @@ static int read_once(void *arg)
 	return lock_session_read(&f->session, &turn, &out, &reading);
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
 	lock_child_record(&f.child, 0, LOCK_MUTEX, 7, 1000000);
 	check_oom(read_once, &f);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_only_the_increase_is_reported),
-		cmocka_unit_test(test_a_new_process_is_reported_from_its_start),
-		cmocka_unit_test(test_the_type_of_records_shows_which_list_is_which),
-		cmocka_unit_test(test_counters_that_fall_are_reported_as_no_increase),
-		cmocka_unit_test(
-			test_the_mutex_profiler_is_switched_on_at_first_and_off_at_the_end),
-		cmocka_unit_test(test_a_program_that_chooses_later_keeps_what_it_chose),
-		cmocka_unit_test(test_our_rate_stays_ours_if_the_program_sets_it_again),
-		cmocka_unit_test(test_a_rate_left_by_a_killed_agent_is_adopted),
-		cmocka_unit_test(test_a_burst_covers_its_time),
-		cmocka_unit_test(test_a_burst_of_a_program_with_a_rate_switches_nothing),
-		cmocka_unit_test(test_an_unknown_release_is_read_only),
-		cmocka_unit_test(test_a_list_of_the_other_kind_is_rejected),
-		cmocka_unit_test(test_an_exited_process_is_not_written_to),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

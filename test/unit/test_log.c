@@ -40,18 +40,16 @@ static const char *logged(void)
 	return output;
 }
 
-static void prints_level_message_and_fields(void **state)
+TEST_FIXTURE(prints_level_message_and_fields, open_log, close_log)
 {
-	(void)state;
 	log_warn("skipping process", "pid=%d reason=%s", 812, "gone");
 	log_error("no fields", "%s", "");
 	assert_string_equal(logged(), "level=warn msg=\"skipping process\" pid=812 reason=gone\n"
 				      "level=error msg=\"no fields\"\n");
 }
 
-static void prints_nothing_above_the_level(void **state)
+TEST_FIXTURE(prints_nothing_above_the_level, open_log, close_log)
 {
-	(void)state;
 	log_debug("hidden", "a=%d", 1);
 	log_info("shown", "a=%d", 2);
 	log_set_level(LOG_LEVEL_DEBUG);
@@ -60,9 +58,8 @@ static void prints_nothing_above_the_level(void **state)
 				      "level=debug msg=\"shown too\" a=3\n");
 }
 
-static void levels_have_names(void **state)
+TEST_FIXTURE(levels_have_names, open_log, close_log)
 {
-	(void)state;
 	assert_string_equal(log_level_names[LOG_LEVEL_ERROR], "error");
 	assert_string_equal(log_level_names[LOG_LEVEL_WARN], "warn");
 	assert_string_equal(log_level_names[LOG_LEVEL_INFO], "info");
@@ -70,17 +67,15 @@ static void levels_have_names(void **state)
 	assert_null(log_level_names[LOG_LEVEL_DEBUG + 1]);
 }
 
-static void a_process_name_cannot_forge_a_line(void **state)
+TEST_FIXTURE(a_process_name_cannot_forge_a_line, open_log, close_log)
 {
-	(void)state;
 	log_info("seen", "comm=%s", "a\nlevel=error\r\x1b[31m\x7f\xc2\x9b\t\\");
 	assert_string_equal(logged(), "level=info msg=\"seen\" "
 				      "comm=a\\nlevel=error\\x0d\\x1b[31m\\x7f\\xc2\\x9b\\t\\\n");
 }
 
-static void quoted_values_cannot_forge_a_field(void **state)
+TEST_FIXTURE(quoted_values_cannot_forge_a_field, open_log, close_log)
 {
-	(void)state;
 	log_info("seen", "comm=%s pid=%d", LOG_QUOTED("x\" pid=1 \\ \n\xc3\xa9"), 7);
 	log_info("seen", "comm=%s", LOG_QUOTED(NULL));
 	assert_string_equal(logged(), "level=info msg=\"seen\" "
@@ -88,13 +83,12 @@ static void quoted_values_cannot_forge_a_field(void **state)
 				      "level=info msg=\"seen\" comm=\"\"\n");
 }
 
-static void cuts_what_is_too_long_and_says_so(void **state)
+TEST_FIXTURE(cuts_what_is_too_long_and_says_so, open_log, close_log)
 {
 	char many[5000];
 	struct log_quoted q;
 	const char *text;
 
-	(void)state;
 	memset(many, 'x', sizeof(many));
 	many[sizeof(many) - 1] = '\0';
 	log_info("long", "v=%s", many);
@@ -113,9 +107,8 @@ static void cuts_what_is_too_long_and_says_so(void **state)
 	assert_string_equal(q.text + strlen(q.text) - 8, "\\n\\n...\"");
 }
 
-static void errno_survives_and_can_be_printed(void **state)
+TEST_FIXTURE(errno_survives_and_can_be_printed, open_log, close_log)
 {
-	(void)state;
 	errno = ENOENT;
 	log_info("failed", "error=%s", strerror(errno));
 	assert_int_equal(errno, ENOENT);
@@ -125,11 +118,10 @@ static void errno_survives_and_can_be_printed(void **state)
 			    "level=info msg=\"failed\" error=No such file or directory\n");
 }
 
-static void a_repeating_line_comes_once_a_minute_with_a_count(void **state)
+TEST_FIXTURE(a_repeating_line_comes_once_a_minute_with_a_count, open_log, close_log)
 {
 	struct log_limit limit = {0};
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		log_line_limited(&limit, LOG_LEVEL_WARN, "ring full", "lost=%d", i);
 	assert_string_equal(logged(), "level=warn msg=\"ring full\" lost=0\n");
@@ -152,14 +144,13 @@ static void *log_many(void *arg)
 	return NULL;
 }
 
-static void lines_of_threads_do_not_mix(void **state)
+TEST_FIXTURE(lines_of_threads_do_not_mix, open_log, close_log)
 {
 	static const char line[] = "level=info msg=\"from a thread\" text=0123456789abcdef\n";
 	pthread_t threads[4];
 	int n_lines = 0, n_limited = 0;
 	const char *p;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, log_many, NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
@@ -252,39 +243,35 @@ static void stall(const int ends[2])
 	close(ends[WRITER]);
 }
 
-static void a_pipe_that_is_not_read_is_not_waited_for(void **state)
+TEST(a_pipe_that_is_not_read_is_not_waited_for)
 {
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	stall(ends);
 }
 
-static void a_socket_that_is_not_read_is_not_waited_for(void **state)
+TEST(a_socket_that_is_not_read_is_not_waited_for)
 {
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
 	stall(ends);
 }
 
-static void a_terminal_that_is_not_read_is_not_waited_for(void **state)
+TEST(a_terminal_that_is_not_read_is_not_waited_for)
 {
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(openpty(&ends[READER], &ends[WRITER], NULL, NULL, NULL), 0);
 	stall(ends);
 }
 
-static void a_pipe_without_a_reader_loses_lines_and_nothing_else(void **state)
+TEST(a_pipe_without_a_reader_loses_lines_and_nothing_else)
 {
 	uint64_t before = lost_lines();
 	int ends[2];
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	log_set_fd(ends[WRITER]);
@@ -294,32 +281,4 @@ static void a_pipe_without_a_reader_loses_lines_and_nothing_else(void **state)
 	close(ends[WRITER]);
 	signal(SIGPIPE, SIG_DFL);
 	assert_int_equal(lost_lines() - before, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(prints_level_message_and_fields, open_log,
-						close_log),
-		cmocka_unit_test_setup_teardown(prints_nothing_above_the_level, open_log,
-						close_log),
-		cmocka_unit_test_setup_teardown(levels_have_names, open_log, close_log),
-		cmocka_unit_test_setup_teardown(a_process_name_cannot_forge_a_line, open_log,
-						close_log),
-		cmocka_unit_test_setup_teardown(quoted_values_cannot_forge_a_field, open_log,
-						close_log),
-		cmocka_unit_test_setup_teardown(cuts_what_is_too_long_and_says_so, open_log,
-						close_log),
-		cmocka_unit_test_setup_teardown(errno_survives_and_can_be_printed, open_log,
-						close_log),
-		cmocka_unit_test_setup_teardown(a_repeating_line_comes_once_a_minute_with_a_count,
-						open_log, close_log),
-		cmocka_unit_test_setup_teardown(lines_of_threads_do_not_mix, open_log, close_log),
-		cmocka_unit_test(a_pipe_that_is_not_read_is_not_waited_for),
-		cmocka_unit_test(a_socket_that_is_not_read_is_not_waited_for),
-		cmocka_unit_test(a_terminal_that_is_not_read_is_not_waited_for),
-		cmocka_unit_test(a_pipe_without_a_reader_loses_lines_and_nothing_else),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,12 +170,11 @@ static void assert_once(uint64_t first, size_t n)
 
 /* ---- tests ---- */
 
-static void what_is_in_the_log_is_one_insert_per_table(void **state)
+TEST_FIXTURE(what_is_in_the_log_is_one_insert_per_table, make_dir, remove_dir)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
-	(void)state;
 	for (uint64_t n = 1; n <= 10; n++)
 		append(l, n);
 	d = start(l);
@@ -188,12 +187,11 @@ static void what_is_in_the_log_is_one_insert_per_table(void **state)
 	assert_once(1, 11);
 }
 
-static void no_piece_spans_two_quarters_of_an_hour(void **state)
+TEST_FIXTURE(no_piece_spans_two_quarters_of_an_hour, make_dir, remove_dir)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
-	(void)state;
 	/* the engine of the test checks it */
 	for (uint64_t n = 1; n <= 9; n++)
 		append_at(l, n, NOON_NS + (int64_t)(n % 3) * DAY_NS);
@@ -203,13 +201,12 @@ static void no_piece_spans_two_quarters_of_an_hour(void **state)
 	assert_int_equal(faulty.n_inserts, 9);
 }
 
-static void a_store_that_is_away_is_waited_for(void **state)
+TEST_FIXTURE(a_store_that_is_away_is_waited_for, make_dir, remove_dir)
 {
 	static const int errors[] = {-EAGAIN, -EIO, -ENOMEM, -EINVAL};
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
-	(void)state;
 	d = start(l);
 	for (uint64_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		struct log_drain_state s;
@@ -241,12 +238,11 @@ static void a_store_that_is_away_is_waited_for(void **state)
 	assert_int_equal(n_refusals, 0);
 }
 
-static void a_refused_upload_is_put_aside_alone(void **state)
+TEST_FIXTURE(a_refused_upload_is_put_aside_alone, make_dir, remove_dir)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
-	(void)state;
 	for (uint64_t n = 1; n <= 10; n++)
 		append(l, n == 4 ? POISON : n);
 	n_refusals = 0;
@@ -262,12 +258,11 @@ static void a_refused_upload_is_put_aside_alone(void **state)
 	assert_true(upload_log_has(l, (struct upload_id){POISON, 0}));
 }
 
-static void an_insert_that_needs_too_much_memory_is_divided(void **state)
+TEST_FIXTURE(an_insert_that_needs_too_much_memory_is_divided, make_dir, remove_dir)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
-	(void)state;
 	faulty.max_frames = 3;
 	for (uint64_t n = 1; n <= 20; n++)
 		append(l, n);
@@ -277,12 +272,11 @@ static void an_insert_that_needs_too_much_memory_is_divided(void **state)
 }
 
 /* The insert was made and its answer lost, and what the token says is right. */
-static void a_lost_answer_does_not_double_rows(void **state)
+TEST_FIXTURE(a_lost_answer_does_not_double_rows, make_dir, remove_dir)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
-	(void)state;
 	d = start(l);
 	for (int t = STORE_SAMPLES; t < STORE_TABLE_MAX; t++) {
 		pthread_mutex_lock(&faulty.lock);
@@ -295,12 +289,11 @@ static void a_lost_answer_does_not_double_rows(void **state)
 }
 
 /* Stacks may be there twice, as their table drops duplicates. */
-static void a_lost_answer_about_stacks_adds_them_without_a_token(void **state)
+TEST_FIXTURE(a_lost_answer_about_stacks_adds_them_without_a_token, make_dir, remove_dir)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
-	(void)state;
 	faulty.lose = STORE_STACKS;
 	append(l, 1);
 	d = start(l);
@@ -311,12 +304,11 @@ static void a_lost_answer_about_stacks_adds_them_without_a_token(void **state)
 }
 
 /* What a kill leaves: store.h. */
-static void a_token_without_its_rows_loses_nothing(void **state)
+TEST_FIXTURE(a_token_without_its_rows_loses_nothing, make_dir, remove_dir)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
-	(void)state;
 	d = start(l);
 	for (int t = 0; t < STORE_TABLE_MAX; t++) {
 		pthread_mutex_lock(&faulty.lock);
@@ -328,12 +320,11 @@ static void a_token_without_its_rows_loses_nothing(void **state)
 	assert_once(0, STORE_TABLE_MAX);
 }
 
-static void a_replicated_table_is_not_asked(void **state)
+TEST_FIXTURE(a_replicated_table_is_not_asked, make_dir, remove_dir)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
-	(void)state;
 	faulty.exact = true;
 	d = start(l);
 	for (int t = 0; t < STORE_TABLE_MAX; t++) {
@@ -358,11 +349,10 @@ static bool is_pending(int table)
 }
 
 /* Stops the first drain after each of its inserts in turn. */
-static void a_segment_of_an_earlier_process_is_inserted_once(void **state)
+TEST_FIXTURE(a_segment_of_an_earlier_process_is_inserted_once, make_dir, remove_dir)
 {
 	struct upload_log *l = open_log();
 
-	(void)state;
 	for (int t = 0; t < STORE_TABLE_MAX; t++) {
 		uint64_t first = 100 * ((uint64_t)t + 1);
 		struct log_drain *d;
@@ -422,9 +412,8 @@ static void recover_and_check(uint64_t first, size_t n)
 	}
 }
 
-static void a_piece_that_was_divided_before_a_kill_is_inserted_once(void **state)
+TEST_FIXTURE(a_piece_that_was_divided_before_a_kill_is_inserted_once, make_dir, remove_dir)
 {
-	(void)state;
 	for (int exact = 0; exact < 2; exact++) {
 		uint64_t first = exact ? 101 : 1;
 		struct upload_log *l = open_log();
@@ -460,9 +449,8 @@ static void damage_first_record(void)
 }
 
 /* Pieces of what is left are others; some have tokens that pieces of the whole had. */
-static void damage_between_an_insert_and_a_restart_costs_one_upload(void **state)
+TEST_FIXTURE(damage_between_an_insert_and_a_restart_costs_one_upload, make_dir, remove_dir)
 {
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		bool one_day = i / 2 == 0;
 		uint64_t first = 100 * (uint64_t)i;
@@ -483,12 +471,11 @@ static void damage_between_an_insert_and_a_restart_costs_one_upload(void **state
 }
 
 /* Otherwise all that comes after them would wait behind them. */
-static void rows_that_the_store_does_not_keep_are_given_up(void **state)
+TEST_FIXTURE(rows_that_the_store_does_not_keep_are_given_up, make_dir, remove_dir)
 {
 	struct upload_log *l = open_log();
 	struct log_drain *d;
 
-	(void)state;
 	append(l, 1);
 	l = reopen(l);
 	faulty.drops = true;
@@ -504,12 +491,11 @@ static void rows_that_the_store_does_not_keep_are_given_up(void **state)
 	upload_log_close(l);
 }
 
-static void what_another_receiver_has_stored_is_left_out_after_a_restart(void **state)
+TEST_FIXTURE(what_another_receiver_has_stored_is_left_out_after_a_restart, make_dir, remove_dir)
 {
 	struct upload_log *l = open_log();
 	struct log_drain *d;
 
-	(void)state;
 	for (uint64_t n = 1; n <= 3; n++)
 		append(l, n);
 	for (int t = 0; t < STORE_TABLE_MAX; t++)
@@ -522,12 +508,11 @@ static void what_another_receiver_has_stored_is_left_out_after_a_restart(void **
 	upload_log_close(l);
 }
 
-static void stopping_stores_what_there_is_time_for(void **state)
+TEST_FIXTURE(stopping_stores_what_there_is_time_for, make_dir, remove_dir)
 {
 	struct upload_log *l = open_log();
 	struct log_drain *d = start(l);
 
-	(void)state;
 	for (uint64_t n = 1; n <= 5; n++)
 		append(l, n);
 	upload_log_stop(l);
@@ -538,12 +523,11 @@ static void stopping_stores_what_there_is_time_for(void **state)
 	upload_log_close(l);
 }
 
-static void stopping_does_not_wait_for_a_store_that_is_away(void **state)
+TEST_FIXTURE(stopping_does_not_wait_for_a_store_that_is_away, make_dir, remove_dir)
 {
 	struct upload_log *l = open_log();
 	struct log_drain *d;
 
-	(void)state;
 	faulty.error = -EAGAIN;
 	d = start(l);
 	append(l, 1);
@@ -561,13 +545,12 @@ static void stopping_does_not_wait_for_a_store_that_is_away(void **state)
 }
 
 /* As a server does that takes a connection and answers nothing. */
-static void stopping_does_not_wait_for_a_store_that_hangs(void **state)
+TEST_FIXTURE(stopping_does_not_wait_for_a_store_that_hangs, make_dir, remove_dir)
 {
 	struct upload_log *l = open_log();
 	struct log_drain *d;
 	unsigned n = 0;
 
-	(void)state;
 	faulty.hangs = true;
 	d = start(l);
 	append(l, 1);
@@ -597,40 +580,11 @@ static int make_one(void *arg)
 	return log_drain_new(&d, &(struct log_drain_config){.log = arg, .store = &faulty_store});
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST_FIXTURE(survives_every_failed_allocation, make_dir, remove_dir)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 
-	(void)state;
 	/* whose thread would meet the failures, too */
 	upload_log_stop(l);
 	check_oom(make_one, l);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_is_in_the_log_is_one_insert_per_table),
-		TEST(no_piece_spans_two_quarters_of_an_hour),
-		TEST(a_store_that_is_away_is_waited_for),
-		TEST(a_refused_upload_is_put_aside_alone),
-		TEST(an_insert_that_needs_too_much_memory_is_divided),
-		TEST(a_lost_answer_does_not_double_rows),
-		TEST(a_lost_answer_about_stacks_adds_them_without_a_token),
-		TEST(a_token_without_its_rows_loses_nothing),
-		TEST(a_replicated_table_is_not_asked),
-		TEST(a_segment_of_an_earlier_process_is_inserted_once),
-		TEST(a_piece_that_was_divided_before_a_kill_is_inserted_once),
-		TEST(damage_between_an_insert_and_a_restart_costs_one_upload),
-		TEST(rows_that_the_store_does_not_keep_are_given_up),
-		TEST(what_another_receiver_has_stored_is_left_out_after_a_restart),
-		TEST(stopping_stores_what_there_is_time_for),
-		TEST(stopping_does_not_wait_for_a_store_that_is_away),
-		TEST(stopping_does_not_wait_for_a_store_that_hangs),
-		TEST(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static void read_a(void *ctx, uint32_t events)
 	f->n_a++;
 }
 
-static void a_readable_descriptor_calls_back_and_a_modified_one_does_not(void **state)
+TEST_FIXTURE(a_readable_descriptor_calls_back_and_a_modified_one_does_not, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -103,7 +103,7 @@ static void a_readable_descriptor_calls_back_and_a_modified_one_does_not(void **
 	assert_int_equal(f->n_a, 2);
 }
 
-static void descriptors_epoll_cannot_watch_are_refused(void **state)
+TEST_FIXTURE(descriptors_epoll_cannot_watch_are_refused, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -128,7 +128,7 @@ static void remove_both(void *ctx, uint32_t events)
 	f->b_fd = -1;
 }
 
-static void a_source_removed_by_another_of_the_same_batch_is_not_called(void **state)
+TEST_FIXTURE(a_source_removed_by_another_of_the_same_batch_is_not_called, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -152,7 +152,7 @@ static void add_b_in_place_of_a(void *ctx, uint32_t events)
 	loop_wake(f->b);
 }
 
-static void a_source_added_in_a_callback_is_served(void **state)
+TEST_FIXTURE(a_source_added_in_a_callback_is_served, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -163,7 +163,7 @@ static void a_source_added_in_a_callback_is_served(void **state)
 	assert_int_equal(f->n_b, 1);
 }
 
-static void timers_fire_once_in_the_order_of_their_deadlines(void **state)
+TEST_FIXTURE(timers_fire_once_in_the_order_of_their_deadlines, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct timespec from, to;
@@ -182,7 +182,7 @@ static void timers_fire_once_in_the_order_of_their_deadlines(void **state)
 		    (int64_t)(20 * NS_PER_MS));
 }
 
-static void a_timer_that_was_unset_or_never_set_does_not_fire(void **state)
+TEST_FIXTURE(a_timer_that_was_unset_or_never_set_does_not_fire, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -205,7 +205,7 @@ static void unset_the_other(void *ctx)
 	loop_set_timer(f->b, UINT64_MAX);
 }
 
-static void a_timer_unset_while_its_event_is_in_the_batch_does_not_fire(void **state)
+TEST_FIXTURE(a_timer_unset_while_its_event_is_in_the_batch_does_not_fire, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -219,7 +219,7 @@ static void a_timer_unset_while_its_event_is_in_the_batch_does_not_fire(void **s
 	assert_int_equal(f->n_a, 1);
 }
 
-static void a_signal_calls_back_on_the_loop(void **state)
+TEST_FIXTURE(a_signal_calls_back_on_the_loop, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -246,7 +246,7 @@ static void count_and_stop(void *ctx)
 	loop_stop(f->loop);
 }
 
-static void wakes_of_another_thread_reach_the_loop(void **state)
+TEST_FIXTURE(wakes_of_another_thread_reach_the_loop, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	pthread_t thread;
@@ -258,7 +258,7 @@ static void wakes_of_another_thread_reach_the_loop(void **state)
 	assert_int_equal(f->n_a, 1);
 }
 
-static void several_wakes_before_the_loop_looks_give_one_call(void **state)
+TEST_FIXTURE(several_wakes_before_the_loop_looks_give_one_call, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -271,7 +271,7 @@ static void several_wakes_before_the_loop_looks_give_one_call(void **state)
 	assert_int_equal(f->n_a, 1);
 }
 
-static void a_stop_before_the_run_ends_only_that_run(void **state)
+TEST_FIXTURE(a_stop_before_the_run_ends_only_that_run, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -301,32 +301,9 @@ static int construct(void *arg)
 	return r;
 }
 
-static void construction_survives_lack_of_memory(void **state)
+TEST(construction_survives_lack_of_memory)
 {
-	(void)state;
 	check_oom(construct, NULL);
 	loop_remove(NULL);
 	loop_free(NULL);
-}
-
-#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_fixture(a_readable_descriptor_calls_back_and_a_modified_one_does_not),
-		with_fixture(descriptors_epoll_cannot_watch_are_refused),
-		with_fixture(a_source_removed_by_another_of_the_same_batch_is_not_called),
-		with_fixture(a_source_added_in_a_callback_is_served),
-		with_fixture(timers_fire_once_in_the_order_of_their_deadlines),
-		with_fixture(a_timer_that_was_unset_or_never_set_does_not_fire),
-		with_fixture(a_timer_unset_while_its_event_is_in_the_batch_does_not_fire),
-		with_fixture(a_signal_calls_back_on_the_loop),
-		with_fixture(wakes_of_another_thread_reach_the_loop),
-		with_fixture(several_wakes_before_the_loop_looks_give_one_call),
-		with_fixture(a_stop_before_the_run_ends_only_that_run),
-		cmocka_unit_test(construction_survives_lack_of_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void expect_program(const struct process_snapshot *s, const void *at, con
 	assert_memory_equal(magic, "\177ELF", sizeof(magic));
 }
 
-static void memory_with_a_program_is_a_file(void **state)
+TEST(memory_with_a_program_is_a_file)
 {
 	CLEANUP(process_table_freep) struct process_table *t = NULL;
 	AUTO_CLOSE int memory = memfd_create("program", MFD_CLOEXEC);
@@ -78,7 +78,6 @@ static void memory_with_a_program_is_a_file(void **state)
 	void *in_memory, *in_shared;
 	char path[64];
 
-	(void)state;
 	assert_int_equal(process_table_new(&t, &(struct process_table_config){0}, NULL), 0);
 	snprintf(path, sizeof(path), "/dev/shm/test_mapped_memory_%d", getpid());
 	shared = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
@@ -92,7 +91,7 @@ static void memory_with_a_program_is_a_file(void **state)
 	unlink(path);
 }
 
-static void memory_with_jit_code_is_not_kept_open(void **state)
+TEST(memory_with_jit_code_is_not_kept_open)
 {
 	CLEANUP(process_table_freep) struct process_table *t = NULL;
 	AUTO_CLOSE int jit = memfd_create("jit", MFD_CLOEXEC);
@@ -101,7 +100,6 @@ static void memory_with_jit_code_is_not_kept_open(void **state)
 	uint64_t before;
 	void *code;
 
-	(void)state;
 	assert_int_equal(process_table_new(&t, &(struct process_table_config){0}, NULL), 0);
 	get(t, 1);
 	before = n_open(t);
@@ -121,14 +119,4 @@ static void memory_with_jit_code_is_not_kept_open(void **state)
 		assert_int_equal(n_open(t), before);
 	}
 	munmap(code, MAP_BYTES);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory_with_a_program_is_a_file),
-		cmocka_unit_test(memory_with_jit_code_is_not_kept_open),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,7 +150,7 @@ static bool kernel_can_be_asked(void)
 	return r == 0;
 }
 
-static void code_mapped_later_is_found_without_reading_all(void **state)
+TEST(code_mapped_later_is_found_without_reading_all)
 {
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *first = NULL, *asked = NULL;
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *all = NULL;
@@ -159,7 +159,6 @@ static void code_mapped_later_is_found_without_reading_all(void **state)
 	struct child c;
 	uint64_t at;
 
-	(void)state;
 	start_child(&c, MANY);
 	first = get(t, &c, 0, NS_PER_S);
 	assert_true(first->n_maps > MANY);
@@ -178,14 +177,13 @@ static void code_mapped_later_is_found_without_reading_all(void **state)
 	stop_child(&c);
 }
 
-static void garbage_changes_nothing_and_is_asked_about_once_a_second(void **state)
+TEST(garbage_changes_nothing_and_is_asked_about_once_a_second)
 {
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *first = NULL, *later = NULL;
 	CLEANUP(process_table_freep) struct process_table *t = new_table(NULL);
 	uint64_t now_ns = NS_PER_S;
 	struct child c;
 
-	(void)state;
 	start_child(&c, SOME);
 	first = get(t, &c, 0, now_ns);
 	for (int i = 0; i < 3; i++, now_ns += 10 * NS_PER_S) {
@@ -202,14 +200,13 @@ static void garbage_changes_nothing_and_is_asked_about_once_a_second(void **stat
 	stop_child(&c);
 }
 
-static void a_file_that_is_gone_makes_it_read_all(void **state)
+TEST(a_file_that_is_gone_makes_it_read_all)
 {
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *first = NULL, *later = NULL;
 	CLEANUP(process_table_freep) struct process_table *t = new_table(NULL);
 	struct child c;
 	uint64_t at;
 
-	(void)state;
 	start_child(&c, SOME);
 	at = tell(&c, TELL_MAP_CODE);
 	first = get(t, &c, 0, NS_PER_S);
@@ -222,13 +219,12 @@ static void a_file_that_is_gone_makes_it_read_all(void **state)
 	stop_child(&c);
 }
 
-static void a_process_with_few_mappings_is_read_whole(void **state)
+TEST(a_process_with_few_mappings_is_read_whole)
 {
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *first = NULL, *later = NULL;
 	CLEANUP(process_table_freep) struct process_table *t = new_table(NULL);
 	struct child c;
 
-	(void)state;
 	start_child(&c, 10);
 	first = get(t, &c, 0, NS_PER_S);
 	later = get(t, &c, tell(&c, TELL_MAP_CODE), NS_PER_S);
@@ -265,7 +261,7 @@ static void make_proc(const struct child *c, const char *root, char *maps, size_
 	copy_maps(c, maps);
 }
 
-static void a_kernel_that_cannot_be_asked_is_read(void **state)
+TEST(a_kernel_that_cannot_be_asked_is_read)
 {
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *first = NULL, *later = NULL;
 	CLEANUP(process_table_freep) struct process_table *t = NULL;
@@ -273,7 +269,6 @@ static void a_kernel_that_cannot_be_asked_is_read(void **state)
 	struct child c;
 	uint64_t at;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	start_child(&c, SOME);
 	make_proc(&c, root, maps, sizeof(maps));
@@ -292,7 +287,7 @@ static void a_kernel_that_cannot_be_asked_is_read(void **state)
 
 /* ---- one mapping ---- */
 
-static void a_name_is_the_same_as_in_the_text(void **state)
+TEST(a_name_is_the_same_as_in_the_text)
 {
 	char path[] = "/tmp/test mapping\nreader\n.XXXXXX", name[PROCFS_MAP_NAME_BYTES];
 	AUTO_CLOSE int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -302,7 +297,6 @@ static void a_name_is_the_same_as_in_the_text(void **state)
 	char escaped[128];
 	void *at;
 
-	(void)state;
 	if (!kernel_can_be_asked())
 		return;
 	assert_int_equal(ftruncate(fd, 4096), 0);
@@ -346,27 +340,11 @@ static int ask_in_new_table(void *arg)
 	return r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
 	struct child c;
 
-	(void)state;
 	start_child(&c, SOME);
 	check_oom(ask_in_new_table, &c);
 	stop_child(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(code_mapped_later_is_found_without_reading_all),
-		cmocka_unit_test(garbage_changes_nothing_and_is_asked_about_once_a_second),
-		cmocka_unit_test(a_file_that_is_gone_makes_it_read_all),
-		cmocka_unit_test(a_process_with_few_mappings_is_read_whole),
-		cmocka_unit_test(a_kernel_that_cannot_be_asked_is_read),
-		cmocka_unit_test(a_name_is_the_same_as_in_the_text),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

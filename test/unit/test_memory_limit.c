@@ -14,14 +14,13 @@ static const char *find(const char *controller, const char *cgroup, const char *
 	return r < 0 ? strerror(-r) : ret->path;
 }
 
-static void a_cgroup_is_found_below_its_mount(void **state)
+TEST(a_cgroup_is_found_below_its_mount)
 {
 	static const char v2[] = "30 24 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 c rw\n";
 	static const char v1[] =
 		"36 24 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
 	struct cgroup_dir dir;
 
-	(void)state;
 	assert_string_equal(find(NULL, "0::/kubepods/pod1/c1\n", v2, &dir),
 			    "/sys/fs/cgroup/kubepods/pod1/c1");
 	assert_int_equal(dir.mount_len, strlen("/sys/fs/cgroup"));
@@ -34,13 +33,12 @@ static void a_cgroup_is_found_below_its_mount(void **state)
 }
 
 /* Docker with cgroup v1: the path is the host's, the mount is the container's own cgroup. */
-static void a_container_sees_only_its_own_cgroup(void **state)
+TEST(a_container_sees_only_its_own_cgroup)
 {
 	static const char mine[] =
 		"1 2 0:31 /docker/c1 /sys/fs/cgroup/memory ro - cgroup c memory\n";
 	struct cgroup_dir dir;
 
-	(void)state;
 	assert_string_equal(find("memory", "4:memory:/docker/c1\n", mine, &dir),
 			    "/sys/fs/cgroup/memory");
 	assert_string_equal(find("memory", "4:memory:/docker/c1/sub\n", mine, &dir),
@@ -51,20 +49,18 @@ static void a_container_sees_only_its_own_cgroup(void **state)
 	assert_string_equal(find("memory", "4:memory:/\n", mine, &dir), "/sys/fs/cgroup/memory");
 }
 
-static void a_path_that_is_too_long_is_refused(void **state)
+TEST(a_path_that_is_too_long_is_refused)
 {
 	static const char v2[] = "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 c rw\n";
 	char cgroup[PATH_MAX + 10] = "0::/";
 	struct cgroup_dir dir;
 
-	(void)state;
 	memset(cgroup + 4, 'x', PATH_MAX);
 	assert_string_equal(find(NULL, cgroup, v2, &dir), strerror(ENAMETOOLONG));
 }
 
-static void limits_are_numbers_or_none(void **state)
+TEST(limits_are_numbers_or_none)
 {
-	(void)state;
 	assert_int_equal(memory_limit_parse("805306368\n", 10), 805306368);
 	assert_true(memory_limit_parse("max\n", 4) == UINT64_MAX);
 	assert_true(memory_limit_parse("", 0) == UINT64_MAX);
@@ -72,24 +68,10 @@ static void limits_are_numbers_or_none(void **state)
 	assert_true(memory_limit_parse("18446744073709551616", 20) == UINT64_MAX);
 }
 
-static void this_process_has_a_limit(void **state)
+TEST(this_process_has_a_limit)
 {
 	uint64_t limit = memory_limit_read();
 
-	(void)state;
 	assert_true(limit > 1024 * 1024);
 	assert_true(limit < UINT64_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cgroup_is_found_below_its_mount),
-		cmocka_unit_test(a_container_sees_only_its_own_cgroup),
-		cmocka_unit_test(a_path_that_is_too_long_is_refused),
-		cmocka_unit_test(limits_are_numbers_or_none),
-		cmocka_unit_test(this_process_has_a_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void begin(struct memory_ranges *m, struct byte_source *source, uint64_t 
 	assert_int_equal(memory_ranges_init(m, source, max_bytes, UINT64_MAX), 0);
 }
 
-static void test_near_pieces_are_one_read_and_far_ones_are_not(void **state)
+TEST(test_near_pieces_are_one_read_and_far_ones_are_not)
 {
 	struct memory_range ranges[] = {
 		{40000, 8, 40000}, {100, 8, 100}, {2000, 8, 2000}, {100, 8, 100}};
@@ -42,7 +42,6 @@ static void test_near_pieces_are_one_read_and_far_ones_are_not(void **state)
 	struct memory_ranges m;
 	struct seen seen = {0};
 
-	(void)state;
 	begin(&m, &source, SIZE);
 	memory_ranges_sort(ranges, ARRAY_SIZE(ranges));
 	assert_int_equal(memory_ranges_read(&m, ranges, ARRAY_SIZE(ranges), on_range, &seen), 0);
@@ -54,7 +53,7 @@ static void test_near_pieces_are_one_read_and_far_ones_are_not(void **state)
 	memory_ranges_fini(&m);
 }
 
-static void test_an_unreadable_range_does_not_affect_its_neighbours(void **state)
+TEST(test_an_unreadable_range_does_not_affect_its_neighbours)
 {
 	const struct memory_range ranges[] = {
 		{SIZE - 100, 8, SIZE - 100},
@@ -66,7 +65,6 @@ static void test_an_unreadable_range_does_not_affect_its_neighbours(void **state
 	struct memory_ranges m;
 	struct seen seen = {0};
 
-	(void)state;
 	begin(&m, &source, SIZE);
 	assert_int_equal(memory_ranges_read(&m, ranges, ARRAY_SIZE(ranges), on_range, &seen), 0);
 	assert_int_equal(seen.n, 4);
@@ -75,14 +73,13 @@ static void test_an_unreadable_range_does_not_affect_its_neighbours(void **state
 	memory_ranges_fini(&m);
 }
 
-static void test_limits_and_the_callback_end_the_reading(void **state)
+TEST(test_limits_and_the_callback_end_the_reading)
 {
 	const struct memory_range ranges[] = {{0, 8, 0}, {30000, 8, 30000}};
 	struct byte_source source;
 	struct memory_ranges m;
 	struct seen seen = {0};
 
-	(void)state;
 	begin(&m, &source, 12);
 	assert_int_equal(memory_ranges_read(&m, ranges, 2, on_range, &seen), -EFBIG);
 	assert_int_equal(seen.n, 1);
@@ -95,15 +92,4 @@ static void test_limits_and_the_callback_end_the_reading(void **state)
 	m.deadline_ns = 0;
 	assert_int_equal(memory_ranges_read(&m, ranges, 2, on_range, &seen), -ETIME);
 	memory_ranges_fini(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_near_pieces_are_one_read_and_far_ones_are_not),
-		cmocka_unit_test(test_an_unreadable_range_does_not_affect_its_neighbours),
-		cmocka_unit_test(test_limits_and_the_callback_end_the_reading),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

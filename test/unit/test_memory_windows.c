@@ -35,7 +35,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void test_words_lie_in_one_window(void **state)
+TEST_FIXTURE(test_words_lie_in_one_window, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t *words = memory_windows_words(f->windows, 8 * (WORDS - 3), 3);
@@ -52,7 +52,7 @@ static void test_words_lie_in_one_window(void **state)
 	assert_null(memory_windows_words(f->windows, 8 * 2 * WORDS, 1));
 }
 
-static void test_all_that_is_readable_is_read(void **state)
+TEST_FIXTURE(test_all_that_is_readable_is_read, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint64_t words[MEMORY_WORDS];
@@ -70,7 +70,7 @@ static void test_all_that_is_readable_is_read(void **state)
 			 -ENODATA);
 }
 
-static void test_windows_keep_old_content_and_read_now_returns_the_current(void **state)
+TEST_FIXTURE(test_windows_keep_old_content_and_read_now_returns_the_current, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint64_t word = 0;
@@ -85,18 +85,4 @@ static void test_windows_keep_old_content_and_read_now_returns_the_current(void 
 	assert_int_equal(memory_windows_read(f->windows, 80, &word, 8), 0);
 	assert_int_equal(word, 7);
 	assert_int_equal(memory_windows_read(f->windows, 8 * WORDS, &word, 8), -EFBIG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_words_lie_in_one_window, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_all_that_is_readable_is_read, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_windows_keep_old_content_and_read_now_returns_the_current, set_up,
-			tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

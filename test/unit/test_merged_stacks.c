@@ -19,7 +19,7 @@ static struct merged_stacks merge(const struct profile *p)
 	return m;
 }
 
-static void equal_stacks_are_added_in_all_dimensions(void **state)
+TEST(equal_stacks_are_added_in_all_dimensions)
 {
 	static const struct made_sample samples[] = {
 		{{1, 2}, 2, {1, 100}},
@@ -31,7 +31,6 @@ static void equal_stacks_are_added_in_all_dimensions(void **state)
 	struct merged_stacks m;
 	struct profile p;
 
-	(void)state;
 	setup(&arena);
 	p = made_profile(&arena, "a/count b/bytes", samples, ARRAY_SIZE(samples));
 	m = merge(&p);
@@ -44,7 +43,7 @@ static void equal_stacks_are_added_in_all_dimensions(void **state)
 	assert_int_equal(m.values[3], 50);
 }
 
-static void other_columns_are_not_read(void **state)
+TEST(other_columns_are_not_read)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {-1, 5}}, {{1}, 1, {-1, 6}}};
 	static const uint32_t second[] = {1};
@@ -52,7 +51,6 @@ static void other_columns_are_not_read(void **state)
 	struct merged_stacks m;
 	struct profile p;
 
-	(void)state;
 	setup(&arena);
 	p = made_profile(&arena, "a/count b/bytes", samples, ARRAY_SIZE(samples));
 	assert_int_equal(merged_stacks_make(&m, &p, second, 1), 0);
@@ -60,7 +58,7 @@ static void other_columns_are_not_read(void **state)
 	assert_int_equal(m.values[0], 11);
 }
 
-static void order_depth_and_leaf_make_stacks_differ(void **state)
+TEST(order_depth_and_leaf_make_stacks_differ)
 {
 	static const struct made_sample samples[] = {
 		{{1, 2}, 2, {1}}, {{2, 1}, 2, {1}},    {{1}, 1, {1}},
@@ -70,13 +68,12 @@ static void order_depth_and_leaf_make_stacks_differ(void **state)
 	CLEANUP(arena_fini) struct arena arena;
 	struct profile p;
 
-	(void)state;
 	setup(&arena);
 	p = made_profile(&arena, "a/count b/bytes", samples, ARRAY_SIZE(samples));
 	assert_int_equal(merge(&p).n, ARRAY_SIZE(samples));
 }
 
-static void name_file_and_line_are_what_counts_and_not_the_address(void **state)
+TEST(name_file_and_line_are_what_counts_and_not_the_address)
 {
 	static const struct made_sample samples[] = {
 		{{0}, 1, {1}}, {{1}, 1, {1}}, {{2}, 1, {1}}, {{3}, 1, {1}}, {{4}, 1, {1}}};
@@ -84,7 +81,6 @@ static void name_file_and_line_are_what_counts_and_not_the_address(void **state)
 	struct profile_line line;
 	struct profile p;
 
-	(void)state;
 	setup(&arena);
 	p = made_profile(&arena, "a/count b/bytes", samples, ARRAY_SIZE(samples));
 	/* 1 is another address of 0; 2, 3 and 4 differ from it in name, file and line */
@@ -105,7 +101,7 @@ static void name_file_and_line_are_what_counts_and_not_the_address(void **state)
 	assert_int_equal(merge(&p).n, 4);
 }
 
-static void inlined_frames_are_frames(void **state)
+TEST(inlined_frames_are_frames)
 {
 	/* location 9 is frame 1 inlined into frame 2 */
 	static const struct made_sample samples[] = {
@@ -115,7 +111,6 @@ static void inlined_frames_are_frames(void **state)
 	struct merged_stacks m;
 	struct profile p;
 
-	(void)state;
 	setup(&arena);
 	p = made_profile(&arena, "a/count b/bytes", samples, ARRAY_SIZE(samples));
 	p.locations[9] = (struct profile_location){lines, 2, 1};
@@ -125,13 +120,12 @@ static void inlined_frames_are_frames(void **state)
 	assert_int_equal(m.values[2], 4);
 }
 
-static void a_location_without_lines_is_its_address(void **state)
+TEST(a_location_without_lines_is_its_address)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {1}}, {{2}, 1, {1}}, {{3}, 1, {1}}};
 	CLEANUP(arena_fini) struct arena arena;
 	struct profile p;
 
-	(void)state;
 	setup(&arena);
 	p = made_profile(&arena, "a/count b/bytes", samples, ARRAY_SIZE(samples));
 	for (uint32_t i = 1; i <= 3; i++)
@@ -140,7 +134,7 @@ static void a_location_without_lines_is_its_address(void **state)
 	assert_int_equal(merge(&p).n, 2);
 }
 
-static void negative_values_are_0_and_sums_have_63_bits(void **state)
+TEST(negative_values_are_0_and_sums_have_63_bits)
 {
 	static const struct made_sample negative[] = {{{1}, 1, {0, -1}}, {{1}, 1, {0, 3}}};
 	static const struct made_sample large[] = {{{1}, 1, {0, INT64_MAX}}, {{1}, 1, {0, 1}}};
@@ -149,7 +143,6 @@ static void negative_values_are_0_and_sums_have_63_bits(void **state)
 	struct merged_stacks m;
 	struct profile p;
 
-	(void)state;
 	setup(&arena);
 	p = made_profile(&arena, "a/count b/bytes", negative, 2);
 	m = merge(&p);
@@ -165,34 +158,17 @@ static void negative_values_are_0_and_sums_have_63_bits(void **state)
 	assert_false(profile_losses_any(&m.losses));
 }
 
-static void a_full_arena_differs_from_lack_of_memory(void **state)
+TEST(a_full_arena_differs_from_lack_of_memory)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {1, 1}}};
 	CLEANUP(arena_fini) struct arena arena;
 	struct merged_stacks m;
 	struct profile p;
 
-	(void)state;
 	setup(&arena);
 	p = made_profile(&arena, "a/count b/bytes", samples, 1);
 	arena.limit_bytes = arena.used_bytes;
 	p.n_samples = 1 << 20; /* never read */
 	p.n_locations = 1 << 20;
 	assert_int_equal(merged_stacks_make(&m, &p, both, 2), -EFBIG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_stacks_are_added_in_all_dimensions),
-		cmocka_unit_test(other_columns_are_not_read),
-		cmocka_unit_test(order_depth_and_leaf_make_stacks_differ),
-		cmocka_unit_test(name_file_and_line_are_what_counts_and_not_the_address),
-		cmocka_unit_test(inlined_frames_are_frames),
-		cmocka_unit_test(a_location_without_lines_is_its_address),
-		cmocka_unit_test(negative_values_are_0_and_sums_have_63_bits),
-		cmocka_unit_test(a_full_arena_differs_from_lack_of_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

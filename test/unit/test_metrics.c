@@ -30,7 +30,7 @@ static uint64_t read_seven(void *ctx)
 /* A table of one entry, for as long as the enclosing block. */
 #define ONE(def) (&(const struct metric_table){def, 1, __FILE__})
 
-static void metrics_of_one_name_share_help_and_type(void **state)
+TEST_FIXTURE(metrics_of_one_name_share_help_and_type, set_up, tear_down)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	static const struct metric_def counter_defs[] = {
@@ -46,7 +46,6 @@ static void metrics_of_one_name_share_help_and_type(void **state)
 	METRIC_TABLE(more_table, more_defs);
 	struct metric counters[3] = {0}, more[2] = {0};
 
-	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
 	assert_int_equal(metrics_register(ms, &counter_table, counters, NULL), 0);
 	assert_int_equal(metrics_register(ms, &more_table, more, NULL), 0);
@@ -68,7 +67,7 @@ static void metrics_of_one_name_share_help_and_type(void **state)
 				      "busy_seconds_total 1.5\n");
 }
 
-static void names_that_begin_with_an_underscore_get_the_prefix(void **state)
+TEST_FIXTURE(names_that_begin_with_an_underscore_get_the_prefix, set_up, tear_down)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	static const struct metric_def defs[] = {
@@ -80,7 +79,6 @@ static void names_that_begin_with_an_underscore_get_the_prefix(void **state)
 	METRIC_TABLE(table, defs);
 	struct metric values[3] = {0}, other = {0};
 
-	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
 	assert_int_equal(metrics_register(ms, &table, values, NULL), -EINVAL);
 	assert_int_equal(metrics_register_as(ms, "agent", &table, values, NULL), 0);
@@ -95,21 +93,20 @@ static void names_that_begin_with_an_underscore_get_the_prefix(void **state)
 				      "whole 0\n");
 }
 
-static void help_is_escaped(void **state)
+TEST_FIXTURE(help_is_escaped, set_up, tear_down)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	static const struct metric_def d = {
 		.name = "x", .help = "a\\b\nc \"d\"", .kind = METRIC_GAUGE};
 	struct metric m = {0};
 
-	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
 	assert_int_equal(metrics_register(ms, ONE(&d), &m, NULL), 0);
 	assert_int_equal(metrics_write(ms, &out), 0);
 	assert_string_equal(out.data, "# HELP x a\\\\b\\nc \"d\"\n# TYPE x gauge\nx 0\n");
 }
 
-static void names_that_break_the_conventions_are_refused(void **state)
+TEST_FIXTURE(names_that_break_the_conventions_are_refused, set_up, tear_down)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	static const struct metric_def bad[] = {
@@ -125,7 +122,6 @@ static void names_that_break_the_conventions_are_refused(void **state)
 	};
 	struct metric m = {0};
 
-	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(metrics_register(ms, ONE(&bad[i]), &m, NULL), -EINVAL);
@@ -133,7 +129,7 @@ static void names_that_break_the_conventions_are_refused(void **state)
 	assert_int_equal(out.len, 0);
 }
 
-static void a_name_that_comes_back_after_another_is_refused(void **state)
+TEST_FIXTURE(a_name_that_comes_back_after_another_is_refused, set_up, tear_down)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	static const struct metric_def scattered[] = {
@@ -149,7 +145,6 @@ static void a_name_that_comes_back_after_another_is_refused(void **state)
 				  kinds = {mixed, 2, __FILE__};
 	struct metric values[3] = {0}, other = {0};
 
-	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
 	assert_int_equal(metrics_register(ms, &all, values, NULL), -EINVAL);
 	assert_int_equal(metrics_register(ms, &kinds, values, NULL), -EINVAL);
@@ -169,13 +164,12 @@ static double shown(const char *name)
 	return at ? strtod(at + strlen(line), NULL) : -1;
 }
 
-static void the_process_describes_itself(void **state)
+TEST_FIXTURE(the_process_describes_itself, set_up, tear_down)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	double fds, now = (double)time(NULL);
 	volatile unsigned work = 0;
 
-	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
 	assert_int_equal(process_metrics_register(ms, "agent", "1.0-\"x\"\\"), 0);
 	assert_int_equal(process_metrics_register(ms, "agent", "1.0"), -EINVAL);
@@ -199,11 +193,10 @@ static void the_process_describes_itself(void **state)
 	assert_true(shown("process_open_fds") == fds + 1);
 }
 
-static void output_over_the_limit_is_an_error(void **state)
+TEST_FIXTURE(output_over_the_limit_is_an_error, set_up, tear_down)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 
-	(void)state;
 	out.limit = 300;
 	assert_int_equal(metrics_new(&ms), 0);
 	assert_int_equal(process_metrics_register(ms, "agent", "1"), 0);
@@ -235,7 +228,7 @@ static const struct metric_def two_families[] = {
 };
 METRIC_TABLE(two_families_table, two_families);
 
-static void a_module_writes_lines_of_its_families(void **state)
+TEST_FIXTURE(a_module_writes_lines_of_its_families, set_up, tear_down)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	static const struct metric_def a = {.name = "a_total", .help = "A"},
@@ -243,7 +236,6 @@ static void a_module_writes_lines_of_its_families(void **state)
 	struct metric before = {0}, after = {0};
 	struct two_families f = {{2, 0}};
 
-	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
 	assert_int_equal(metrics_register(ms, ONE(&a), &before, NULL), 0);
 	assert_int_equal(metrics_register_families(ms, "", &two_families_table, write_lines, &f),
@@ -264,7 +256,7 @@ static void a_module_writes_lines_of_its_families(void **state)
 				      "z_total 0\n");
 }
 
-static void families_keep_to_the_rules_for_names(void **state)
+TEST_FIXTURE(families_keep_to_the_rules_for_names, set_up, tear_down)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	static const struct metric_def taken = {.name = "kept", .help = "K", .kind = METRIC_GAUGE};
@@ -279,7 +271,6 @@ static void families_keep_to_the_rules_for_names(void **state)
 	struct two_families f = {{0, 0}};
 	struct metric m = {0};
 
-	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		const struct metric_table t = {bad[i], 2, __FILE__};
@@ -293,12 +284,11 @@ static void families_keep_to_the_rules_for_names(void **state)
 	assert_int_equal(metrics_register(ms, ONE(&taken), &m, NULL), -EINVAL);
 }
 
-static void lines_over_the_limit_are_an_error(void **state)
+TEST_FIXTURE(lines_over_the_limit_are_an_error, set_up, tear_down)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	struct two_families f = {{0, 100}};
 
-	(void)state;
 	out.limit = 300;
 	assert_int_equal(metrics_new(&ms), 0);
 	assert_int_equal(metrics_register_families(ms, "", &two_families_table, write_lines, &f),
@@ -331,30 +321,8 @@ static int construct(void *arg)
 	return r;
 }
 
-static void construction_survives_lack_of_memory(void **state)
+TEST(construction_survives_lack_of_memory)
 {
-	(void)state;
 	check_oom(construct, NULL);
 	metrics_free(NULL);
-}
-
-#define with_output(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_output(metrics_of_one_name_share_help_and_type),
-		with_output(names_that_begin_with_an_underscore_get_the_prefix),
-		with_output(help_is_escaped),
-		with_output(names_that_break_the_conventions_are_refused),
-		with_output(a_name_that_comes_back_after_another_is_refused),
-		with_output(the_process_describes_itself),
-		with_output(output_over_the_limit_is_an_error),
-		with_output(a_module_writes_lines_of_its_families),
-		with_output(families_keep_to_the_rules_for_names),
-		with_output(lines_over_the_limit_are_an_error),
-		cmocka_unit_test(construction_survives_lack_of_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,8 @@ static void check(const char *lines, const char *subject, const char *want)
 		assert_string_equal(name, want);
 }
 
-static void the_first_rule_that_matches_names(void **state)
+TEST(the_first_rule_that_matches_names)
 {
-	(void)state;
 	check("^/opt/acme/=/acme", "/opt/acme/bin/x", "/acme");
 	check("^/opt/acme/=acme", "/opt/acme/bin/x", "/process/acme");
 	check("nothing=a\nbin=b\nbin/x=c", "/opt/acme/bin/x", "/process/b");
@@ -37,7 +36,7 @@ static void the_first_rule_that_matches_names(void **state)
 	check("x(y?)=/\\1\nx=z", "x", "/process/z");
 }
 
-static void a_bad_rule_is_refused_with_one_line(void **state)
+TEST(a_bad_rule_is_refused_with_one_line)
 {
 	static const struct {
 		const char *lines;
@@ -50,7 +49,6 @@ static void a_bad_rule_is_refused_with_one_line(void **state)
 		{"(a)=\\2", "--name-rule: \"(a)\": the expression has no group \\2"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct name_rules *r = NULL;
 		struct err err = {""};
@@ -62,13 +60,12 @@ static void a_bad_rule_is_refused_with_one_line(void **state)
 	}
 }
 
-static void rules_are_limited_in_number(void **state)
+TEST(rules_are_limited_in_number)
 {
 	char lines[(NAME_RULES_MAX + 1) * 4 + 1] = "";
 	struct name_rules *r = NULL;
 	struct err err = {""};
 
-	(void)state;
 	for (int i = 0; i < NAME_RULES_MAX; i++)
 		memcpy(lines + 4 * i, "a=b\n", 4);
 	assert_int_equal(name_rules_new(&r, lines, &err), 0);
@@ -78,13 +75,12 @@ static void rules_are_limited_in_number(void **state)
 	assert_int_equal(name_rules_new(&r, lines, &err), -EINVAL);
 }
 
-static void names_and_subjects_of_any_length_are_cut(void **state)
+TEST(names_and_subjects_of_any_length_are_cut)
 {
 	CLEANUP(name_rules_unrefp) struct name_rules *r = NULL;
 	char subject[5000], name[16];
 	struct err err = {""};
 
-	(void)state;
 	memset(subject, 'x', sizeof(subject) - 1);
 	subject[sizeof(subject) - 1] = '\0';
 	assert_int_equal(name_rules_new(&r, "(.*)=\\1\\1", &err), 0);
@@ -105,21 +101,7 @@ static int make_rules(void *arg)
 	return e;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(make_rules, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_rule_that_matches_names),
-		cmocka_unit_test(a_bad_rule_is_refused_with_one_line),
-		cmocka_unit_test(rules_are_limited_in_number),
-		cmocka_unit_test(names_and_subjects_of_any_length_are_cut),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,11 +303,10 @@ static void add(struct fixture *f, enum cgroup_kind kind, const char *id)
 
 /* ---- tests ---- */
 
-static void only_containers_wait(void **state)
+TEST(only_containers_wait)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct named_uploads_config){0});
 	add(&f, CGROUP_KUBEPODS, "aaaa");
 	add(&f, CGROUP_NONE, "");
@@ -318,11 +317,10 @@ static void only_containers_wait(void **state)
 	end(&f);
 }
 
-static void a_profile_goes_when_its_name_is_known(void **state)
+TEST(a_profile_goes_when_its_name_is_known)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
 	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_OWN);
 	add(&f, CGROUP_KUBEPODS, "aaaa");
@@ -345,11 +343,10 @@ static void a_profile_goes_when_its_name_is_known(void **state)
 	end(&f);
 }
 
-static void a_profile_waits_for_the_receivers_wishes(void **state)
+TEST(a_profile_waits_for_the_receivers_wishes)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
 	name_it(&f, "aaaa");
 	add(&f, CGROUP_KUBEPODS, "aaaa");
@@ -376,7 +373,7 @@ static void a_profile_waits_for_the_receivers_wishes(void **state)
 	end(&f);
 }
 
-static void coroot_gets_the_labels_that_it_filters_by(void **state)
+TEST(coroot_gets_the_labels_that_it_filters_by)
 {
 	static const struct {
 		enum extra_labels_mode mode;
@@ -389,7 +386,6 @@ static void coroot_gets_the_labels_that_it_filters_by(void **state)
 		{EXTRA_LABELS_OFF, false, NAMED},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct fixture f;
 
@@ -408,7 +404,7 @@ static void coroot_gets_the_labels_that_it_filters_by(void **state)
 }
 
 /* Its server finds the profiles of a pod without an owner only under the container's id. */
-static void without_an_answer_names_are_those_that_coroot_looks_for(void **state)
+TEST(without_an_answer_names_are_those_that_coroot_looks_for)
 {
 	const struct container_facts facts = {
 		.id = "aaaa",
@@ -420,7 +416,6 @@ static void without_an_answer_names_are_those_that_coroot_looks_for(void **state
 	};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct named_uploads_config){.max_items = 1, .wait_ns = LIMIT_NS});
 	f.sink->found(f.sink->ctx, &facts);
 	add(&f, CGROUP_KUBEPODS, "aaaa");
@@ -431,11 +426,10 @@ static void without_an_answer_names_are_those_that_coroot_looks_for(void **state
 	end(&f);
 }
 
-static void extra_labels_can_be_forced(void **state)
+TEST(extra_labels_can_be_forced)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct named_uploads_config){.extra_labels = EXTRA_LABELS_ON});
 	name_it(&f, "aaaa");
 	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_COROOT);
@@ -453,11 +447,10 @@ static void extra_labels_can_be_forced(void **state)
 	end(&f);
 }
 
-static void a_profile_does_not_wait_for_ever(void **state)
+TEST(a_profile_does_not_wait_for_ever)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct named_uploads_config){.wait_ns = SHORT_NS});
 	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_OWN);
 	/* the source does not answer */
@@ -470,11 +463,10 @@ static void a_profile_does_not_wait_for_ever(void **state)
 	end(&f);
 }
 
-static void at_the_end_nothing_waits_for_long(void **state)
+TEST(at_the_end_nothing_waits_for_long)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS * 2});
 	add(&f, CGROUP_KUBEPODS, "aaaa");
 	named_uploads_hurry(f.uploads);
@@ -483,11 +475,10 @@ static void at_the_end_nothing_waits_for_long(void **state)
 	end(&f);
 }
 
-static void what_waits_at_the_end_is_left_to_the_uploader(void **state)
+TEST(what_waits_at_the_end_is_left_to_the_uploader)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
 	add(&f, CGROUP_KUBEPODS, "aaaa");
 	add(&f, CGROUP_KUBEPODS, "bbbb");
@@ -498,11 +489,10 @@ static void what_waits_at_the_end_is_left_to_the_uploader(void **state)
 	end(&f);
 }
 
-static void too_many_do_not_wait(void **state)
+TEST(too_many_do_not_wait)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS, .max_items = 2});
 	add(&f, CGROUP_KUBEPODS, "aaaa");
 	add(&f, CGROUP_KUBEPODS, "bbbb");
@@ -556,12 +546,11 @@ static unsigned n_probes(struct fixture *f)
 	return n;
 }
 
-static void the_receiver_is_asked_until_it_answers(void **state)
+TEST(the_receiver_is_asked_until_it_answers)
 {
 	struct fixture f;
 	unsigned before;
 
-	(void)state;
 	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
 	set_answer(&f, 503, "busy");
 	begin_probe(&f);
@@ -587,11 +576,10 @@ static void the_receiver_is_asked_until_it_answers(void **state)
 	end(&f);
 }
 
-static void a_receiver_that_only_fails_is_a_foreign_one(void **state)
+TEST(a_receiver_that_only_fails_is_a_foreign_one)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
 	set_answer(&f, 500, "");
 	begin_probe(&f);
@@ -635,12 +623,11 @@ static void restart(struct fixture *f, unsigned status, const char *wishes)
 	name_it(f, "aaaa");
 }
 
-static void what_an_earlier_process_was_answered_holds_until_the_receiver_answers(void **state)
+TEST(what_an_earlier_process_was_answered_holds_until_the_receiver_answers)
 {
 	struct fixture f;
 	char command[128];
 
-	(void)state;
 	begin(&f, &(struct named_uploads_config){0});
 	snprintf(f.spool_dir, sizeof(f.spool_dir), "/tmp/test_named_uploads.XXXXXX");
 	assert_non_null(mkdtemp(f.spool_dir));
@@ -686,7 +673,7 @@ static void what_an_earlier_process_was_answered_holds_until_the_receiver_answer
 	assert_int_equal(system(command), 0);
 }
 
-static void answers_that_say_nothing_are_not_believed(void **state)
+TEST(answers_that_say_nothing_are_not_believed)
 {
 	static const struct {
 		struct http_result res;
@@ -717,7 +704,6 @@ static void answers_that_say_nothing_are_not_believed(void **state)
 		{{.status = 503}, false, KUBE_NAMING_COROOT},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct receiver_wishes w;
 
@@ -740,35 +726,10 @@ static int construct(void *arg)
 	return r == 0 ? receiver_probe_new(&p, arg, NULL, &probe) : r;
 }
 
-static void construction_survives_lack_of_memory(void **state)
+TEST(construction_survives_lack_of_memory)
 {
 	CLEANUP(loop_freep) struct loop *l = NULL;
 
-	(void)state;
 	assert_int_equal(loop_new(&l), 0);
 	check_oom(construct, l);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_containers_wait),
-		cmocka_unit_test(a_profile_goes_when_its_name_is_known),
-		cmocka_unit_test(a_profile_waits_for_the_receivers_wishes),
-		cmocka_unit_test(without_an_answer_names_are_those_that_coroot_looks_for),
-		cmocka_unit_test(extra_labels_can_be_forced),
-		cmocka_unit_test(coroot_gets_the_labels_that_it_filters_by),
-		cmocka_unit_test(a_profile_does_not_wait_for_ever),
-		cmocka_unit_test(at_the_end_nothing_waits_for_long),
-		cmocka_unit_test(what_waits_at_the_end_is_left_to_the_uploader),
-		cmocka_unit_test(too_many_do_not_wait),
-		cmocka_unit_test(the_receiver_is_asked_until_it_answers),
-		cmocka_unit_test(a_receiver_that_only_fails_is_a_foreign_one),
-		cmocka_unit_test(
-			what_an_earlier_process_was_answered_holds_until_the_receiver_answers),
-		cmocka_unit_test(answers_that_say_nothing_are_not_believed),
-		cmocka_unit_test(construction_survives_lack_of_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static int encode(const void *data, size_t len, uint64_t revision, struct buf *o
 	return native_blocks_encode(data, len, revision, out, err);
 }
 
-static void block_information_and_the_byte_are_inserted(void **state)
+TEST(block_information_and_the_byte_are_inserted)
 {
 	static const char with_info[] = "\x01\x00\x02\xff\xff\xff\xff\x00"
 					"\x02\x01"
@@ -35,7 +35,6 @@ static void block_information_and_the_byte_are_inserted(void **state)
 					"a";
 	struct err err = {0};
 
-	(void)state;
 	for (uint64_t revision = 54400; revision < 54500; revision += 3) {
 		CLEANUP(buf_fini) struct buf out;
 		bool has_byte = revision >= NATIVE_REVISION_SERIALIZATION;
@@ -47,20 +46,18 @@ static void block_information_and_the_byte_are_inserted(void **state)
 	}
 }
 
-static void a_block_without_rows_has_no_data(void **state)
+TEST(a_block_without_rows_has_no_data)
 {
 	static const char empty[] = "\x01\x00\x01x\x07Variant";
 	CLEANUP(buf_fini) struct buf out;
 	struct err err = {0};
 
-	(void)state;
 	assert_int_equal(encode(empty, sizeof(empty) - 1, 1, &out, &err), 0);
 	assert_int_equal(out.len, sizeof(empty) - 1 + 8);
 }
 
-static void what_is_cut_off_is_refused(void **state)
+TEST(what_is_cut_off_is_refused)
 {
-	(void)state;
 	for (size_t len = 1; len < PLAIN_LEN; len++) {
 		CLEANUP(buf_fini) struct buf out;
 		struct err err = {0};
@@ -70,7 +67,7 @@ static void what_is_cut_off_is_refused(void **state)
 	}
 }
 
-static void counts_beyond_the_data_are_refused(void **state)
+TEST(counts_beyond_the_data_are_refused)
 {
 	static const struct {
 		const char *data;
@@ -91,7 +88,6 @@ static void counts_beyond_the_data_are_refused(void **state)
 #undef CASE
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(buf_fini) struct buf out;
 		struct err err = {0};
@@ -100,29 +96,27 @@ static void counts_beyond_the_data_are_refused(void **state)
 	}
 }
 
-static void a_column_that_cannot_be_measured_is_named(void **state)
+TEST(a_column_that_cannot_be_measured_is_named)
 {
 	static const char data[] = "\x01\x01\x04name\x07"
 				   "Dynamic.....";
 	CLEANUP(buf_fini) struct buf out;
 	struct err err = {0};
 
-	(void)state;
 	assert_int_equal(encode(data, sizeof(data) - 1, 1, &out, &err), -EOPNOTSUPP);
 	assert_non_null(strstr(err.msg, "The column name of type Dynamic"));
 }
 
-static void the_limit_is_kept(void **state)
+TEST(the_limit_is_kept)
 {
 	CLEANUP(buf_fini) struct buf out;
 	struct err err = {0};
 
-	(void)state;
 	buf_init(&out, PLAIN_LEN);
 	assert_int_equal(native_blocks_encode(plain, PLAIN_LEN, 1, &out, &err), -EFBIG);
 }
 
-static void types_nest_within_limits(void **state)
+TEST(types_nest_within_limits)
 {
 	static const char *const bad[] = {
 		"",
@@ -153,7 +147,6 @@ static void types_nest_within_limits(void **state)
 	char deep[7 * 100 + 10] = "";
 	size_t len = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(native_type_parse(&t, bad[i], strlen(bad[i])), -EOPNOTSUPP);
 	for (unsigned depth = 0; depth < 100; depth++) {
@@ -168,12 +161,11 @@ static void types_nest_within_limits(void **state)
 }
 
 /* More elements than there is room for. */
-static void types_of_many_parts_are_refused(void **state)
+TEST(types_of_many_parts_are_refused)
 {
 	CLEANUP(buf_fini) struct buf name;
 	struct native_type t;
 
-	(void)state;
 	buf_init(&name, 100000);
 	assert_int_equal(buf_addf(&name, "Tuple(UInt8"), 0);
 	for (unsigned i = 2; i < NATIVE_TYPE_MAX_NODES; i++)
@@ -183,20 +175,4 @@ static void types_of_many_parts_are_refused(void **state)
 	name.len--;
 	assert_int_equal(buf_addf(&name, ", UInt8)"), 0);
 	assert_int_equal(native_type_parse(&t, name.data, name.len), -EOPNOTSUPP);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(block_information_and_the_byte_are_inserted),
-		cmocka_unit_test(a_block_without_rows_has_no_data),
-		cmocka_unit_test(what_is_cut_off_is_refused),
-		cmocka_unit_test(counts_beyond_the_data_are_refused),
-		cmocka_unit_test(a_column_that_cannot_be_measured_is_named),
-		cmocka_unit_test(the_limit_is_kept),
-		cmocka_unit_test(types_nest_within_limits),
-		cmocka_unit_test(types_of_many_parts_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,7 +99,7 @@ static uint64_t counted(enum symbol_metric m)
 	return metric_get(&symbol_metrics[m]);
 }
 
-static void what_a_profile_has_no_time_for_is_there_for_the_next_one(void **state)
+TEST_FIXTURE(what_a_profile_has_no_time_for_is_there_for_the_next_one, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const struct symbol_location *l = NULL;
@@ -117,7 +117,7 @@ static void what_a_profile_has_no_time_for_is_there_for_the_next_one(void **stat
 	assert_true(symbol_location_outermost(l)->line > 0);
 }
 
-static void a_profile_that_has_time_has_lines_at_once(void **state)
+TEST_FIXTURE(a_profile_that_has_time_has_lines_at_once, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const struct symbol_location *l = NULL;
@@ -134,7 +134,7 @@ static void a_profile_that_has_time_has_lines_at_once(void **state)
 	assert_true(f->left_ns < PATIENCE_NS);
 }
 
-static void a_patient_profile_has_many_times_the_time(void **state)
+TEST_FIXTURE(a_patient_profile_has_many_times_the_time, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const struct symbol_location *l = NULL;
@@ -145,7 +145,7 @@ static void a_patient_profile_has_many_times_the_time(void **state)
 	assert_true(symbol_location_outermost(l)->line > 0);
 }
 
-static void a_large_file_waits_for_the_end_of_the_profile(void **state)
+TEST_FIXTURE(a_large_file_waits_for_the_end_of_the_profile, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const struct symbol_location *l = NULL;
@@ -175,7 +175,7 @@ static int broken_file(void)
 	return to;
 }
 
-static void a_file_that_crashes_the_reader_is_given_up_and_others_are_not(void **state)
+TEST_FIXTURE(a_file_that_crashes_the_reader_is_given_up_and_others_are_not, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct native_lines_file broken = f->file;
@@ -199,7 +199,7 @@ static void a_file_that_crashes_the_reader_is_given_up_and_others_are_not(void *
 	assert_non_null(frame_cache_get(f->cache, NUMBER, vaddr));
 }
 
-static void what_waits_has_a_limit(void **state)
+TEST_FIXTURE(what_waits_has_a_limit, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const struct symbol_location *l = NULL;
@@ -213,7 +213,7 @@ static void what_waits_has_a_limit(void **state)
 	assert_int_equal(counted(SYMBOL_METRIC_LINES_NO_ROOM), no_room + 2);
 }
 
-static void files_that_wait_have_a_limit(void **state)
+TEST_FIXTURE(files_that_wait_have_a_limit, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const struct symbol_location *l = NULL;
@@ -230,21 +230,10 @@ static void files_that_wait_have_a_limit(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-		TEST(what_a_profile_has_no_time_for_is_there_for_the_next_one),
-		TEST(a_profile_that_has_time_has_lines_at_once),
-		TEST(a_patient_profile_has_many_times_the_time),
-		TEST(a_large_file_waits_for_the_end_of_the_profile),
-		TEST(a_file_that_crashes_the_reader_is_given_up_and_others_are_not),
-		TEST(what_waits_has_a_limit),
-		TEST(files_that_wait_have_a_limit),
-#undef TEST
-	};
 	ssize_t n = readlink("/proc/self/exe", own_path, sizeof(own_path) - 1);
 
 	if (argc == 2 && strcmp(argv[1], LINE_HELPER_COMMAND) == 0)
 		return line_helper_run(NULL) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 	assert_true(n > 0);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -19,36 +19,33 @@ static int parse(char **argv, struct err *err)
 	return r;
 }
 
-static void a_collector_endpoint_is_enough(void **state)
+TEST(a_collector_endpoint_is_enough)
 {
 	char *argv[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"}, NULL};
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(parse(argv, &err), 0);
 }
 
-static void without_an_endpoint_the_missing_flag_is_named(void **state)
+TEST(without_an_endpoint_the_missing_flag_is_named)
 {
 	char *argv[] = {(char[]){"x"}, NULL};
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(parse(argv, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "--collector-endpoint"));
 }
 
-static void what_is_no_url_is_refused(void **state)
+TEST(what_is_no_url_is_refused)
 {
 	char *argv[] = {(char[]){"x"}, (char[]){"--profiles-endpoint=h:1/v1/profiles"}, NULL};
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(parse(argv, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "h:1/v1/profiles"));
 }
 
-static void paths_of_the_host_are_absolute(void **state)
+TEST(paths_of_the_host_are_absolute)
 {
 	char *root[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"},
 			(char[]){"--host-root=host"}, NULL};
@@ -56,37 +53,34 @@ static void paths_of_the_host_are_absolute(void **state)
 			  (char[]){"--cri-socket=tcp://h:1"}, NULL};
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(parse(root, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "--host-root"));
 	assert_int_equal(parse(socket, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "--cri-socket"));
 }
 
-static void a_frequency_out_of_range_is_refused(void **state)
+TEST(a_frequency_out_of_range_is_refused)
 {
 	char *argv[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"},
 			(char[]){"--profile-frequency=1000"}, NULL};
 	struct err err = {""};
 
-	(void)state;
 	assert_true(parse(argv, &err) < 0);
 	assert_non_null(strstr(err.msg, "--profile-frequency"));
 }
 
-static void a_bad_expression_in_a_list_is_named(void **state)
+TEST(a_bad_expression_in_a_list_is_named)
 {
 	char *argv[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"},
 			(char[]){"--container-allowlist=web"},
 			(char[]){"--container-allowlist=[a-"}, NULL};
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(parse(argv, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "--container-allowlist: \"[a-\""));
 }
 
-static void a_burst_as_long_as_the_interval_is_refused(void **state)
+TEST(a_burst_as_long_as_the_interval_is_refused)
 {
 	char *argv[] = {(char[]){"x"},
 			(char[]){"--collector-endpoint=http://h:1"},
@@ -96,20 +90,18 @@ static void a_burst_as_long_as_the_interval_is_refused(void **state)
 			NULL};
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(parse(argv, &err), 0);
 	argv[4] = (char[]){"--go-block-profiler=burst"};
 	assert_int_equal(parse(argv, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "--go-block-burst"));
 }
 
-static void java_samples_have_limits(void **state)
+TEST(java_samples_have_limits)
 {
 	char *argv[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"},
 			(char[]){"--java-alloc-interval=0"}, NULL};
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(parse(argv, &err), 0);
 	argv[2] = (char[]){"--java-alloc-interval=999"};
 	assert_int_equal(parse(argv, &err), -EINVAL);
@@ -119,7 +111,7 @@ static void java_samples_have_limits(void **state)
 	assert_non_null(strstr(err.msg, "--java-cpu-interval"));
 }
 
-static void the_java_library_is_found_next_to_the_program_unless_named(void **state)
+TEST(the_java_library_is_found_next_to_the_program_unless_named)
 {
 	struct node_options o = {.java_async_profiler_lib = (char[]){"/no/such.so"}};
 	char path[PATH_MAX], expected[PATH_MAX + 32];
@@ -128,7 +120,6 @@ static void the_java_library_is_found_next_to_the_program_unless_named(void **st
 	struct err err = {""};
 	FILE *f;
 
-	(void)state;
 	assert_int_equal(parse(argv, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "--java-async-profiler-lib: \"lib.so\""));
 	assert_int_equal(node_options_java_library(&o, path, sizeof(path)), 0);
@@ -145,21 +136,4 @@ static void the_java_library_is_found_next_to_the_program_unless_named(void **st
 	assert_int_equal(node_options_java_library(&o, path, sizeof(path)), 0);
 	assert_string_equal(path, expected);
 	unlink(expected);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_collector_endpoint_is_enough),
-		cmocka_unit_test(without_an_endpoint_the_missing_flag_is_named),
-		cmocka_unit_test(what_is_no_url_is_refused),
-		cmocka_unit_test(paths_of_the_host_are_absolute),
-		cmocka_unit_test(a_frequency_out_of_range_is_refused),
-		cmocka_unit_test(a_bad_expression_in_a_list_is_named),
-		cmocka_unit_test(a_burst_as_long_as_the_interval_is_refused),
-		cmocka_unit_test(java_samples_have_limits),
-		cmocka_unit_test(the_java_library_is_found_next_to_the_program_unless_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

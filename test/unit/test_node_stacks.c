@@ -44,9 +44,8 @@ static void stack_is(uint32_t sample, const char *stack, int64_t value)
 	assert_int_equal(s->values[0], value);
 }
 
-static void a_tree_has_a_frame_in_each_node(void **state)
+TEST(a_tree_has_a_frame_in_each_node)
 {
-	(void)state;
 	assert_int_equal(READ("\x00\x00\x01\x01"
 			      "a\x00\x02\x01"
 			      "b\x01\x00\x01"
@@ -72,9 +71,8 @@ static void a_tree_has_a_frame_in_each_node(void **state)
 	assert_int_equal(fx.p.period, 10000000);
 }
 
-static void a_trie_has_a_piece_of_text_in_each_node(void **state)
+TEST(a_trie_has_a_piece_of_text_in_each_node)
 {
-	(void)state;
 	assert_int_equal(READ("\x00\x00\x01\x02"
 			      "ab\x00\x02\x01"
 			      "c\x01\x00\x01"
@@ -99,7 +97,7 @@ static void a_trie_has_a_piece_of_text_in_each_node(void **state)
 	stack_is(3, "x", 1);
 }
 
-static void hostile_ones_are_refused(void **state)
+TEST(hostile_ones_are_refused)
 {
 	static const struct {
 		const char *data;
@@ -120,7 +118,6 @@ static void hostile_ones_are_refused(void **state)
 		BAD("main;a 1"),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		for (int form = NODE_TREE; form <= NODE_TRIE; form++) {
 			assert_int_equal(
@@ -130,9 +127,8 @@ static void hostile_ones_are_refused(void **state)
 		}
 }
 
-static void values_beyond_63_bits_are_cut_and_counted(void **state)
+TEST(values_beyond_63_bits_are_cut_and_counted)
 {
-	(void)state;
 	assert_int_equal(
 		READ("\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00", NODE_TREE, &objects), 0);
 	stack_is(0, "", INT64_MAX);
@@ -153,9 +149,8 @@ static int read_chain(const char *name, size_t n, enum node_form form)
 	return read_bytes(fx.data.data, fx.data.len, form, &objects);
 }
 
-static void depth_is_cut_or_refused(void **state)
+TEST(depth_is_cut_or_refused)
 {
-	(void)state;
 	assert_int_equal(read_chain("ab", 5000, NODE_TREE), 0);
 	assert_int_equal(fx.p.n_samples, 5000);
 	assert_int_equal(fx.p.samples[4999].n_locations, LIMIT_PPROF_STACK_DEPTH);
@@ -179,9 +174,8 @@ static int read_again(void *arg)
 		    NODE_TRIE, &objects);
 }
 
-static void memory_may_run_out(void **state)
+TEST(memory_may_run_out)
 {
-	(void)state;
 	check_oom(read_again, NULL);
 }
 
@@ -201,16 +195,4 @@ static int tear_down(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_tree_has_a_frame_in_each_node),
-		cmocka_unit_test(a_trie_has_a_piece_of_text_in_each_node),
-		cmocka_unit_test(hostile_ones_are_refused),
-		cmocka_unit_test(values_beyond_63_bits_are_cut_and_counted),
-		cmocka_unit_test(depth_is_cut_or_refused),
-		cmocka_unit_test(memory_may_run_out),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP_FIXTURE(set_up, tear_down)

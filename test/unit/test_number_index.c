@@ -12,11 +12,10 @@ static uint32_t sum_of(const struct number_index *x, uint32_t hash)
 	return sum;
 }
 
-static void every_number_is_found_by_its_hash(void **state)
+TEST(every_number_is_found_by_its_hash)
 {
 	CLEANUP(number_index_fini) struct number_index x = {0};
 
-	(void)state;
 	assert_int_equal(sum_of(&x, 7), 0);
 	for (uint32_t i = 1; i < 10000; i++)
 		assert_int_equal(number_index_add(&x, i * 2654435761u, i), 0);
@@ -30,11 +29,10 @@ static void every_number_is_found_by_its_hash(void **state)
 }
 
 /* Hashes of which many share a slot, at the end of the slots too. */
-static void equal_hashes_and_neighbours_are_kept_apart(void **state)
+TEST(equal_hashes_and_neighbours_are_kept_apart)
 {
 	CLEANUP(number_index_fini) struct number_index x = {0};
 
-	(void)state;
 	for (uint32_t i = 0; i < 30; i++) {
 		assert_int_equal(number_index_add(&x, UINT32_MAX, i), 0);
 		assert_int_equal(number_index_add(&x, UINT32_MAX - (i << 16), 1000), 0);
@@ -43,11 +41,10 @@ static void equal_hashes_and_neighbours_are_kept_apart(void **state)
 	assert_int_equal(sum_of(&x, UINT32_MAX - (5 << 16)), 1000);
 }
 
-static void the_bytes_announced_are_those_taken(void **state)
+TEST(the_bytes_announced_are_those_taken)
 {
 	CLEANUP(number_index_fini) struct number_index x = {0};
 
-	(void)state;
 	for (uint32_t i = 0; i < 1000; i++) {
 		size_t bytes = number_index_bytes_with_one_more(&x);
 
@@ -57,12 +54,11 @@ static void the_bytes_announced_are_those_taken(void **state)
 	}
 }
 
-static void an_array_grows_to_what_is_asked_for(void **state)
+TEST(an_array_grows_to_what_is_asked_for)
 {
 	uint16_t cap = 0;
 	uint32_t *items = NULL;
 
-	(void)state;
 	assert_int_equal(ARRAY_RESERVE(items, cap, 0), 0);
 	assert_null(items);
 	for (uint32_t i = 0; i < 1000; i++) {
@@ -97,21 +93,7 @@ static int fill(void *arg)
 	return r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(fill, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_number_is_found_by_its_hash),
-		cmocka_unit_test(equal_hashes_and_neighbours_are_kept_apart),
-		cmocka_unit_test(the_bytes_announced_are_those_taken),
-		cmocka_unit_test(an_array_grows_to_what_is_asked_for),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

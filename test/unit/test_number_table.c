@@ -13,12 +13,11 @@ static struct element make_element(uint32_t i)
 	return (struct element){i * UINT64_C(1000), i, 7};
 }
 
-static void equal_elements_have_one_number(void **state)
+TEST(equal_elements_have_one_number)
 {
 	CLEANUP(number_table_fini) struct number_table t;
 	uint32_t number;
 
-	(void)state;
 	number_table_init(&t, sizeof(struct element), 1 << 20);
 	for (unsigned turn = 0; turn < 2; turn++) {
 		for (uint32_t i = 0; i < 1000; i++) {
@@ -36,14 +35,13 @@ static void equal_elements_have_one_number(void **state)
 	}
 }
 
-static void a_full_table_still_finds_its_elements(void **state)
+TEST(a_full_table_still_finds_its_elements)
 {
 	CLEANUP(number_table_fini) struct number_table t;
 	uint32_t number, n = 0;
 	struct element e;
 	int r = 0;
 
-	(void)state;
 	number_table_init(&t, sizeof(struct element), 16384);
 	for (; r == 0; n++) {
 		e = make_element(n);
@@ -73,19 +71,7 @@ static int fill(void *arg)
 	return r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(fill, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_elements_have_one_number),
-		cmocka_unit_test(a_full_table_still_finds_its_elements),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

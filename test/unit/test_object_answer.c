@@ -12,9 +12,8 @@ static enum object_answer answer(int error, int status, const char *body)
 	return object_answer_read(&result);
 }
 
-static void answers_are_told_apart(void **state)
+TEST(answers_are_told_apart)
 {
-	(void)state;
 	assert_int_equal(answer(0, 200, ""), OBJECT_ANSWER_OK);
 	assert_int_equal(answer(0, 201, ""), OBJECT_ANSWER_OK);
 	assert_int_equal(answer(0, 400, ""), OBJECT_ANSWER_REFUSED);
@@ -43,9 +42,8 @@ static void answers_are_told_apart(void **state)
 	"\"message\":\"Invalid value: \\\"Foo\\\"\"}"
 #define INVALID(causes) "{\"kind\":\"Status\",\"details\":{\"causes\":[" causes "]}}"
 
-static void only_immutable_fields_lead_to_a_new_object(void **state)
+TEST(only_immutable_fields_lead_to_a_new_object)
 {
-	(void)state;
 	assert_int_equal(answer(0, 422, INVALID(SELECTOR)), OBJECT_ANSWER_IMMUTABLE);
 	assert_int_equal(answer(0, 422, INVALID(STATEFUL_SET)), OBJECT_ANSWER_IMMUTABLE);
 	assert_int_equal(answer(0, 422, INVALID(STATEFUL_SET "," SELECTOR)),
@@ -56,14 +54,4 @@ static void only_immutable_fields_lead_to_a_new_object(void **state)
 	assert_int_equal(answer(0, 422, INVALID(TOLERATION "," SELECTOR)), OBJECT_ANSWER_REFUSED);
 	assert_int_equal(answer(0, 422, INVALID("")), OBJECT_ANSWER_REFUSED);
 	assert_int_equal(answer(0, 422, INVALID("7")), OBJECT_ANSWER_REFUSED);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_are_told_apart),
-		cmocka_unit_test(only_immutable_fields_lead_to_a_new_object),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

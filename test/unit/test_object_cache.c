@@ -18,7 +18,7 @@ static void begin(struct fixture *f)
 	byte_source_from_memory(&f->src, f->elf.data, f->elf.len);
 }
 
-static void names_are_base_names_without_blanks(void **state)
+TEST(names_are_base_names_without_blanks)
 {
 	static const char *const cases[][2] = {
 		{"/usr/lib/libc.so.6", "libc.so.6"},
@@ -32,7 +32,6 @@ static void names_are_base_names_without_blanks(void **state)
 		{"/dev/shm/tool", "tool"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_FREE char *name = object_name_of_path(cases[i][0]);
 
@@ -40,14 +39,13 @@ static void names_are_base_names_without_blanks(void **state)
 	}
 }
 
-static void a_file_is_known_by_all_of_its_identity(void **state)
+TEST(a_file_is_known_by_all_of_its_identity)
 {
 	CLEANUP(object_cache_freep) struct object_cache *c = NULL;
 	const struct file_id id = {1, 2, 3, 4};
 	struct fixture f;
 	struct object *o;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(object_cache_new(&c), 0);
 	assert_int_equal(object_cache_add(c, &id, "/bin/a b", &f.src, &o), 0);
@@ -63,28 +61,26 @@ static void a_file_is_known_by_all_of_its_identity(void **state)
 	}
 }
 
-static void a_file_that_is_no_elf_file_is_remembered(void **state)
+TEST(a_file_that_is_no_elf_file_is_remembered)
 {
 	CLEANUP(object_cache_freep) struct object_cache *c = NULL;
 	const struct file_id id = {1, 2, 3, 4};
 	struct byte_source src;
 	struct object *o;
 
-	(void)state;
 	byte_source_from_memory(&src, "#!/bin/sh\n", 10);
 	assert_int_equal(object_cache_new(&c), 0);
 	assert_int_equal(object_cache_add(c, &id, "/bin/script", &src, &o), 0);
 	assert_int_equal(object_cache_get(c, &id)->status, -ENOEXEC);
 }
 
-static void the_ones_in_use_outlive_the_idle(void **state)
+TEST(the_ones_in_use_outlive_the_idle)
 {
 	CLEANUP(object_cache_freep) struct object_cache *c = NULL;
 	struct file_id id = {0};
 	struct fixture f;
 	struct object *o;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(object_cache_new(&c), 0);
 	for (id.ino = 0; id.ino < OBJECT_CACHE_MAX; id.ino++)
@@ -100,14 +96,13 @@ static void the_ones_in_use_outlive_the_idle(void **state)
 	assert_non_null(object_cache_get(c, &id));
 }
 
-static void with_all_in_use_the_first_one_goes(void **state)
+TEST(with_all_in_use_the_first_one_goes)
 {
 	CLEANUP(object_cache_freep) struct object_cache *c = NULL;
 	struct file_id id = {0};
 	struct fixture f;
 	struct object *o;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(object_cache_new(&c), 0);
 	for (id.ino = 0; id.ino < OBJECT_CACHE_MAX + 3; id.ino++)
@@ -131,25 +126,10 @@ static int new_and_add(void *arg)
 	return r < 0 ? r : object_cache_add(c, &id, "/bin/a", &f->src, &o);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	check_oom(new_and_add, &f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_base_names_without_blanks),
-		cmocka_unit_test(a_file_is_known_by_all_of_its_identity),
-		cmocka_unit_test(a_file_that_is_no_elf_file_is_remembered),
-		cmocka_unit_test(the_ones_in_use_outlive_the_idle),
-		cmocka_unit_test(with_all_in_use_the_first_one_goes),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

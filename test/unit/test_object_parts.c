@@ -22,9 +22,8 @@ static void assert_json(json_t *made, const char *text)
 	json_decref(made);
 }
 
-static void metadata_names_the_owner(void **state)
+TEST(metadata_names_the_owner)
 {
-	(void)state;
 	assert_json(object_metadata(&spec, "coroot", "coroot", NULL, true),
 		    "{\"name\":\"main-coroot\",\"namespace\":\"coroot\",\"labels\":{"
 		    "\"app.kubernetes.io/managed-by\":\"coroot-operator\","
@@ -36,11 +35,10 @@ static void metadata_names_the_owner(void **state)
 		    "\"blockOwnerDeletion\":true}]}");
 }
 
-static void metadata_may_have_no_owner_no_suffix_and_annotations(void **state)
+TEST(metadata_may_have_no_owner_no_suffix_and_annotations)
 {
 	json_t *annotations = json_pack("{s:s}", "a", "b");
 
-	(void)state;
 	assert_json(object_metadata(&spec, "coroot", NULL, annotations, false),
 		    "{\"name\":\"main\",\"namespace\":\"coroot\",\"labels\":{"
 		    "\"app.kubernetes.io/managed-by\":\"coroot-operator\","
@@ -50,9 +48,8 @@ static void metadata_may_have_no_owner_no_suffix_and_annotations(void **state)
 	json_decref(annotations);
 }
 
-static void cluster_metadata_has_the_namespace_in_its_name(void **state)
+TEST(cluster_metadata_has_the_namespace_in_its_name)
 {
-	(void)state;
 	assert_json(object_cluster_metadata(&spec, "coroot-node-agent", "node-agent"),
 		    "{\"name\":\"coroot-main-node-agent\",\"labels\":{"
 		    "\"app.kubernetes.io/managed-by\":\"coroot-operator\","
@@ -61,13 +58,12 @@ static void cluster_metadata_has_the_namespace_in_its_name(void **state)
 		    "\"coroot.com/owner-uid\":\"u-1\"}}");
 }
 
-static void a_variable_of_the_user_replaces_ours(void **state)
+TEST(a_variable_of_the_user_replaces_ours)
 {
 	json_t *env = json_array();
 	json_t *user = json_pack("[{s:s s:s}, {s:s s:s}, {s:s s:s}]", "name", "A", "value", "1",
 				 "name", "B", "value", "$(A)", "name", "A", "value", "2");
 
-	(void)state;
 	assert_int_equal(object_env_text(env, "A", "0"), 0);
 	assert_int_equal(object_env_field(env, "NODE_NAME", "spec.nodeName"), 0);
 	assert_int_equal(object_env_secret(env, "KEY", &(struct coroot_secret_key){"s", "k"}), 0);
@@ -80,11 +76,10 @@ static void a_variable_of_the_user_replaces_ours(void **state)
 	json_decref(user);
 }
 
-static void resources_are_filled_map_by_map(void **state)
+TEST(resources_are_filled_map_by_map)
 {
 	json_t *user = json_pack("{s:{s:s}}", "limits", "cpu", "2");
 
-	(void)state;
 	assert_json(object_resources(user, "100m", "200Mi", "500m", "1Gi"),
 		    "{\"limits\":{\"cpu\":\"2\"},"
 		    "\"requests\":{\"cpu\":\"100m\",\"memory\":\"200Mi\"}}");
@@ -94,9 +89,8 @@ static void resources_are_filled_map_by_map(void **state)
 	json_decref(user);
 }
 
-static void a_probe_uses_the_scheme_of_the_port(void **state)
+TEST(a_probe_uses_the_scheme_of_the_port)
 {
-	(void)state;
 	assert_json(object_http_probe("/healthz", "http", false, 10, 3),
 		    "{\"httpGet\":{\"path\":\"/healthz\",\"port\":\"http\",\"scheme\":\"HTTP\"},"
 		    "\"periodSeconds\":10,\"timeoutSeconds\":5,\"failureThreshold\":3}");
@@ -122,9 +116,8 @@ static json_t *pod_with(const json_t *pull_secrets, const char *pull_secret)
 	});
 }
 
-static void a_pod_has_what_is_given(void **state)
+TEST(a_pod_has_what_is_given)
 {
-	(void)state;
 	assert_json(pod_with(NULL, NULL), "{\"metadata\":{\"labels\":{"
 					  "\"app.kubernetes.io/managed-by\":\"coroot-operator\","
 					  "\"app.kubernetes.io/part-of\":\"main\","
@@ -136,12 +129,11 @@ static void a_pod_has_what_is_given(void **state)
 					  "\"containers\":[{\"name\":\"c\"}]}}");
 }
 
-static void pull_secrets_are_the_users_and_the_operators(void **state)
+TEST(pull_secrets_are_the_users_and_the_operators)
 {
 	json_t *given = json_pack("[{s:s}]", "name", "a");
 	json_t *pod = pod_with(given, "b");
 
-	(void)state;
 	assert_json(json_incref(json_object_get(json_object_get(pod, "spec"), "imagePullSecrets")),
 		    "[{\"name\":\"a\"},{\"name\":\"b\"}]");
 	json_decref(pod);
@@ -152,11 +144,10 @@ static void pull_secrets_are_the_users_and_the_operators(void **state)
 	json_decref(given);
 }
 
-static void objects_have_kind_namespace_and_name(void **state)
+TEST(objects_have_kind_namespace_and_name)
 {
 	CLEANUP(rendered_fini) struct rendered r = {0};
 
-	(void)state;
 	assert_int_equal(rendered_add(&r, OBJECT_SERVICE_ACCOUNT,
 				      json_pack("{s:o}", "metadata",
 						object_metadata(&spec, "c", "x", NULL, true))),
@@ -178,11 +169,10 @@ static void objects_have_kind_namespace_and_name(void **state)
 			    "rbac.authorization.k8s.io/v1");
 }
 
-static void a_secret_is_wanted_once(void **state)
+TEST(a_secret_is_wanted_once)
 {
 	CLEANUP(rendered_fini) struct rendered r = {0};
 
-	(void)state;
 	assert_int_equal(rendered_want_secret(&r, "a", "k", 32), 0);
 	assert_int_equal(rendered_want_secret(&r, "a", "k", 32), 0);
 	assert_int_equal(rendered_want_secret(&r, "a", "l", 16), 0);
@@ -203,22 +193,20 @@ static void assert_path(enum object_kind kind, const char *namespace, const char
 	buf_fini(&b);
 }
 
-static void paths_are_those_of_the_api(void **state)
+TEST(paths_are_those_of_the_api)
 {
-	(void)state;
 	assert_path(OBJECT_SECRET, "n", "x", "/api/v1/namespaces/n/secrets/x");
 	assert_path(OBJECT_DAEMON_SET, NULL, NULL, "/apis/apps/v1/daemonsets");
 	assert_path(OBJECT_CLUSTER_ROLE, "n", "x",
 		    "/apis/rbac.authorization.k8s.io/v1/clusterroles/x");
 }
 
-static void a_name_stays_in_its_segment(void **state)
+TEST(a_name_stays_in_its_segment)
 {
 	static const char *const bad[] = {"",    ".",   "..",    "a/b", "../x",
 					  "a?b", "a#b", "a%2fb", "a b"};
 	struct buf b;
 
-	(void)state;
 	buf_init(&b, 1024);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		assert_int_equal(object_kind_path(&b, OBJECT_SECRET, "n", bad[i]), -EINVAL);
@@ -261,31 +249,9 @@ static int make_everything(void *arg)
 	return res;
 }
 
-static void a_lack_of_memory_is_reported(void **state)
+TEST(a_lack_of_memory_is_reported)
 {
-	(void)state;
 	json_oom_begin();
 	check_oom(make_everything, NULL);
 	json_oom_end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(metadata_names_the_owner),
-		cmocka_unit_test(metadata_may_have_no_owner_no_suffix_and_annotations),
-		cmocka_unit_test(cluster_metadata_has_the_namespace_in_its_name),
-		cmocka_unit_test(a_variable_of_the_user_replaces_ours),
-		cmocka_unit_test(resources_are_filled_map_by_map),
-		cmocka_unit_test(a_probe_uses_the_scheme_of_the_port),
-		cmocka_unit_test(a_pod_has_what_is_given),
-		cmocka_unit_test(pull_secrets_are_the_users_and_the_operators),
-		cmocka_unit_test(objects_have_kind_namespace_and_name),
-		cmocka_unit_test(a_secret_is_wanted_once),
-		cmocka_unit_test(paths_are_those_of_the_api),
-		cmocka_unit_test(a_name_stays_in_its_segment),
-		cmocka_unit_test(a_lack_of_memory_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,9 +65,8 @@ static struct known_object *known(void)
 	return object_table_find(&table, OBJECT_DAEMON_SET, "ns", "a");
 }
 
-static void our_own_writes_are_no_drift(void **state)
+TEST_FIXTURE(our_own_writes_are_no_drift, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(wrote("1", 1, 0), 1);
 	assert_int_equal(saw("1", 1, 0), OBJECT_PROGRESSED); /* its status was not known */
 	assert_int_equal(saw("2", 1, 0), OBJECT_UNCHANGED);
@@ -79,9 +78,8 @@ static void our_own_writes_are_no_drift(void **state)
 	assert_string_equal(known()->uid, "a");
 }
 
-static void the_change_of_somebody_else_is_a_drift(void **state)
+TEST_FIXTURE(the_change_of_somebody_else_is_a_drift, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(saw("1", 1, 0), OBJECT_APPEARED);
 	assert_int_equal(wrote("1", 1, 0), 0);
 	assert_int_equal(saw("2", 9, 0), OBJECT_DRIFTED);
@@ -92,9 +90,8 @@ static void the_change_of_somebody_else_is_a_drift(void **state)
 }
 
 /* The event comes before the answer. */
-static void what_changes_while_the_owner_runs_is_judged_at_its_end(void **state)
+TEST_FIXTURE(what_changes_while_the_owner_runs_is_judged_at_its_end, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(wrote("1", 1, 0), 1);
 	assert_int_equal(saw("2", 2, 0), OBJECT_DRIFTED);
 	known()->unsettled = true;
@@ -110,12 +107,11 @@ static void what_changes_while_the_owner_runs_is_judged_at_its_end(void **state)
 	assert_false(object_table_settle(&table, "u1"));
 }
 
-static void an_object_that_is_made_again_is_another(void **state)
+TEST_FIXTURE(an_object_that_is_made_again_is_another, set_up, tear_down)
 {
 	json_t *o = daemon_set("a", "7", 1, 0);
 	struct known_object *k;
 
-	(void)state;
 	assert_int_equal(wrote("1", 1, 0), 1);
 	known()->leaving = true;
 	assert_int_equal(saw("2", 5, 0), OBJECT_UNCHANGED);
@@ -132,12 +128,11 @@ static void note_removed(void *ctx, const char *owner)
 	snprintf(removed + strlen(removed), sizeof(removed) - strlen(removed), "%s ", owner);
 }
 
-static void what_a_list_does_not_show_is_gone(void **state)
+TEST_FIXTURE(what_a_list_does_not_show_is_gone, set_up, tear_down)
 {
 	json_t *b = daemon_set("b", "1", 1, 0);
 	struct known_object *k;
 
-	(void)state;
 	assert_int_equal(saw("1", 1, 0), OBJECT_APPEARED);
 	assert_int_equal(object_table_saw(&table, OBJECT_DAEMON_SET, b, &k), OBJECT_APPEARED);
 	assert_int_equal(object_table_saw(&table, OBJECT_SERVICE, b, &k), OBJECT_APPEARED);
@@ -153,7 +148,7 @@ static void what_a_list_does_not_show_is_gone(void **state)
 	assert_null(known());
 }
 
-static void an_owner_reference_names_the_owner_too(void **state)
+TEST(an_owner_reference_names_the_owner_too)
 {
 	json_t *o = json_pack("{s:{s:s s:s s:[{s:s s:s s:s} {s:s s:s s:s}]}}", "metadata", "name",
 			      "x", "deletionTimestamp", "then", "ownerReferences", "kind", "Other",
@@ -161,7 +156,6 @@ static void an_owner_reference_names_the_owner_too(void **state)
 			      "apiVersion", "coroot.com/v1", "uid", "u7");
 	struct object_facts f;
 
-	(void)state;
 	object_facts_read(&f, o);
 	assert_string_equal(f.owner, "u7");
 	assert_string_equal(f.name, "x");
@@ -173,7 +167,7 @@ static void an_owner_reference_names_the_owner_too(void **state)
 	assert_string_equal(f.name, "");
 }
 
-static void pods_are_counted_by_kind(void **state)
+TEST(pods_are_counted_by_kind)
 {
 	json_t *d = daemon_set("a", "1", 2, 3);
 	json_t *s = json_pack("{s:{s:s s:i} s:{s:i} s:{s:i s:i s:i}}", "metadata", "name", "s",
@@ -181,7 +175,6 @@ static void pods_are_counted_by_kind(void **state)
 			      "updatedReplicas", 3, "observedGeneration", 1);
 	struct workload_state w;
 
-	(void)state;
 	json_object_set_new(json_object_get(d, "status"), "desiredNumberScheduled",
 			    json_integer(8));
 	json_object_set_new(json_object_get(d, "status"), "observedGeneration", json_integer(2));
@@ -217,31 +210,10 @@ static int see_and_write(void *arg)
 	return r > 0 ? 0 : r;
 }
 
-static void memory_may_be_short(void **state)
+TEST_FIXTURE(memory_may_be_short, set_up, tear_down)
 {
-	(void)state;
 	json_oom_begin();
 	check_oom(see_and_write, NULL);
 	json_oom_end();
 	assert_int_equal(table.n, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(our_own_writes_are_no_drift, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(the_change_of_somebody_else_is_a_drift, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(
-			what_changes_while_the_owner_runs_is_judged_at_its_end, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(an_object_that_is_made_again_is_another, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(what_a_list_does_not_show_is_gone, set_up,
-						tear_down),
-		cmocka_unit_test(an_owner_reference_names_the_owner_too),
-		cmocka_unit_test(pods_are_counted_by_kind),
-		cmocka_unit_test_setup_teardown(memory_may_be_short, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

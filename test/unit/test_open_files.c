@@ -7,12 +7,11 @@
 #include "test/lib/unit.h"
 
 /* Runs in a child process, because only root can raise a hard limit again. */
-static void the_soft_limit_becomes_the_hard_one(void **state)
+TEST(the_soft_limit_becomes_the_hard_one)
 {
 	int status;
 	pid_t pid = fork();
 
-	(void)state;
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		const struct rlimit low = {40, 400};
@@ -29,12 +28,11 @@ static void the_soft_limit_becomes_the_hard_one(void **state)
 }
 
 /* In a child process, too. */
-static void too_low_a_limit_is_an_error_with_a_sentence(void **state)
+TEST(too_low_a_limit_is_an_error_with_a_sentence)
 {
 	int status;
 	pid_t pid = fork();
 
-	(void)state;
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		const struct rlimit enough = {64, OPEN_FILES_MIN}, low = {64, 64};
@@ -51,25 +49,13 @@ static void too_low_a_limit_is_an_error_with_a_sentence(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void a_share_leaves_something_for_the_others(void **state)
+TEST(a_share_leaves_something_for_the_others)
 {
 	static const size_t limits[] = {0, 1, 64, 128, 130, 131, 256, 1024, 65536, SIZE_MAX};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		assert_true(open_files_share(limits[i]) >= 1);
 		assert_true(open_files_share(limits[i]) <= limits[i] / 2 + 1);
 	}
 	assert_int_equal(open_files_share(1024), 448);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_soft_limit_becomes_the_hard_one),
-		cmocka_unit_test(too_low_a_limit_is_an_error_with_a_sentence),
-		cmocka_unit_test(a_share_leaves_something_for_the_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,9 +126,8 @@ static void return_stdout(int saved)
 	output[n] = '\0';
 }
 
-static void defaults_fill_what_nobody_gave(void **state)
+TEST_FIXTURE(defaults_fill_what_nobody_gave, reset, reset)
 {
-	(void)state;
 	assert_int_equal(PARSE(), OPTIONS_OK);
 	assert_string_equal(opts.listen, "127.0.0.1:80");
 	assert_null(opts.api_key);
@@ -140,9 +139,8 @@ static void defaults_fill_what_nobody_gave(void **state)
 	assert_false(opts.unmanaged);
 }
 
-static void both_spellings_of_a_flag_work(void **state)
+TEST_FIXTURE(both_spellings_of_a_flag_work, reset, reset)
 {
-	(void)state;
 	assert_int_equal(PARSE(ARG("--listen=:8080"), ARG("--api-key"), ARG("-s=ec=ret"),
 			       ARG("--storage"), ARG("clickhouse"), ARG("--profile-frequency"),
 			       ARG("19"), ARG("--profile-interval=1m30s"), ARG("--heap=no"),
@@ -157,12 +155,11 @@ static void both_spellings_of_a_flag_work(void **state)
 	assert_true(opts.unmanaged);
 }
 
-static void flag_beats_environment_beats_file_beats_default(void **state)
+TEST_FIXTURE(flag_beats_environment_beats_file_beats_default, reset, reset)
 {
 	static const char file[] = "listen: file\nstorage: clickhouse\nprofile-frequency: 11\n"
 				   "heap: off\n";
 
-	(void)state;
 	write_file(file, sizeof(file) - 1);
 	setenv("LISTEN", "environment", 1);
 	setenv("PROFILE_FREQUENCY", "22", 1);
@@ -174,11 +171,10 @@ static void flag_beats_environment_beats_file_beats_default(void **state)
 	assert_true(opts.interval_ns == 60 * S);
 }
 
-static void the_file_may_be_named_by_the_environment(void **state)
+TEST_FIXTURE(the_file_may_be_named_by_the_environment, reset, reset)
 {
 	static const char file[] = "profile-frequency: 11\n";
 
-	(void)state;
 	write_file(file, sizeof(file) - 1);
 	setenv("CONFIG", path, 1);
 	assert_int_equal(PARSE(), OPTIONS_OK);
@@ -191,12 +187,11 @@ static void the_file_may_be_named_by_the_environment(void **state)
 	assert_int_equal(opts.hz, 11);
 }
 
-static void empty_values_unset_or_count_as_not_given(void **state)
+TEST_FIXTURE(empty_values_unset_or_count_as_not_given, reset, reset)
 {
 	static const char file[] = "listen:\nstorage: ~\nprofile-frequency: null\n"
 				   "api-key: \"null\"\n";
 
-	(void)state;
 	setenv("PROFILE_INTERVAL", "", 1);
 	write_file(file, sizeof(file) - 1);
 	assert_int_equal(PARSE(ARG("--config"), path), OPTIONS_OK);
@@ -211,12 +206,11 @@ static void empty_values_unset_or_count_as_not_given(void **state)
 	assert_null(opts.listen);
 }
 
-static void a_list_has_a_line_per_item_wherever_it_comes_from(void **state)
+TEST_FIXTURE(a_list_has_a_line_per_item_wherever_it_comes_from, reset, reset)
 {
 	static const char sequence[] = "rule:\n  - a=b\n  - 'c: d'\n",
 			  lines[] = "rule: |\n  a\n  b\n", empty[] = "rule: []\n";
 
-	(void)state;
 	assert_int_equal(PARSE(), OPTIONS_OK);
 	assert_null(opts.rules);
 	write_file(sequence, sizeof(sequence) - 1);
@@ -238,7 +232,7 @@ static void a_list_has_a_line_per_item_wherever_it_comes_from(void **state)
 	assert_null(opts.rules);
 }
 
-static void a_wrong_command_line_is_explained(void **state)
+TEST_FIXTURE(a_wrong_command_line_is_explained, reset, reset)
 {
 	static const struct {
 		const char *argv[3];
@@ -276,7 +270,6 @@ static void a_wrong_command_line_is_explained(void **state)
 		{{"--print-config=yes"}, "unknown flag --print-config"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char program[] = "agent", a[64], b[64];
 		char *argv[] = {program, a, cases[i].argv[1] ? b : NULL, NULL};
@@ -289,23 +282,21 @@ static void a_wrong_command_line_is_explained(void **state)
 	}
 }
 
-static void a_missing_program_name_is_an_error(void **state)
+TEST_FIXTURE(a_missing_program_name_is_an_error, reset, reset)
 {
 	char *argv[] = {NULL};
 
-	(void)state;
 	assert_int_equal(options_parse(defs, &opts, argv, "agent", "v1", &err), -EINVAL);
 }
 
-static void a_wrong_variable_is_named(void **state)
+TEST_FIXTURE(a_wrong_variable_is_named, reset, reset)
 {
-	(void)state;
 	setenv("PROFILE_FREQUENCY", "0", 1);
 	assert_int_equal(PARSE(), -EINVAL);
 	assert_string_equal(err.msg, "PROFILE_FREQUENCY: 0 is outside 1..999");
 }
 
-static void a_wrong_file_is_explained_by_line(void **state)
+TEST_FIXTURE(a_wrong_file_is_explained_by_line, reset, reset)
 {
 	static const struct {
 		const char *text;
@@ -329,7 +320,6 @@ static void a_wrong_file_is_explained_by_line(void **state)
 		{"heap: true\nlisten: \xff\n", ":2: invalid leading UTF-8 octet"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char want[256];
 
@@ -340,12 +330,11 @@ static void a_wrong_file_is_explained_by_line(void **state)
 	}
 }
 
-static void a_file_that_cannot_be_read_is_explained(void **state)
+TEST_FIXTURE(a_file_that_cannot_be_read_is_explained, reset, reset)
 {
 	AUTO_FREE char *large = malloc(OPTIONS_FILE_BYTES + 1);
 	char want[128];
 
-	(void)state;
 	assert_int_equal(PARSE(ARG("--config=/nonexistent/a.yaml")), -ENOENT);
 	assert_string_equal(err.msg, "read /nonexistent/a.yaml: No such file or directory");
 	assert_int_equal(PARSE(ARG("--config=/proc/self")), -EISDIR);
@@ -359,11 +348,10 @@ static void a_file_that_cannot_be_read_is_explained(void **state)
 	assert_string_equal(err.msg, want);
 }
 
-static void files_without_a_setting_are_fine(void **state)
+TEST_FIXTURE(files_without_a_setting_are_fine, reset, reset)
 {
 	static const char *const texts[] = {"", "# nothing\n", "---\n", "{}\n", "---\n...\n"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		write_file(texts[i], strlen(texts[i]));
 		assert_int_equal(PARSE(ARG("--config"), path), OPTIONS_OK);
@@ -372,11 +360,10 @@ static void files_without_a_setting_are_fine(void **state)
 	}
 }
 
-static void help_lists_every_option(void **state)
+TEST_FIXTURE(help_lists_every_option, reset, reset)
 {
 	int saved, r;
 
-	(void)state;
 	assert_int_equal(PARSE(ARG("--help")), OPTIONS_HELP);
 	assert_int_equal(PARSE(ARG("--nonsense"), ARG("-h")), OPTIONS_HELP);
 	saved = grab_stdout();
@@ -398,16 +385,14 @@ static void help_lists_every_option(void **state)
 		assert_non_null(strstr(output, d->help));
 }
 
-static void version_is_one_line(void **state)
+TEST_FIXTURE(version_is_one_line, reset, reset)
 {
-	(void)state;
 	assert_int_equal(PARSE_OUTPUT(ARG("--version")), OPTIONS_EXIT);
 	assert_string_equal(output, "agent v1.2\n");
 }
 
-static void print_config_shows_what_is_in_effect_without_secrets(void **state)
+TEST_FIXTURE(print_config_shows_what_is_in_effect_without_secrets, reset, reset)
 {
-	(void)state;
 	assert_int_equal(PARSE_OUTPUT(ARG("--print-config"), ARG("--api-key=hunter2"),
 				      ARG("--listen=a: \"b\"\n# \xc3\xa9")),
 			 OPTIONS_EXIT);
@@ -423,9 +408,8 @@ static void print_config_shows_what_is_in_effect_without_secrets(void **state)
 				    "profile-unmanaged: false\n");
 }
 
-static void print_config_can_be_read_again(void **state)
+TEST_FIXTURE(print_config_can_be_read_again, reset, reset)
 {
-	(void)state;
 	assert_int_equal(PARSE_OUTPUT(ARG("--print-config"), ARG("--listen= x\t\\ 'y' # "),
 				      ARG("--profile-interval=1m30s"), ARG("--heap=false")),
 			 OPTIONS_EXIT);
@@ -439,29 +423,26 @@ static void print_config_can_be_read_again(void **state)
 	assert_false(opts.heap);
 }
 
-static void print_config_refuses_what_yaml_cannot_hold(void **state)
+TEST_FIXTURE(print_config_refuses_what_yaml_cannot_hold, reset, reset)
 {
-	(void)state;
 	assert_int_equal(PARSE_OUTPUT(ARG("--print-config"), ARG("--listen=\xff")), -EINVAL);
 	assert_string_equal(err.msg, "--listen: the value is not UTF-8");
 	assert_string_equal(output, "");
 }
 
-static void print_config_checks_first(void **state)
+TEST_FIXTURE(print_config_checks_first, reset, reset)
 {
-	(void)state;
 	assert_int_equal(PARSE_OUTPUT(ARG("--print-config"), ARG("--workers=0")), -EINVAL);
 	assert_string_equal(output, "");
 }
 
-static void durations_print_as_they_are_read(void **state)
+TEST_FIXTURE(durations_print_as_they_are_read, reset, reset)
 {
 	static const uint64_t values[] = {0,         1,        999,       1000,          1001,
 					  90 * S,    3600 * S, 86400 * S, 90061 * S + 1, S / 2,
 					  UINT64_MAX};
 	char text[OPTION_VALUE_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		uint64_t ns;
 
@@ -497,7 +478,7 @@ static int print_config(void *arg)
 	return r == OPTIONS_EXIT ? 0 : r;
 }
 
-static void sizes_print_as_they_are_read(void **state)
+TEST_FIXTURE(sizes_print_as_they_are_read, reset, reset)
 {
 	static const struct option_def def = {"size", OPTION_SIZE, .min = 512, .help = "Bytes"};
 	static const char *const sizes[] = {"512",  "1001",    "500MB", "1536KiB",
@@ -505,7 +486,6 @@ static void sizes_print_as_they_are_read(void **state)
 	char text[OPTION_VALUE_BYTES];
 	uint64_t n;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		uint64_t again = 0;
 
@@ -521,19 +501,16 @@ static void sizes_print_as_they_are_read(void **state)
 	assert_string_equal(err.msg, "--size: \"5 apples\" is not a size like 500MB or 1GiB");
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST_FIXTURE(survives_every_failed_allocation, reset, reset)
 {
 	static const char file[] = "listen: file\nrule: [a, b]\n";
 
-	(void)state;
 	write_file(file, sizeof(file) - 1);
 	check_oom(parse_from_everywhere, NULL);
 	check_oom(print_config, NULL);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, reset, reset)
-
-static void secrets_vanish_from_arguments_and_environment(void **state)
+TEST_FIXTURE(secrets_vanish_from_arguments_and_environment, reset, reset)
 {
 	char program[] = "p", joined[] = "--api-key=hunter2", flag[] = "--api-key",
 	     next[] = "hunter3";
@@ -543,7 +520,6 @@ static void secrets_vanish_from_arguments_and_environment(void **state)
 	char *argv[] = {program, joined, flag, next, listen, other, value, shortest, odd, NULL};
 	const char *variable;
 
-	(void)state;
 	assert_int_equal(setenv("API_KEY", "hunter4", 1), 0);
 	variable = getenv("API_KEY");
 	options_wipe_secrets(defs, argv);
@@ -555,34 +531,4 @@ static void secrets_vanish_from_arguments_and_environment(void **state)
 	assert_string_equal(variable, "");
 	assert_null(getenv("API_KEY"));
 	options_wipe_secrets(defs, (char *[]){NULL});
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(defaults_fill_what_nobody_gave),
-		TEST(both_spellings_of_a_flag_work),
-		TEST(flag_beats_environment_beats_file_beats_default),
-		TEST(the_file_may_be_named_by_the_environment),
-		TEST(empty_values_unset_or_count_as_not_given),
-		TEST(a_list_has_a_line_per_item_wherever_it_comes_from),
-		TEST(a_wrong_command_line_is_explained),
-		TEST(a_missing_program_name_is_an_error),
-		TEST(a_wrong_variable_is_named),
-		TEST(a_wrong_file_is_explained_by_line),
-		TEST(a_file_that_cannot_be_read_is_explained),
-		TEST(files_without_a_setting_are_fine),
-		TEST(help_lists_every_option),
-		TEST(version_is_one_line),
-		TEST(print_config_shows_what_is_in_effect_without_secrets),
-		TEST(print_config_can_be_read_again),
-		TEST(print_config_refuses_what_yaml_cannot_hold),
-		TEST(print_config_checks_first),
-		TEST(durations_print_as_they_are_read),
-		TEST(sizes_print_as_they_are_read),
-		TEST(survives_every_failed_allocation),
-		TEST(secrets_vanish_from_arguments_and_environment),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,9 +148,8 @@ static const char *label(size_t i, const char *name)
 	return NULL;
 }
 
-static void frames_are_those_of_our_own_agent(void **state)
+TEST(frames_are_those_of_our_own_agent)
 {
-	(void)state;
 	accept(REQUEST(SHOP, "{" CPU "," TIME ",\"samples\":[{\"stackIndex\":1,\"values\":[5]},"
 			     "{\"stackIndex\":2,\"values\":[\"7\"]},"
 			     "{\"stackIndex\":3,\"values\":[1,2]},"
@@ -175,9 +174,8 @@ static void frames_are_those_of_our_own_agent(void **state)
 	assert_int_equal(fx.report.n_rejected, 0);
 }
 
-static void samples_without_values_count_their_timestamps(void **state)
+TEST(samples_without_values_count_their_timestamps)
 {
-	(void)state;
 	/* 20 Hz, as profilers of whole machines send it */
 	accept("{\"resourceProfiles\":[{" SHOP ",\"scopeProfiles\":[{\"profiles\":["
 	       "{\"sampleType\":{\"typeStrindex\":3,\"unitStrindex\":4},"
@@ -270,7 +268,7 @@ static void types_are(const char *json, size_t n, const char *const *types)
 	}
 }
 
-static void a_process_seen_by_an_ebpf_profiler_has_one_type(void **state)
+TEST(a_process_seen_by_an_ebpf_profiler_has_one_type)
 {
 	static const char *const types[] = {"ebpf:cpu:nanoseconds", "ebpf:cpu:nanoseconds",
 					    "ebpf:cpu:nanoseconds", "ebpf:off_cpu:nanoseconds",
@@ -280,7 +278,6 @@ static void a_process_seen_by_an_ebpf_profiler_has_one_type(void **state)
 	"," EBPF_CPU(2) "," EBPF_CPU(3) "," EBPF_OTHER( \
 		5, 2, ",\"values\":[\"70\",\"7\"]") "," EBPF_OTHER(6, 4, "")
 #define MIXED EBPF_DICTIONARY("native", "kernel")
-	(void)state;
 	types_are(EBPF_REQUEST("go.opentelemetry.io/ebpf-profiler", "", MIXED, ALL), 5, types);
 	assert_int_equal(part(0)->samples[0].values[0], 2 * 50000000);
 	assert_int_equal(part(3)->samples[0].values[0], 77);
@@ -302,12 +299,11 @@ static void a_process_seen_by_an_ebpf_profiler_has_one_type(void **state)
 		  1, types);
 }
 
-static void profiles_of_an_sdk_keep_their_language(void **state)
+TEST(profiles_of_an_sdk_keep_their_language)
 {
 	static const char *const types[] = {"python:cpu:nanoseconds"};
 	static const char *const heap[] = {"python:heap_alloc_space:bytes"};
 
-	(void)state;
 	types_are(EBPF_REQUEST("sdk", "", EBPF_DICTIONARY("cpython", "cpython"), EBPF_CPU(3)), 1,
 		  types);
 	types_are(EBPF_REQUEST("sdk", ATTRIBUTE("telemetry.sdk.language", "python"), MIXED,
@@ -316,9 +312,8 @@ static void profiles_of_an_sdk_keep_their_language(void **state)
 	types_are(EBPF_REQUEST("sdk", "", MIXED, EBPF_OTHER(15, 16, ",\"values\":[5]")), 1, heap);
 }
 
-static void profiles_of_our_agents_keep_their_type_and_comments(void **state)
+TEST(profiles_of_our_agents_keep_their_type_and_comments)
 {
-	(void)state;
 	accept(REQUEST(SHOP, "{\"sampleType\":{\"typeStrindex\":25,\"unitStrindex\":26}," TIME
 			     ",\"attributeIndices\":[5,6],"
 			     "\"samples\":[{\"stackIndex\":3,\"values\":[4096]}]}"));
@@ -327,9 +322,8 @@ static void profiles_of_our_agents_keep_their_type_and_comments(void **state)
 	assert_memory_equal(part(0)->comments[0].data, "lost:map_full=3", 15);
 }
 
-static void resources_become_services_and_labels(void **state)
+TEST(resources_become_services_and_labels)
 {
-	(void)state;
 	accept(REQUEST(
 		"\"resource\":{\"attributes\":["
 		"{\"key\":\"k8s.namespace.name\",\"value\":{\"stringValue\":\"web\"}},"
@@ -359,7 +353,7 @@ static void resources_become_services_and_labels(void **state)
 #define OWNER(kind, name) \
 	",{\"key\":\"k8s." kind ".name\",\"value\":{\"stringValue\":\"" name "\"}}"
 
-static void pods_are_of_the_controller_that_is_named(void **state)
+TEST(pods_are_of_the_controller_that_is_named)
 {
 	static const struct {
 		const char *resource, *want;
@@ -372,7 +366,6 @@ static void pods_are_of_the_controller_that_is_named(void **state)
 	};
 	char request[8192];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(request, sizeof(request),
 			 REQUEST("%s", "{" CPU "," TIME
@@ -383,9 +376,8 @@ static void pods_are_of_the_controller_that_is_named(void **state)
 	}
 }
 
-static void without_a_name_of_the_resource_samples_say_it(void **state)
+TEST(without_a_name_of_the_resource_samples_say_it)
 {
-	(void)state;
 	accept(REQUEST("\"resource\":{}",
 		       "{" CPU "," TIME
 		       ",\"samples\":[{\"stackIndex\":3,\"values\":[1],\"attributeIndices\":[4]},"
@@ -403,7 +395,7 @@ static void without_a_name_of_the_resource_samples_say_it(void **state)
 }
 
 /* Whoever stores them decides: profile_window.h. */
-static void any_time_is_passed_on(void **state)
+TEST(any_time_is_passed_on)
 {
 	static const struct {
 		const char *time, *duration;
@@ -416,7 +408,6 @@ static void any_time_is_passed_on(void **state)
 	};
 	char json[8192];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(json, sizeof(json),
 			 "{\"resourceProfiles\":[{" SHOP ",\"scopeProfiles\":[{\"profiles\":[{" CPU
@@ -430,7 +421,7 @@ static void any_time_is_passed_on(void **state)
 	}
 }
 
-static void profiles_that_cannot_be_stored_are_left_out_and_counted(void **state)
+TEST(profiles_that_cannot_be_stored_are_left_out_and_counted)
 {
 	static const struct {
 		const char *profile, *reason;
@@ -453,7 +444,6 @@ static void profiles_that_cannot_be_stored_are_left_out_and_counted(void **state
 	};
 	char json[8192];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(json, sizeof(json),
 			 "{\"resourceProfiles\":[{" SHOP ",\"scopeProfiles\":[{\"profiles\":[%s,"
@@ -475,7 +465,7 @@ static void profiles_that_cannot_be_stored_are_left_out_and_counted(void **state
 	}
 }
 
-static void references_to_nothing_make_the_request_invalid(void **state)
+TEST(references_to_nothing_make_the_request_invalid)
 {
 	static const char *const cases[] = {
 		"{\"dictionary\":{\"stringTable\":[\"x\"]}}",
@@ -498,19 +488,17 @@ static void references_to_nothing_make_the_request_invalid(void **state)
 		"1]}]}]}]}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (decode(cases[i]) != -EBADMSG || fx.err.msg[0] == '\0')
 			fail_msg("accepted: %s", cases[i]);
 	}
 }
 
-static void cut_requests_are_refused_or_whole(void **state)
+TEST(cut_requests_are_refused_or_whole)
 {
 	char *copy;
 	size_t len;
 
-	(void)state;
 	encode(REQUEST(SHOP, "{" CPU "," TIME ",\"samples\":[{\"stackIndex\":1,\"values\":[5]}]}"));
 	len = fx.request.len;
 	for (size_t i = 0; i < len; i++) {
@@ -527,12 +515,11 @@ static void cut_requests_are_refused_or_whole(void **state)
 	}
 }
 
-static void a_small_request_cannot_cost_hours(void **state)
+TEST(a_small_request_cannot_cost_hours)
 {
 	CLEANUP(buf_fini) struct buf json;
 	int e;
 
-	(void)state;
 	buf_init(&json, 64 * MIB);
 	/* 4,000 locations of 60 KB each in one stack, of which every profile has all */
 	e = buf_addf(&json,
@@ -562,9 +549,8 @@ static int decode_again(void *arg)
 	return decode_bytes(fx.request.data, fx.request.len);
 }
 
-static void survives_failing_allocations(void **state)
+TEST(survives_failing_allocations)
 {
-	(void)state;
 	encode(REQUEST("\"resource\":{}",
 		       "{" CPU "," TIME ",\"attributeIndices\":[6],\"samples\":[{\"stackIndex\":1,"
 		       "\"values\":[5],\"attributeIndices\":[4]}]}"));
@@ -587,24 +573,4 @@ static int tear_down(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_are_those_of_our_own_agent),
-		cmocka_unit_test(samples_without_values_count_their_timestamps),
-		cmocka_unit_test(a_process_seen_by_an_ebpf_profiler_has_one_type),
-		cmocka_unit_test(profiles_of_an_sdk_keep_their_language),
-		cmocka_unit_test(profiles_of_our_agents_keep_their_type_and_comments),
-		cmocka_unit_test(resources_become_services_and_labels),
-		cmocka_unit_test(pods_are_of_the_controller_that_is_named),
-		cmocka_unit_test(without_a_name_of_the_resource_samples_say_it),
-		cmocka_unit_test(any_time_is_passed_on),
-		cmocka_unit_test(profiles_that_cannot_be_stored_are_left_out_and_counted),
-		cmocka_unit_test(references_to_nothing_make_the_request_invalid),
-		cmocka_unit_test(cut_requests_are_refused_or_whole),
-		cmocka_unit_test(a_small_request_cannot_cost_hours),
-		cmocka_unit_test(survives_failing_allocations),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP_FIXTURE(set_up, tear_down)

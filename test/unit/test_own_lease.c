@@ -14,12 +14,11 @@ static struct lease held_by(const char *holder, const char *version)
 			      .transitions = 3};
 }
 
-static void is_created_and_renewed(void **state)
+TEST(is_created_and_renewed)
 {
 	struct own_lease o;
 	struct lease l = held_by("me", "1");
 
-	(void)state;
 	own_lease_init(&o, "g-a", "me");
 	assert_int_equal(o.step, OWN_LEASE_READ);
 	assert_false(own_lease_read(&o, NULL, 0, 0));
@@ -37,12 +36,11 @@ static void is_created_and_renewed(void **state)
 	assert_int_equal(l.transitions, 3);
 }
 
-static void after_a_write_with_unknown_result_the_lease_is_read(void **state)
+TEST(after_a_write_with_unknown_result_the_lease_is_read)
 {
 	struct own_lease o;
 	struct lease l = held_by("me", "7");
 
-	(void)state;
 	own_lease_init(&o, "g-a", "me");
 	own_lease_written(&o, &l, 0);
 	own_lease_unknown(&o);
@@ -53,12 +51,11 @@ static void after_a_write_with_unknown_result_the_lease_is_read(void **state)
 	assert_string_equal(o.version, "8");
 }
 
-static void a_starting_process_takes_the_lease_over(void **state)
+TEST(a_starting_process_takes_the_lease_over)
 {
 	struct own_lease o;
 	struct lease l = held_by("the one before", "5");
 
-	(void)state;
 	own_lease_init(&o, "g-a", "me");
 	assert_false(own_lease_read(&o, &l, 0, 0));
 	assert_false(o.has_rival);
@@ -70,13 +67,12 @@ static void a_starting_process_takes_the_lease_over(void **state)
 	assert_int_equal(l.transitions, 4);
 }
 
-static void who_lost_it_waits_until_the_other_is_dead(void **state)
+TEST(who_lost_it_waits_until_the_other_is_dead)
 {
 	struct own_lease o;
 	struct lease mine = held_by("me", "5");
 	struct lease l = held_by("you", "6");
 
-	(void)state;
 	own_lease_init(&o, "g-a", "me");
 	own_lease_written(&o, &mine, 0);
 	own_lease_unknown(&o);
@@ -94,13 +90,12 @@ static void who_lost_it_waits_until_the_other_is_dead(void **state)
 	assert_string_equal(o.version, "7");
 }
 
-static void what_a_rival_gave_up_is_free(void **state)
+TEST(what_a_rival_gave_up_is_free)
 {
 	struct own_lease o;
 	struct lease mine = held_by("me", "5");
 	struct lease l = held_by("you", "6");
 
-	(void)state;
 	own_lease_init(&o, "g-a", "me");
 	own_lease_written(&o, &mine, 0);
 	own_lease_read(&o, &l, 1, 1);
@@ -118,13 +113,12 @@ static void what_a_rival_gave_up_is_free(void **state)
 	assert_string_equal(o.version, "");
 }
 
-static void is_not_deleted_while_the_one_it_was_taken_from_may_work(void **state)
+TEST(is_not_deleted_while_the_one_it_was_taken_from_may_work)
 {
 	struct own_lease o;
 	struct lease l = held_by("the one before", "5");
 	struct lease mine = held_by("me", "6");
 
-	(void)state;
 	own_lease_init(&o, "g-a", "me");
 	assert_false(own_lease_may_delete(&o, 100 * S));
 	own_lease_read(&o, &l, 1 * S, 1 * S);
@@ -141,29 +135,13 @@ static void is_not_deleted_while_the_one_it_was_taken_from_may_work(void **state
 	assert_false(own_lease_may_delete(&o, 100 * S));
 }
 
-static void what_was_created_may_be_deleted(void **state)
+TEST(what_was_created_may_be_deleted)
 {
 	struct own_lease o;
 	struct lease mine = held_by("me", "6");
 
-	(void)state;
 	own_lease_init(&o, "g-a", "me");
 	own_lease_read(&o, NULL, 1 * S, 1 * S);
 	own_lease_written(&o, &mine, 2 * S);
 	assert_true(own_lease_may_delete(&o, 2 * S));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(is_created_and_renewed),
-		cmocka_unit_test(after_a_write_with_unknown_result_the_lease_is_read),
-		cmocka_unit_test(a_starting_process_takes_the_lease_over),
-		cmocka_unit_test(who_lost_it_waits_until_the_other_is_dead),
-		cmocka_unit_test(what_a_rival_gave_up_is_free),
-		cmocka_unit_test(is_not_deleted_while_the_one_it_was_taken_from_may_work),
-		cmocka_unit_test(what_was_created_may_be_deleted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static size_t check(const uint64_t *addrs, size_t n)
 	return len;
 }
 
-static void any_addresses_come_back(void **state)
+TEST(any_addresses_come_back)
 {
 	static const uint64_t edges[] = {
 		0,
@@ -37,7 +37,6 @@ static void any_addresses_come_back(void **state)
 	};
 	uint64_t many[SAMPLER_MAX_ADDRS], x = 88172645463325252u;
 
-	(void)state;
 	assert_int_equal(check(edges, 0), 0);
 	for (size_t n = 1; n <= ARRAY_SIZE(edges); n++)
 		(void)check(edges, n);
@@ -51,7 +50,7 @@ static void any_addresses_come_back(void **state)
 }
 
 /* A stack of an x86-64 kernel, of libc and of a program. */
-static void a_real_stack_takes_less_than_two_thirds_of_its_bytes(void **state)
+TEST(a_real_stack_takes_less_than_two_thirds_of_its_bytes)
 {
 	static const uint64_t addrs[] = {
 		0xffffffff81a3b2c4, 0xffffffff81a3b911, 0xffffffff81384f21, 0xffffffff8138567a,
@@ -61,11 +60,10 @@ static void a_real_stack_takes_less_than_two_thirds_of_its_bytes(void **state)
 		0x55d0c1a00dd1,
 	};
 
-	(void)state;
 	assert_true(check(addrs, ARRAY_SIZE(addrs)) < sizeof(addrs) / 3 * 2);
 }
 
-static void bytes_that_are_no_addresses_are_refused(void **state)
+TEST(bytes_that_are_no_addresses_are_refused)
 {
 	static const uint8_t cut[] = {2, 0x80};
 	static const uint8_t too_long[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -73,21 +71,9 @@ static void bytes_that_are_no_addresses_are_refused(void **state)
 	static const uint8_t three[] = {2, 2, 2};
 	uint64_t addrs[3];
 
-	(void)state;
 	assert_int_equal(packed_addrs_unpack(cut, sizeof(cut), addrs, 3), -EBADMSG);
 	assert_int_equal(packed_addrs_unpack(too_long, sizeof(too_long), addrs, 3), -EBADMSG);
 	assert_int_equal(packed_addrs_unpack(three, sizeof(three), addrs, 2), -EBADMSG);
 	assert_int_equal(packed_addrs_unpack(three, sizeof(three), addrs, 3), 3);
 	assert_int_equal(addrs[2], 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_addresses_come_back),
-		cmocka_unit_test(a_real_stack_takes_less_than_two_thirds_of_its_bytes),
-		cmocka_unit_test(bytes_that_are_no_addresses_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

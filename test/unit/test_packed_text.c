@@ -11,12 +11,11 @@ static void make_text(void)
 		i += (size_t)snprintf(text + i, TEXT_BYTES - i, "function_%zu ", n * 7919);
 }
 
-static void every_piece_is_what_was_packed(void **state)
+TEST(every_piece_is_what_was_packed)
 {
 	CLEANUP(packed_text_freep) struct packed_text *t = NULL;
 	static char out[TEXT_BYTES];
 
-	(void)state;
 	make_text();
 	assert_int_equal(packed_text_new(&t, text, TEXT_BYTES), 0);
 	assert_true(packed_text_bytes(t) < TEXT_BYTES * 3 / 4);
@@ -30,12 +29,11 @@ static void every_piece_is_what_was_packed(void **state)
 	assert_memory_equal(out, text, TEXT_BYTES);
 }
 
-static void reading_stops_at_the_end(void **state)
+TEST(reading_stops_at_the_end)
 {
 	CLEANUP(packed_text_freep) struct packed_text *t = NULL;
 	char out[16];
 
-	(void)state;
 	assert_int_equal(packed_text_new(&t, "abcdef", 6), 0);
 	assert_int_equal(packed_text_read(t, 4, out, sizeof(out)), 2);
 	assert_memory_equal(out, "ef", 2);
@@ -43,12 +41,11 @@ static void reading_stops_at_the_end(void **state)
 	assert_int_equal(packed_text_read(t, 600000, out, sizeof(out)), 0);
 }
 
-static void nothing_can_be_packed_too(void **state)
+TEST(nothing_can_be_packed_too)
 {
 	CLEANUP(packed_text_freep) struct packed_text *t = NULL;
 	char out[16];
 
-	(void)state;
 	assert_int_equal(packed_text_new(&t, "", 0), 0);
 	assert_int_equal(packed_text_read(t, 0, out, sizeof(out)), 0);
 }
@@ -61,21 +58,8 @@ static int pack_one(void *arg)
 	return packed_text_new(&t, text, TEXT_BYTES);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	make_text();
 	check_oom(pack_one, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_piece_is_what_was_packed),
-		cmocka_unit_test(reading_stops_at_the_end),
-		cmocka_unit_test(nothing_can_be_packed_too),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

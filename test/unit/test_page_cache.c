@@ -37,12 +37,11 @@ static void expect_same(const struct fixture *f, uint64_t offset, size_t len)
 	assert_memory_equal(got, f->data + offset, len);
 }
 
-static void test_bytes_are_read_through_the_cache(void **state)
+TEST(test_bytes_are_read_through_the_cache)
 {
 	struct fixture f;
 	uint32_t random = 1;
 
-	(void)state;
 	begin(&f);
 	for (int i = 0; i < 20000; i++) {
 		uint64_t offset;
@@ -60,12 +59,11 @@ static void test_bytes_are_read_through_the_cache(void **state)
 	end(&f);
 }
 
-static void test_a_page_is_read_once(void **state)
+TEST(test_a_page_is_read_once)
 {
 	struct fixture f;
 	uint8_t was, got = 0;
 
-	(void)state;
 	begin(&f);
 	was = f.data[10];
 	expect_same(&f, 0, 1);
@@ -76,12 +74,11 @@ static void test_a_page_is_read_once(void **state)
 }
 
 /* As if a mapping ended in the middle of a page. */
-static void test_next_to_unreadable_memory_the_exact_bytes_are_read(void **state)
+TEST(test_next_to_unreadable_memory_the_exact_bytes_are_read)
 {
 	struct fixture f;
 	uint8_t got[16];
 
-	(void)state;
 	begin(&f);
 	byte_source_from_memory(&f.memory, f.data, 2 * PAGE_CACHE_PAGE_BYTES + 100);
 	assert_int_equal(byte_source_read(&f.pages, 2 * PAGE_CACHE_PAGE_BYTES - 8, got, 16), 0);
@@ -108,23 +105,10 @@ static int make(void *arg)
 	return r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct byte_source text;
 
-	(void)state;
 	byte_source_from_memory(&text, "abc", 3);
 	check_oom(make, &text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bytes_are_read_through_the_cache),
-		cmocka_unit_test(test_a_page_is_read_once),
-		cmocka_unit_test(test_next_to_unreadable_memory_the_exact_bytes_are_read),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

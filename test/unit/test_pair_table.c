@@ -1,11 +1,10 @@
 #include "common/flame/pair_table.h"
 #include "test/lib/unit.h"
 
-static void finds_what_was_added_and_nothing_else(void **state)
+TEST(finds_what_was_added_and_nothing_else)
 {
 	CLEANUP(pair_table_fini) struct pair_table t = {0};
 
-	(void)state;
 	assert_int_equal(pair_table_find(&t, 1, 2), PAIR_TABLE_ABSENT);
 	for (uint32_t i = 0; i < 10000; i++)
 		assert_int_equal(pair_table_add(&t, i % 100, i / 100, i), 0);
@@ -16,12 +15,11 @@ static void finds_what_was_added_and_nothing_else(void **state)
 }
 
 /* With a constant factor for a hash, these keys would share one slot and take minutes. */
-static void chosen_keys_do_not_share_a_slot(void **state)
+TEST(chosen_keys_do_not_share_a_slot)
 {
 	CLEANUP(pair_table_fini) struct pair_table t = {0};
 	const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of 0x9e3779b97f4a7c15 */
 
-	(void)state;
 	for (uint64_t i = 0; i < 400000; i++) {
 		uint64_t key = ((i & 0xfff) << 52 | i >> 12) * inverse;
 
@@ -44,19 +42,7 @@ static int fill(void *arg)
 	return 0;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(fill, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_what_was_added_and_nothing_else),
-		cmocka_unit_test(chosen_keys_do_not_share_a_slot),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

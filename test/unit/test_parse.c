@@ -3,7 +3,7 @@
 #include "common/text/parse.h"
 #include "test/lib/unit.h"
 
-static void reads_sizes(void **state)
+TEST(reads_sizes)
 {
 	static const struct {
 		const char *text;
@@ -32,7 +32,6 @@ static void reads_sizes(void **state)
 		{"-1", -EINVAL, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t v = 12345;
 
@@ -41,7 +40,7 @@ static void reads_sizes(void **state)
 	}
 }
 
-static void reads_numbers_within_their_range(void **state)
+TEST(reads_numbers_within_their_range)
 {
 	static const struct {
 		const char *text;
@@ -67,7 +66,6 @@ static void reads_numbers_within_their_range(void **state)
 		{"99999999999999999999999999x", 0, 10, -EINVAL, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t v = 12345;
 		int r = parse_u64(cases[i].text, strlen(cases[i].text), cases[i].min, cases[i].max,
@@ -78,12 +76,11 @@ static void reads_numbers_within_their_range(void **state)
 	}
 }
 
-static void reads_no_further_than_the_given_length(void **state)
+TEST(reads_no_further_than_the_given_length)
 {
 	uint64_t v;
 	bool b;
 
-	(void)state;
 	assert_int_equal(parse_u64("123456", 3, 0, 1000, &v), 0);
 	assert_int_equal(v, 123);
 	assert_int_equal(parse_duration("5s0", 2, &v), 0);
@@ -92,7 +89,7 @@ static void reads_no_further_than_the_given_length(void **state)
 	assert_true(b);
 }
 
-static void reads_durations(void **state)
+TEST(reads_durations)
 {
 	static const struct {
 		const char *text;
@@ -131,7 +128,6 @@ static void reads_durations(void **state)
 		{"99999999999999999999dx", -EINVAL, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t ns = 12345;
 		int r = parse_duration(cases[i].text, strlen(cases[i].text), &ns);
@@ -141,7 +137,7 @@ static void reads_durations(void **state)
 	}
 }
 
-static void reads_decimal_numbers(void **state)
+TEST(reads_decimal_numbers)
 {
 	static const struct {
 		const char *text;
@@ -157,7 +153,6 @@ static void reads_decimal_numbers(void **state)
 	};
 	double v;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		assert_int_equal(parse_real(good[i].text, strlen(good[i].text), &v), 0);
 		assert_true(v == good[i].value);
@@ -169,14 +164,13 @@ static void reads_decimal_numbers(void **state)
 	assert_true(v == 1);
 }
 
-static void reads_the_words_of_truth(void **state)
+TEST(reads_the_words_of_truth)
 {
 	static const char *const yes[] = {"true", "1", "yes", "on", "True", "YES"};
 	static const char *const no[] = {"false", "0", "no", "off", "FALSE"};
 	static const char *const neither[] = {"", "t", "2", "truee", "tru", "true ", "y", "null"};
 	bool b;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++) {
 		b = false;
 		assert_int_equal(parse_bool(yes[i], strlen(yes[i]), &b), 0);
@@ -189,18 +183,4 @@ static void reads_the_words_of_truth(void **state)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(neither); i++)
 		assert_int_equal(parse_bool(neither[i], strlen(neither[i]), &b), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_numbers_within_their_range),
-		cmocka_unit_test(reads_sizes),
-		cmocka_unit_test(reads_no_further_than_the_given_length),
-		cmocka_unit_test(reads_durations),
-		cmocka_unit_test(reads_decimal_numbers),
-		cmocka_unit_test(reads_the_words_of_truth),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,13 +18,12 @@ static void check_line(char *line)
 }
 
 /* The page's test reads the same file. */
-static void is_what_the_page_computes(void **state)
+TEST(is_what_the_page_computes)
 {
 	FILE *f = fopen("test/data/path_keys.tsv", "re");
 	char line[4096];
 	int n = 0;
 
-	(void)state;
 	assert_non_null(f);
 	for (; fgets(line, sizeof(line), f); n++) {
 		line[strcspn(line, "\n")] = '\0';
@@ -34,22 +33,11 @@ static void is_what_the_page_computes(void **state)
 	assert_true(n > 5);
 }
 
-static void invalid_bytes_count_as_what_json_has_for_them(void **state)
+TEST(invalid_bytes_count_as_what_json_has_for_them)
 {
 	const struct path_key a = path_key_of_name("a\xff\xc3z", 4);
 	const struct path_key b = path_key_of_name("a\xef\xbf\xbd\xef\xbf\xbdz", 8);
 
-	(void)state;
 	assert_true(path_key_number(a) == path_key_number(b));
 	assert_int_equal(path_key_of_file("\x80", 1), path_key_of_file("\xef\xbf\xbd", 3));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(is_what_the_page_computes),
-		cmocka_unit_test(invalid_bytes_count_as_what_json_has_for_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static struct perf_map *map_of(const char *text)
 	return m;
 }
 
-static void lines_of_all_writers_are_read(void **state)
+TEST(lines_of_all_writers_are_read)
 {
 	CLEANUP(perf_map_freep)
 	struct perf_map *m =
@@ -37,7 +37,6 @@ static void lines_of_all_writers_are_read(void **state)
 		       "3000\t8\ttabs\n"
 		       "4000 10  two blanks \n");
 
-	(void)state;
 	expect(m, 0xfff, NULL);
 	expect(m, 0x1000, "LazyCompile:*a b /x y.js:1:2");
 	expect(m, 0x100f, "LazyCompile:*a b /x y.js:1:2");
@@ -48,7 +47,7 @@ static void lines_of_all_writers_are_read(void **state)
 	expect(m, UINT64_MAX, NULL);
 }
 
-static void what_is_no_function_is_ignored(void **state)
+TEST(what_is_no_function_is_ignored)
 {
 	CLEANUP(perf_map_freep)
 	struct perf_map *m = map_of("\n \n1000\n1000 10\n1000 10 \nx 10 a\n1000 0 empty\n"
@@ -56,7 +55,6 @@ static void what_is_no_function_is_ignored(void **state)
 				    "11111111111111111 1 long\n0x 1 a\n1000 -1 a\n"
 				    "2000 10 good\n3000 10 not yet");
 
-	(void)state;
 	expect(m, 0x1000, NULL);
 	expect(m, 0xfffffffffffffff8, NULL);
 	expect(m, 0x2000, "good");
@@ -65,12 +63,11 @@ static void what_is_no_function_is_ignored(void **state)
 	expect(m, 0x3000, "not yet");
 }
 
-static void the_beginning_of_a_line_counts_until_its_end_comes(void **state)
+TEST(the_beginning_of_a_line_counts_until_its_end_comes)
 {
 	CLEANUP(perf_map_freep) struct perf_map *m = map_of("1000 10 whole\n2000 20 beg");
 	size_t bytes;
 
-	(void)state;
 	expect(m, 0x2010, NULL);
 	assert_int_equal(perf_map_add_rest(m), 0);
 	expect(m, 0x1000, "whole");
@@ -87,14 +84,13 @@ static void the_beginning_of_a_line_counts_until_its_end_comes(void **state)
 	expect(m, 0x300f, "last");
 }
 
-static void the_last_written_has_an_address(void **state)
+TEST(the_last_written_has_an_address)
 {
 	CLEANUP(perf_map_freep)
 	struct perf_map *m = map_of("1000 100 whole\n1020 20 inside\n1030 40 overlaps\n"
 				    "2000 10 old\n2000 10 new\n3000 10 small\n2ff0 100 around\n");
 	static const char later[] = "1000 8 later\n";
 
-	(void)state;
 	expect(m, 0x101f, "whole");
 	expect(m, 0x1020, "inside");
 	expect(m, 0x102f, "inside");
@@ -109,13 +105,12 @@ static void the_last_written_has_an_address(void **state)
 	expect(m, 0x1008, "whole");
 }
 
-static void pieces_may_end_anywhere_and_lines_be_long(void **state)
+TEST(pieces_may_end_anywhere_and_lines_be_long)
 {
 	static const char text[] = "1000 10 first\n2000 10 second\n3000 10 third\n";
 	char line[2 * PERF_MAP_LINE_BYTES];
 	struct perf_map *m;
 
-	(void)state;
 	for (size_t step = 1; step < sizeof(text); step++) {
 		assert_int_equal(perf_map_new(&m, 0), 0);
 		for (size_t i = 0; i < strlen(text); i += step)
@@ -142,13 +137,12 @@ static void pieces_may_end_anywhere_and_lines_be_long(void **state)
 	perf_map_free(m);
 }
 
-static void memory_is_bounded_and_the_newest_stay(void **state)
+TEST(memory_is_bounded_and_the_newest_stay)
 {
 	enum { BYTES = 256 * 1024, N = 200000 };
 	CLEANUP(perf_map_freep) struct perf_map *m = NULL;
 	char line[64];
 
-	(void)state;
 	assert_int_equal(perf_map_new(&m, BYTES), 0);
 	/* one function that is compiled again and again needs no more than one */
 	for (unsigned i = 0; i < N; i++) {
@@ -171,12 +165,11 @@ static void memory_is_bounded_and_the_newest_stay(void **state)
 }
 
 /* Against the definition: the last line that has an address. */
-static void many_random_ranges_are_right(void **state)
+TEST(many_random_ranges_are_right)
 {
 	enum { N = 300, SPACE = 1000 };
 	uint32_t starts[N], sizes[N], x = 1;
 
-	(void)state;
 	for (unsigned round = 0; round < 30; round++) {
 		CLEANUP(perf_map_freep) struct perf_map *m = map_of("");
 		char line[64];
@@ -201,7 +194,7 @@ static void many_random_ranges_are_right(void **state)
 	}
 }
 
-static void names_are_those_that_a_reader_knows(void **state)
+TEST(names_are_those_that_a_reader_knows)
 {
 	static const struct {
 		const char *text, *function, *file;
@@ -239,7 +232,6 @@ static void names_are_those_that_a_reader_knows(void **state)
 		{"py::", "py::", "[jit]", 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct perf_map_name name;
 
@@ -248,20 +240,4 @@ static void names_are_those_that_a_reader_knows(void **state)
 		assert_string_equal(name.file, cases[i].file);
 		assert_int_equal(name.line, cases[i].line);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_of_all_writers_are_read),
-		cmocka_unit_test(what_is_no_function_is_ignored),
-		cmocka_unit_test(the_beginning_of_a_line_counts_until_its_end_comes),
-		cmocka_unit_test(the_last_written_has_an_address),
-		cmocka_unit_test(pieces_may_end_anywhere_and_lines_be_long),
-		cmocka_unit_test(memory_is_bounded_and_the_newest_stay),
-		cmocka_unit_test(many_random_ranges_are_right),
-		cmocka_unit_test(names_are_those_that_a_reader_knows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

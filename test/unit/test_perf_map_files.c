@@ -104,7 +104,7 @@ static void expect_refused(struct fixture *f, enum symbol_metric reason)
 	assert_int_equal(unlinkat(f->proc.root_fd, MAP, 0), 0);
 }
 
-static void a_file_is_followed_as_it_grows(void **state)
+TEST_FIXTURE(a_file_is_followed_as_it_grows, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -133,7 +133,7 @@ static void age(struct fixture *f, int64_t ms)
 	assert_int_equal(utimensat(f->proc.root_fd, MAP, times, 0), 0);
 }
 
-static void a_last_line_needs_no_newline_once_the_file_has_settled(void **state)
+TEST_FIXTURE(a_last_line_needs_no_newline_once_the_file_has_settled, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char padded[4096 + 1];
@@ -162,7 +162,7 @@ static void a_last_line_needs_no_newline_once_the_file_has_settled(void **state)
 	expect(f, 0x4000, NULL);
 }
 
-static void a_file_that_is_written_anew_is_read_anew(void **state)
+TEST_FIXTURE(a_file_that_is_written_anew_is_read_anew, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -182,7 +182,7 @@ static void a_file_that_is_written_anew_is_read_anew(void **state)
 	expect(f, 0x4000, "short"); /* deleted: what is known stays true */
 }
 
-static void of_a_large_file_the_newest_part_is_read(void **state)
+TEST_FIXTURE(of_a_large_file_the_newest_part_is_read, set_up, tear_down)
 {
 	enum { LINES = 1200000 };
 	struct fixture *f = *state;
@@ -200,7 +200,7 @@ static void of_a_large_file_the_newest_part_is_read(void **state)
 	assert_in_range(perf_map_files_bytes(f->files), 1, 2 * MAX_BYTES);
 }
 
-static void what_is_no_file_of_the_process_is_refused(void **state)
+TEST_FIXTURE(what_is_no_file_of_the_process_is_refused, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -232,7 +232,7 @@ static void link_tmp(struct fixture *f, const char *to)
 	next_cycle(f);
 }
 
-static void a_tmp_that_is_a_link_is_followed_inside_the_root(void **state)
+TEST_FIXTURE(a_tmp_that_is_a_link_is_followed_inside_the_root, set_up, tear_down)
 {
 	static const char *const inside[] = {"var/tmp", "/var/tmp", "/../../var/tmp", "/var/again"};
 	static const char map[] = "70/root/var/tmp/perf-7.map";
@@ -265,7 +265,7 @@ static void a_tmp_that_is_a_link_is_followed_inside_the_root(void **state)
 	expect(f, 0x6000, NULL);
 }
 
-static void a_process_that_has_ended_is_forgotten(void **state)
+TEST_FIXTURE(a_process_that_has_ended_is_forgotten, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -279,7 +279,7 @@ static void a_process_that_has_ended_is_forgotten(void **state)
 	expect(f, 0x1000, NULL);
 }
 
-static void a_file_that_hangs_is_not_asked_again(void **state)
+TEST_FIXTURE(a_file_that_hangs_is_not_asked_again, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint64_t before = metric_get(&symbol_metrics[SYMBOL_METRIC_PERF_MAP_HANGS]);
@@ -305,21 +305,4 @@ static void a_file_that_hangs_is_not_asked_again(void **state)
 	silent_file_free(silent);
 	assert_int_equal(umount2(map, MNT_DETACH), 0);
 	assert_int_equal(umount2(dir, MNT_DETACH), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-		TEST(a_file_is_followed_as_it_grows),
-		TEST(a_last_line_needs_no_newline_once_the_file_has_settled),
-		TEST(a_file_that_is_written_anew_is_read_anew),
-		TEST(a_tmp_that_is_a_link_is_followed_inside_the_root),
-		TEST(of_a_large_file_the_newest_part_is_read),
-		TEST(what_is_no_file_of_the_process_is_refused),
-		TEST(a_process_that_has_ended_is_forgotten),
-		TEST(a_file_that_hangs_is_not_asked_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

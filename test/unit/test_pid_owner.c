@@ -20,13 +20,12 @@ static pid_t start_child(void)
 	return pid;
 }
 
-static void test_a_process_is_known_again_until_it_has_ended(void **state)
+TEST(test_a_process_is_known_again_until_it_has_ended)
 {
 	AUTO_CLOSE int root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct pid_owner o, own;
 	pid_t pid = start_child();
 
-	(void)state;
 	assert_int_equal(pid_owner_read(&o, root_fd, pid), 0);
 	assert_int_equal(pid_owner_read(&own, root_fd, getpid()), 0);
 	assert_int_equal(o.id.pid, pid);
@@ -44,13 +43,12 @@ static void test_a_process_is_known_again_until_it_has_ended(void **state)
 	assert_int_equal(o.id.pid, pid);
 }
 
-static void test_another_process_of_the_same_program_is_not_the_same(void **state)
+TEST(test_another_process_of_the_same_program_is_not_the_same)
 {
 	AUTO_CLOSE int root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct pid_owner o, other;
 	pid_t pid = start_child();
 
-	(void)state;
 	assert_int_equal(pid_owner_read(&o, root_fd, getpid()), 0);
 	/* as if it had the pid of that one */
 	other = o;
@@ -67,14 +65,4 @@ static void test_another_process_of_the_same_program_is_not_the_same(void **stat
 	assert_true(pid_owner_is_current(&o, root_fd));
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_process_is_known_again_until_it_has_ended),
-		cmocka_unit_test(test_another_process_of_the_same_program_is_not_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

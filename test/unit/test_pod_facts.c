@@ -48,11 +48,10 @@ static int each(struct seen *s, const char *text)
 	"}}"
 #define RUNNING "'containerStatuses':[{'name':'c','image':'i:1','containerID':'cri-o://a'}]"
 
-static void containers_of_all_kinds_are_found(void **state)
+TEST(containers_of_all_kinds_are_found)
 {
 	struct seen s;
 
-	(void)state;
 	assert_int_equal(
 		each(&s, POD(",'ownerReferences':[{'kind':'ReplicaSet','name':'web-7d4b9c6f55',"
 			     "'controller':true}]",
@@ -73,7 +72,7 @@ static void containers_of_all_kinds_are_found(void **state)
 }
 
 /* The node calls an image by the first name it had, whatever this pod asks for. */
-static void images_are_called_as_the_pod_asks_for_them(void **state)
+TEST(images_are_called_as_the_pod_asks_for_them)
 {
 	static const struct {
 		const char *spec, *status, *want;
@@ -87,7 +86,6 @@ static void images_are_called_as_the_pod_asks_for_them(void **state)
 	char text[1024], want[64];
 	struct seen s;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(text, sizeof(text),
 			 POD("",
@@ -101,7 +99,7 @@ static void images_are_called_as_the_pod_asks_for_them(void **state)
 	}
 }
 
-static void an_annotation_names_the_application(void **state)
+TEST(an_annotation_names_the_application)
 {
 	static const struct {
 		const char *name, *want;
@@ -112,7 +110,6 @@ static void an_annotation_names_the_application(void **state)
 	char text[1024], want[64];
 	struct seen s;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(text, sizeof(text),
 			 POD(",'annotations':{'coroot.com/custom-application-name':'%s'},"
@@ -126,7 +123,7 @@ static void an_annotation_names_the_application(void **state)
 	}
 }
 
-static void annotations_disable_profiling(void **state)
+TEST(annotations_disable_profiling)
 {
 	static const struct {
 		const char *pod, *want;
@@ -141,18 +138,16 @@ static void annotations_disable_profiling(void **state)
 	};
 	struct seen s;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(each(&s, cases[i].pod), 1);
 		assert_string_equal(s.text, cases[i].want);
 	}
 }
 
-static void pods_without_controller_are_their_own(void **state)
+TEST(pods_without_controller_are_their_own)
 {
 	struct seen s;
 
-	(void)state;
 	assert_int_equal(each(&s, POD(",'ownerReferences':[{'kind':'Node','name':'x',"
 				      "'controller':true}]",
 				      "'nodeName':'x'", RUNNING)),
@@ -169,7 +164,7 @@ static void pods_without_controller_are_their_own(void **state)
 	assert_string_equal(s.text, "a c i:1 web-x\n");
 }
 
-static void what_cannot_be_a_container_is_ignored(void **state)
+TEST(what_cannot_be_a_container_is_ignored)
 {
 	static const char *const statuses[] = {
 		"",
@@ -195,7 +190,6 @@ static void what_cannot_be_a_container_is_ignored(void **state)
 	char text[1024];
 	struct seen s;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
 		snprintf(text, sizeof(text), POD("", "", "%s"), statuses[i]);
 		assert_int_equal(each(&s, text), 0);
@@ -204,7 +198,7 @@ static void what_cannot_be_a_container_is_ignored(void **state)
 		assert_int_equal(each(&s, pods[i]), -EBADMSG);
 }
 
-static void a_pod_has_a_limit(void **state)
+TEST(a_pod_has_a_limit)
 {
 	json_t *pod = json_loads("{\"metadata\":{\"name\":\"a\",\"namespace\":\"shop\","
 				 "\"uid\":\"u-1\"},\"status\":{\"containerStatuses\":[]}}",
@@ -212,26 +206,10 @@ static void a_pod_has_a_limit(void **state)
 	json_t *statuses = json_object_get(json_object_get(pod, "status"), "containerStatuses");
 	struct seen s = {""};
 
-	(void)state;
 	for (unsigned i = 0; i < POD_FACTS_MAX + 10; i++)
 		assert_int_equal(json_array_append_new(statuses, json_pack("{s:s,s:s}", "name", "c",
 									   "containerID", "x://a")),
 				 0);
 	assert_int_equal(pod_facts_each(pod, see, &s), POD_FACTS_MAX);
 	json_decref(pod);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(containers_of_all_kinds_are_found),
-		cmocka_unit_test(images_are_called_as_the_pod_asks_for_them),
-		cmocka_unit_test(an_annotation_names_the_application),
-		cmocka_unit_test(annotations_disable_profiling),
-		cmocka_unit_test(pods_without_controller_are_their_own),
-		cmocka_unit_test(what_cannot_be_a_container_is_ignored),
-		cmocka_unit_test(a_pod_has_a_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,7 +141,7 @@ static size_t count_logged(struct fixture *f, const char *text)
 	return n;
 }
 
-static void changes_of_this_nodes_pods_are_passed_on(void **state)
+TEST(changes_of_this_nodes_pods_are_passed_on)
 {
 	static const struct script_reply replies[] = {
 		{LIST(POD("one", "", STATUS("c1")) "," POD("two", OFF, STATUS("c2"))), SCRIPT_CLOSE,
@@ -156,7 +156,6 @@ static void changes_of_this_nodes_pods_are_passed_on(void **state)
 	};
 	struct fixture f;
 
-	(void)state;
 	play(&f, replies, ARRAY_SIZE(replies), 50 * NS_PER_MS);
 	check_seen(&f, "+c1 one !c2 two !c1 one +c3 two ");
 	assert_true(script_server_requests(&f.server) >= 1);
@@ -176,7 +175,7 @@ static void changes_of_this_nodes_pods_are_passed_on(void **state)
 #define RENAMED(id) "{\"name\":\"c\",\"image\":\"2\",\"containerID\":\"containerd://" id "\"}"
 
 /* The pod's image may be set while it runs; its container is replaced some time later. */
-static void a_container_keeps_its_image(void **state)
+TEST(a_container_keeps_its_image)
 {
 	static const struct script_reply replies[] = {
 		{LIST(POD("one", "", STATUS("c1"))), SCRIPT_CLOSE, 0},
@@ -186,20 +185,18 @@ static void a_container_keeps_its_image(void **state)
 	};
 	struct fixture f;
 
-	(void)state;
 	play(&f, replies, ARRAY_SIZE(replies), 50 * NS_PER_MS);
 	check_seen(&f, "+c1 one !c1 one ");
 	tear_down(&f);
 }
 
-static void requests_wait_for_the_list(void **state)
+TEST(requests_wait_for_the_list)
 {
 	static const struct script_reply replies[] = {
 		{LIST(POD("one", "", STATUS("c1"))), SCRIPT_CLOSE, 0},
 	};
 	struct fixture f;
 
-	(void)state;
 	play(&f, replies, ARRAY_SIZE(replies), 600 * NS_PER_S);
 	ask_for(&f, "c1");
 	/* found by the list, and once more for the request if that was not answered before */
@@ -207,7 +204,7 @@ static void requests_wait_for_the_list(void **state)
 	tear_down(&f);
 }
 
-static void a_server_that_refuses_delays_nobody(void **state)
+TEST(a_server_that_refuses_delays_nobody)
 {
 	static const struct script_reply replies[] = {
 		{REFUSED, SCRIPT_CLOSE, 0},
@@ -216,7 +213,6 @@ static void a_server_that_refuses_delays_nobody(void **state)
 	};
 	struct fixture f;
 
-	(void)state;
 	play(&f, replies, ARRAY_SIZE(replies), 1);
 	ask_for(&f, "c1");
 	check_seen(&f, ".");
@@ -226,7 +222,7 @@ static void a_server_that_refuses_delays_nobody(void **state)
 	tear_down(&f);
 }
 
-static void an_empty_node_is_logged_once(void **state)
+TEST(an_empty_node_is_logged_once)
 {
 	static const struct script_reply replies[] = {
 		{LIST(""), SCRIPT_CLOSE, 0},
@@ -236,7 +232,6 @@ static void an_empty_node_is_logged_once(void **state)
 	};
 	struct fixture f;
 
-	(void)state;
 	play(&f, replies, ARRAY_SIZE(replies), 1);
 	check_seen(&f, "+c1 one ");
 	assert_int_equal(count_logged(&f, "no pods on this node"), 1);
@@ -260,13 +255,12 @@ static void await_metric(struct fixture *f, struct metrics *ms, const char *line
 	assert_true(found);
 }
 
-static void metrics_are_those_of_the_node_agent(void **state)
+TEST(metrics_are_those_of_the_node_agent)
 {
 	CLEANUP(buf_fini) struct buf out;
 	struct metrics *ms;
 	struct fixture f;
 
-	(void)state;
 	play(&f,
 	     (struct script_reply[]){{LIST(POD("one", "", STATUS("c1")) ",{}"), SCRIPT_CLOSE, 0}},
 	     1, 1);
@@ -285,12 +279,11 @@ static void metrics_are_those_of_the_node_agent(void **state)
 	metrics_free(ms);
 }
 
-static void a_node_has_a_valid_name(void **state)
+TEST(a_node_has_a_valid_name)
 {
 	static const char *const names[] = {"", "a b", "a/b", "a&limit=1", "n\xc3\xb6rd"};
 	struct fixture f = {0};
 
-	(void)state;
 	assert_int_equal(loop_new(&f.loop), 0);
 	snprintf(f.server.url, sizeof(f.server.url), "http://127.0.0.1:1");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -300,19 +293,4 @@ static void a_node_has_a_valid_name(void **state)
 		assert_non_null(strstr(err.msg, "not the name of a node"));
 	}
 	loop_free(f.loop);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(changes_of_this_nodes_pods_are_passed_on),
-		cmocka_unit_test(a_container_keeps_its_image),
-		cmocka_unit_test(requests_wait_for_the_list),
-		cmocka_unit_test(a_server_that_refuses_delays_nobody),
-		cmocka_unit_test(an_empty_node_is_logged_once),
-		cmocka_unit_test(metrics_are_those_of_the_node_agent),
-		cmocka_unit_test(a_node_has_a_valid_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

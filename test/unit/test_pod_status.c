@@ -34,22 +34,20 @@ static void check(const char *status, enum pod_status wanted, const char *text)
 	assert_status(quoted, wanted, text);
 }
 
-static void a_pod_that_is_ready_or_leaves_says_nothing(void **state)
+TEST(a_pod_that_is_ready_or_leaves_says_nothing)
 {
 	json_t *leaving =
 		json_pack("{s:{s:s s:s} s:{s:s}}", "metadata", "name", "a", "deletionTimestamp",
 			  "2026-11-23T02:30:00Z", "status", "phase", "Failed");
 	char text[POD_STATUS_BYTES];
 
-	(void)state;
 	check("{'conditions':[{'type':'Ready','status':'True'}]}", POD_READY, "");
 	assert_int_equal(pod_status_read(text, leaving), POD_READY);
 	json_decref(leaving);
 }
 
-static void a_pod_that_needs_time_says_for_what(void **state)
+TEST(a_pod_that_needs_time_says_for_what)
 {
-	(void)state;
 	check("{}", POD_STARTING, "pod web-0: no node has been chosen yet");
 	check("{" SCHEDULED "}", POD_STARTING,
 	      "pod web-0: its containers have not been created yet");
@@ -61,9 +59,8 @@ static void a_pod_that_needs_time_says_for_what(void **state)
 	      POD_STARTING, "pod web-0: container web: runs, but is not ready");
 }
 
-static void what_fails_is_told_with_its_reason(void **state)
+TEST(what_fails_is_told_with_its_reason)
 {
-	(void)state;
 	check("{'conditions':[{'type':'PodScheduled','status':'False','reason':'Unschedulable',"
 	      "'message':'0/3 nodes are available'}]}",
 	      POD_FAILING, "pod web-0: Unschedulable: 0/3 nodes are available");
@@ -93,9 +90,8 @@ static void what_fails_is_told_with_its_reason(void **state)
 	      POD_FAILING, "pod web-0: not ready, but its containers are: its node may be down");
 }
 
-static void a_container_that_fails_comes_before_one_that_starts(void **state)
+TEST(a_container_that_fails_comes_before_one_that_starts)
 {
-	(void)state;
 	check("{" SCHEDULED ",'containerStatuses':["
 	      "{'name':'a','ready':false,'state':{'waiting':{'reason':'PodInitializing'}}},"
 	      "{'name':'b','ready':false,'state':{'waiting':{'reason':'ErrImagePull'}}}]}",
@@ -113,12 +109,11 @@ static void a_container_that_fails_comes_before_one_that_starts(void **state)
 	      POD_FAILING, "pod web-0: container i: ended with exit code 3");
 }
 
-static void a_long_message_is_cut(void **state)
+TEST(a_long_message_is_cut)
 {
 	char message[2000], got[POD_STATUS_BYTES];
 	json_t *event;
 
-	(void)state;
 	for (size_t i = 0; i + 3 < sizeof(message); i += 3)
 		snprintf(message + i, 4, "\xe2\x82\xac");
 	event = json_pack("{s:s}", "message", message);
@@ -131,17 +126,4 @@ static void a_long_message_is_cut(void **state)
 	event = json_object();
 	assert_false(pod_status_of_event(got, event));
 	json_decref(event);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_pod_that_is_ready_or_leaves_says_nothing),
-		cmocka_unit_test(a_pod_that_needs_time_says_for_what),
-		cmocka_unit_test(what_fails_is_told_with_its_reason),
-		cmocka_unit_test(a_container_that_fails_comes_before_one_that_starts),
-		cmocka_unit_test(a_long_message_is_cut),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,9 +94,8 @@ static void check(const char *annotations, const char *want)
 	arena_fini(&arena);
 }
 
-static void pods_without_annotations_are_not_targets(void **state)
+TEST(pods_without_annotations_are_not_targets)
 {
-	(void)state;
 	check("", NULL);
 	check("'pyroscope.io/scrape':'false','pyroscope.io/port':'80'", NULL);
 	check("'profiles.grafana.com/cpu.scrape':'false','profiles.grafana.com/cpu.port':'80'",
@@ -111,9 +110,8 @@ static void pods_without_annotations_are_not_targets(void **state)
 	      NULL);
 }
 
-static void coroot_annotations_are_understood(void **state)
+TEST(coroot_annotations_are_understood)
 {
-	(void)state;
 	check("'coroot.com/profile-scrape':'true','coroot.com/profile-port':'8080'",
 	      "cpu http:8080/debug/pprof/profile\nheap http:8080/debug/pprof/heap\n");
 	check("'coroot.com/profile-scrape':'true','coroot.com/profile-port':' 80, 81,80',"
@@ -133,9 +131,8 @@ static void coroot_annotations_are_understood(void **state)
 	      "cpu http:77/debug/pprof/profile\nheap http:77/debug/pprof/heap\n");
 }
 
-static void grafana_annotations_are_understood_type_by_type(void **state)
+TEST(grafana_annotations_are_understood_type_by_type)
 {
-	(void)state;
 	check("'profiles.grafana.com/cpu.scrape':'true','profiles.grafana.com/cpu.port':'6060',"
 	      "'profiles.grafana.com/memory.scrape':'true',"
 	      "'profiles.grafana.com/memory.port_name':'http',"
@@ -147,9 +144,8 @@ static void grafana_annotations_are_understood_type_by_type(void **state)
 	      "block http:15020/debug/pprof/block\n");
 }
 
-static void pyroscope_annotations_are_understood(void **state)
+TEST(pyroscope_annotations_are_understood)
 {
-	(void)state;
 	check("'pyroscope.io/scrape':'true','pyroscope.io/port':'6060'",
 	      "cpu http:6060/debug/pprof/profile\nheap http:6060/debug/pprof/heap\n");
 	check("'pyroscope.io/scrape':'true','coroot.com/profile-port':'6061',"
@@ -158,14 +154,13 @@ static void pyroscope_annotations_are_understood(void **state)
 	      "cpu https:6061/debug/pprof/profile\n");
 }
 
-static void the_first_family_that_asks_wins(void **state)
+TEST(the_first_family_that_asks_wins)
 {
 	static const char all[] =
 		"'pyroscope.io/scrape':'true','pyroscope.io/port':'3',"
 		"'profiles.grafana.com/block.scrape':'true','profiles.grafana.com/block.port':'2'";
 	char with_coroot[512];
 
-	(void)state;
 	check(all, "block http:2/debug/pprof/block\n");
 	snprintf(with_coroot, sizeof(with_coroot),
 		 "%s,'coroot.com/profile-scrape':'true','coroot.com/profile-port':'1',"
@@ -177,7 +172,7 @@ static void the_first_family_that_asks_wins(void **state)
 #define ON "'coroot.com/profile-scrape':'true','coroot.com/profile-types':'cpu',"
 #define CPU_AT_80 "cpu http:80/debug/pprof/profile\n"
 
-static void mistakes_are_reported_and_do_not_affect_the_rest(void **state)
+TEST(mistakes_are_reported_and_do_not_affect_the_rest)
 {
 	static const struct {
 		const char *annotations, *want;
@@ -241,7 +236,6 @@ static void mistakes_are_reported_and_do_not_affect_the_rest(void **state)
 		 "! no type of profile is switched on\n"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		check(cases[i].annotations, cases[i].want);
 }
@@ -250,9 +244,8 @@ static void mistakes_are_reported_and_do_not_affect_the_rest(void **state)
 #define ON_AT_80 "'coroot.com/profile-scrape':'true','coroot.com/profile-port':'80',"
 #define ON_ENDPOINTS "cpu http:80/debug/pprof/profile\nheap http:80/debug/pprof/heap\n"
 
-static void annotations_without_effect_are_reported(void **state)
+TEST(annotations_without_effect_are_reported)
 {
-	(void)state;
 	check(ON_AT_80 "'coroot.com/profile-prot':'81'",
 	      ON_ENDPOINTS "! annotation coroot.com/profile-prot is unknown; did you mean "
 			   "coroot.com/profile-port?\n");
@@ -292,9 +285,8 @@ static void annotations_without_effect_are_reported(void **state)
 	check("'coroot.com/profile-scrape':'false','coroot.com/profile-prot':'81'", NULL);
 }
 
-static void godeltaprof_and_fgprof_are_fetched(void **state)
+TEST(godeltaprof_and_fgprof_are_fetched)
 {
-	(void)state;
 	check("'profiles.grafana.com/godeltaprof_memory.scrape':'true',"
 	      "'profiles.grafana.com/godeltaprof_memory.port':'80',"
 	      "'profiles.grafana.com/godeltaprof_mutex.scrape':'true',"
@@ -322,7 +314,7 @@ static void godeltaprof_and_fgprof_are_fetched(void **state)
 }
 
 /* So that a type that only the defaults name may be missing. */
-static void types_are_asked_for_by_name_or_by_default(void **state)
+TEST(types_are_asked_for_by_name_or_by_default)
 {
 	static const struct {
 		const char *annotations;
@@ -339,7 +331,6 @@ static void types_are_asked_for_by_name_or_by_default(void **state)
 		 {1, 1}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct case_pod c = {.annotations = cases[i].annotations};
 		struct scrape_target t;
@@ -353,9 +344,8 @@ static void types_are_asked_for_by_name_or_by_default(void **state)
 	}
 }
 
-static void empty_annotations_are_none(void **state)
+TEST(empty_annotations_are_none)
 {
-	(void)state;
 	check("'coroot.com/profile-scrape':''", NULL);
 	check(ON "'coroot.com/profile-port':'80','coroot.com/profile-port-name':'',"
 		 "'coroot.com/profile-scheme':'','coroot.com/profile-path-prefix':''",
@@ -366,7 +356,7 @@ static void empty_annotations_are_none(void **state)
 	      CPU_AT_80 "heap http:80/debug/pprof/heap\n");
 }
 
-static void paths_can_mean_nothing_but_themselves(void **state)
+TEST(paths_can_mean_nothing_but_themselves)
 {
 	static const char *const bad[] = {"x",        "//a/../b", "/..",     "/a b",
 					  "/a?b",     "/a#b",     "/%2e.",   "/a\\\\b",
@@ -376,7 +366,6 @@ static void paths_can_mean_nothing_but_themselves(void **state)
 	struct scrape_target t;
 	struct arena arena;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		snprintf(annotations, sizeof(annotations),
 			 ON "'coroot.com/profile-port':'1','coroot.com/profile-path-prefix':'%s'",
@@ -400,14 +389,13 @@ static void paths_can_mean_nothing_but_themselves(void **state)
 	}
 }
 
-static void sentences_stay_short_and_printable(void **state)
+TEST(sentences_stay_short_and_printable)
 {
 	char annotations[4096] = ON "'coroot.com/profile-port':'\\u0007\\u00e9", *end;
 	struct case_pod c = {.annotations = annotations};
 	struct scrape_target t;
 	struct arena arena;
 
-	(void)state;
 	end = annotations + strlen(annotations);
 	for (int i = 0; i < 500; i++)
 		end += snprintf(end, 8, "\xc3\xa9%s", i % 50 == 49 ? "," : "");
@@ -421,7 +409,7 @@ static void sentences_stay_short_and_printable(void **state)
 	arena_fini(&arena);
 }
 
-static void pods_that_do_not_run_are_not_targets(void **state)
+TEST(pods_that_do_not_run_are_not_targets)
 {
 	static const char ann[] = ON "'coroot.com/profile-port':'80'";
 	static const char deleted[] = ",'deletionTimestamp':'2026-01-01T00:00:00Z'";
@@ -453,7 +441,6 @@ static void pods_that_do_not_run_are_not_targets(void **state)
 		 1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct scrape_target t;
 		struct arena arena;
@@ -464,7 +451,7 @@ static void pods_that_do_not_run_are_not_targets(void **state)
 	}
 }
 
-static void addresses_are_numeric_and_of_one_host(void **state)
+TEST(addresses_are_numeric_and_of_one_host)
 {
 	static const struct {
 		const char *ip, *want; /* NULL: refused */
@@ -493,7 +480,6 @@ static void addresses_are_numeric_and_of_one_host(void **state)
 		{"[::1]", NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char status[128];
 		const struct case_pod c = {.annotations = ON "'coroot.com/profile-port':'80'",
@@ -577,9 +563,8 @@ static const struct {
 	{"web-2", OWNER("StatefulSet", "web"), "web", NULL, CALLED("t\\u0000ill")},
 };
 
-static void services_are_named_by_annotation_owner_and_then_by_rule(void **state)
+TEST(services_are_named_by_annotation_owner_and_then_by_rule)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(service_cases); i++) {
 		char annotations[256];
 		const struct case_pod c = {.name = service_cases[i].pod,
@@ -605,7 +590,7 @@ static void services_are_named_by_annotation_owner_and_then_by_rule(void **state
 	}
 }
 
-static void an_endpoint_belongs_to_the_container_of_its_port(void **state)
+TEST(an_endpoint_belongs_to_the_container_of_its_port)
 {
 	static const char status[] = "'phase':'Running','podIP':'10.0.0.1','containerStatuses':["
 				     "{'name':'app','containerID':'cri://a','restartCount':3},"
@@ -639,7 +624,6 @@ static void an_endpoint_belongs_to_the_container_of_its_port(void **state)
 		{"1", "'containers':[{'name':'unheard-of'}]", "", "unheard-of  unheard-of\n"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char annotations[256], text[512] = "";
 		const struct case_pod c = {.name = "bare",
@@ -665,12 +649,11 @@ static void an_endpoint_belongs_to_the_container_of_its_port(void **state)
 	}
 }
 
-static void a_container_without_a_name_is_unknown(void **state)
+TEST(a_container_without_a_name_is_unknown)
 {
 	static const char *const specs[] = {"", "'containers':[{}]", "'containers':[{'name':7}]",
 					    "'containers':[{'name':'a/b'}]", "'containers':7"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
 		const struct case_pod c = {.annotations = ON "'coroot.com/profile-port':'80,81'",
 					   .spec = specs[i]};
@@ -686,7 +669,7 @@ static void a_container_without_a_name_is_unknown(void **state)
 	}
 }
 
-static void objects_other_than_pods_are_refused(void **state)
+TEST(objects_other_than_pods_are_refused)
 {
 	static const char *const texts[] = {
 		"[]",
@@ -696,7 +679,6 @@ static void objects_other_than_pods_are_refused(void **state)
 		"{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":7}}",
 		"{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\\u0000\",\"uid\":\"u\"}}"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		json_t *v = json_loads(texts[i], JSON_ALLOW_NUL, NULL);
 		struct scrape_target t;
@@ -710,9 +692,8 @@ static void objects_other_than_pods_are_refused(void **state)
 	}
 }
 
-static void kinds_have_names_and_paths(void **state)
+TEST(kinds_have_names_and_paths)
 {
-	(void)state;
 	for (enum profile_kind k = 0; k < PROFILE_KIND_MAX; k++)
 		assert_int_equal(
 			profile_kind_find(profile_kind_name(k), strlen(profile_kind_name(k))), k);
@@ -734,7 +715,7 @@ static int make_from(void *arg)
 	return r < 0 ? r : 0;
 }
 
-static void lack_of_memory_is_survived(void **state)
+TEST(lack_of_memory_is_survived)
 {
 	const struct case_pod c = {.annotations = ON "'coroot.com/profile-port':'80,81'"};
 	json_t *pod = make_pod(&c);
@@ -743,7 +724,6 @@ static void lack_of_memory_is_survived(void **state)
 	size_t limit = 0;
 	int r = -ENOMEM;
 
-	(void)state;
 	check_oom(make_from, pod);
 	while (r < 0) {
 		arena_init(&tiny, limit);
@@ -754,32 +734,4 @@ static void lack_of_memory_is_survived(void **state)
 	}
 	assert_in_range(limit, 100, POD_TARGET_ARENA_BYTES);
 	json_decref(pod);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pods_without_annotations_are_not_targets),
-		cmocka_unit_test(coroot_annotations_are_understood),
-		cmocka_unit_test(grafana_annotations_are_understood_type_by_type),
-		cmocka_unit_test(pyroscope_annotations_are_understood),
-		cmocka_unit_test(the_first_family_that_asks_wins),
-		cmocka_unit_test(mistakes_are_reported_and_do_not_affect_the_rest),
-		cmocka_unit_test(annotations_without_effect_are_reported),
-		cmocka_unit_test(godeltaprof_and_fgprof_are_fetched),
-		cmocka_unit_test(types_are_asked_for_by_name_or_by_default),
-		cmocka_unit_test(empty_annotations_are_none),
-		cmocka_unit_test(paths_can_mean_nothing_but_themselves),
-		cmocka_unit_test(sentences_stay_short_and_printable),
-		cmocka_unit_test(pods_that_do_not_run_are_not_targets),
-		cmocka_unit_test(addresses_are_numeric_and_of_one_host),
-		cmocka_unit_test(services_are_named_by_annotation_owner_and_then_by_rule),
-		cmocka_unit_test(an_endpoint_belongs_to_the_container_of_its_port),
-		cmocka_unit_test(a_container_without_a_name_is_unknown),
-		cmocka_unit_test(objects_other_than_pods_are_refused),
-		cmocka_unit_test(kinds_have_names_and_paths),
-		cmocka_unit_test(lack_of_memory_is_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

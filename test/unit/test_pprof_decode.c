@@ -70,9 +70,8 @@ static const char *function_name(uint32_t index)
 	return fx.p.functions[index].name.data;
 }
 
-static void reads_every_field(void **state)
+TEST_FIXTURE(reads_every_field, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(decode("small"), 0);
 	/* nothing points into the input */
 	memset(fx.data, 0xff, fx.len);
@@ -104,22 +103,20 @@ static void reads_every_field(void **state)
 	assert_int_equal(fx.p.samples[0].values[0], 5);
 }
 
-static void reads_gzip_of_one_and_more_members(void **state)
+TEST_FIXTURE(reads_gzip_of_one_and_more_members, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(decode("small-gzip"), 0);
 	assert_string_equal(function_name(0), "main");
 	assert_int_equal(decode("two-members"), 0);
 	assert_string_equal(function_name(0), "main");
 }
 
-static void reads_a_heap_profile_of_go(void **state)
+TEST_FIXTURE(reads_a_heap_profile_of_go, set_up, tear_down)
 {
 	static const char *const types[] = {"alloc_objects", "alloc_space", "inuse_objects",
 					    "inuse_space"};
 	int64_t in_grow = 0;
 
-	(void)state;
 	assert_int_equal(decode("go-heap.pb.gz"), 0);
 	assert_int_equal(fx.p.n_types, 4);
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
@@ -146,11 +143,10 @@ static void reads_a_heap_profile_of_go(void **state)
 	assert_in_range(in_grow, 3000000, 6000000);
 }
 
-static void reads_a_cpu_profile_of_go(void **state)
+TEST_FIXTURE(reads_a_cpu_profile_of_go, set_up, tear_down)
 {
 	int64_t total = 0;
 
-	(void)state;
 	assert_int_equal(decode("go-cpu.pb.gz"), 0);
 	assert_int_equal(fx.p.n_types, 2);
 	assert_string_equal(fx.p.types[1].type.data, "cpu");
@@ -160,11 +156,10 @@ static void reads_a_cpu_profile_of_go(void **state)
 	assert_in_range(total, 100000000, 400000000);
 }
 
-static void ids_may_have_any_value_and_order(void **state)
+TEST_FIXTURE(ids_may_have_any_value_and_order, set_up, tear_down)
 {
 	const uint32_t *locations;
 
-	(void)state;
 	assert_int_equal(decode("sparse-ids"), 0);
 	locations = fx.p.samples[0].locations;
 	assert_int_equal(fx.p.locations[locations[0]].n_lines, 1);
@@ -174,9 +169,8 @@ static void ids_may_have_any_value_and_order(void **state)
 	assert_int_equal(fx.p.locations[locations[1]].lines[1].function, 0);
 }
 
-static void fields_may_come_in_any_order_and_spelling(void **state)
+TEST_FIXTURE(fields_may_come_in_any_order_and_spelling, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(decode("strings-first"), 0);
 	assert_string_equal(function_name(0), "main");
 	assert_int_equal(fx.p.n_samples, 1);
@@ -191,16 +185,15 @@ static void fields_may_come_in_any_order_and_spelling(void **state)
 	assert_int_equal(decode("labels"), 0);
 }
 
-static void strings_are_bytes(void **state)
+TEST_FIXTURE(strings_are_bytes, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(decode("not-utf8"), 0);
 	assert_string_equal(fx.p.types[0].type.data, "a\xff");
 	assert_int_equal(fx.p.functions[0].name.len, 3);
 	assert_memory_equal(fx.p.functions[0].name.data, "a\0b", 4);
 }
 
-static void errors_come_with_a_sentence(void **state)
+TEST_FIXTURE(errors_come_with_a_sentence, set_up, tear_down)
 {
 	static const struct {
 		const char *name;
@@ -232,7 +225,6 @@ static void errors_come_with_a_sentence(void **state)
 		 "the two profiles themselves"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int r = decode(cases[i].name);
 
@@ -269,7 +261,7 @@ static uint64_t lost(enum profile_loss loss)
 }
 
 /* As jemalloc and gperftools write it. */
-static void addresses_without_names_are_named_by_file_and_offset(void **state)
+TEST_FIXTURE(addresses_without_names_are_named_by_file_and_offset, set_up, tear_down)
 {
 	static const char *const leaves[] = {
 		"app+0x1010 [app:abc123]:0",
@@ -283,7 +275,6 @@ static void addresses_without_names_are_named_by_file_and_offset(void **state)
 	};
 	char text[128];
 
-	(void)state;
 	assert_int_equal(decode("addresses"), 0);
 	assert_int_equal(fx.p.n_samples, ARRAY_SIZE(leaves));
 	for (uint32_t i = 0; i < ARRAY_SIZE(leaves); i++) {
@@ -294,9 +285,8 @@ static void addresses_without_names_are_named_by_file_and_offset(void **state)
 	assert_false(profile_losses_any(&fx.p.losses));
 }
 
-static void unnamed_locations_keep_their_place_among_named_ones(void **state)
+TEST_FIXTURE(unnamed_locations_keep_their_place_among_named_ones, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(decode("unnamed-among-named"), 0);
 	assert_int_equal(fx.p.n_samples, 6);
 	assert_stack(0, "app+0x20 [app:id]:0;main main.c:7;");
@@ -308,9 +298,8 @@ static void unnamed_locations_keep_their_place_among_named_ones(void **state)
 	assert_false(profile_losses_any(&fx.p.losses));
 }
 
-static void a_broken_sample_is_left_out_and_the_rest_kept(void **state)
+TEST_FIXTURE(a_broken_sample_is_left_out_and_the_rest_kept, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(decode("broken-samples"), 0);
 	assert_int_equal(fx.p.n_samples, 2);
 	assert_int_equal(fx.p.samples[0].values[0], 5);
@@ -319,9 +308,8 @@ static void a_broken_sample_is_left_out_and_the_rest_kept(void **state)
 	assert_int_equal(lost(PROFILE_LOSS_BROKEN_SAMPLES), 4);
 }
 
-static void ids_that_are_not_unique_refer_to_nothing(void **state)
+TEST_FIXTURE(ids_that_are_not_unique_refer_to_nothing, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(decode("ambiguous-ids"), 0);
 	assert_int_equal(fx.p.n_samples, 3);
 	assert_stack(0, "0x10 :1;");
@@ -333,9 +321,8 @@ static void ids_that_are_not_unique_refer_to_nothing(void **state)
 	assert_int_equal(decode("zero-location"), 0);
 }
 
-static void names_that_do_not_exist_become_addresses(void **state)
+TEST_FIXTURE(names_that_do_not_exist_become_addresses, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(decode("no-such-name"), 0);
 	assert_stack(0, "0x77 :1;");
 	assert_int_equal(lost(PROFILE_LOSS_BROKEN_NAMES), 1);
@@ -343,9 +330,8 @@ static void names_that_do_not_exist_become_addresses(void **state)
 	assert_int_equal(lost(PROFILE_LOSS_BROKEN_NAMES), 1);
 }
 
-static void negative_values_count_as_0(void **state)
+TEST_FIXTURE(negative_values_count_as_0, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(decode("negative-values"), 0);
 	assert_int_equal(fx.p.samples[0].values[0], 5);
 	assert_int_equal(fx.p.samples[0].values[1], 0);
@@ -359,11 +345,10 @@ static const char *frame_name(const struct profile_sample *s, uint32_t at, uint3
 	return function_name(fx.p.locations[s->locations[at]].lines[line].function);
 }
 
-static void a_deep_stack_keeps_its_leaf_and_says_that_it_is_cut(void **state)
+TEST_FIXTURE(a_deep_stack_keeps_its_leaf_and_says_that_it_is_cut, set_up, tear_down)
 {
 	const struct profile_sample *s;
 
-	(void)state;
 	assert_int_equal(decode("cut-stacks.gz"), 0);
 	assert_int_equal(lost(PROFILE_LOSS_CUT_STACKS), 2);
 	assert_int_equal(fx.p.n_samples, 3);
@@ -382,11 +367,10 @@ static void a_deep_stack_keeps_its_leaf_and_says_that_it_is_cut(void **state)
 	assert_int_equal(lost(PROFILE_LOSS_CUT_STACKS), 1);
 }
 
-static void a_location_of_many_lines_is_cut(void **state)
+TEST_FIXTURE(a_location_of_many_lines_is_cut, set_up, tear_down)
 {
 	const struct profile_location *l;
 
-	(void)state;
 	assert_int_equal(decode("long-location"), 0);
 	l = &fx.p.locations[0];
 	assert_int_equal(l->n_lines, LIMIT_PPROF_LINES_PER_LOCATION);
@@ -398,11 +382,10 @@ static void a_location_of_many_lines_is_cut(void **state)
 	assert_int_equal(lost(PROFILE_LOSS_CUT_LOCATIONS), 1);
 }
 
-static void a_long_string_is_cut_between_two_characters(void **state)
+TEST_FIXTURE(a_long_string_is_cut_between_two_characters, set_up, tear_down)
 {
 	const struct profile_string *s;
 
-	(void)state;
 	assert_int_equal(decode("long-strings.gz"), 0);
 	/* with that of a label, which is not stored */
 	assert_int_equal(lost(PROFILE_LOSS_CUT_STRINGS), 3);
@@ -418,11 +401,10 @@ static void a_long_string_is_cut_between_two_characters(void **state)
 	assert_int_equal(decode("bomb-of-labels.gz"), 0);
 }
 
-static void every_truncation_is_refused_or_a_complete_profile(void **state)
+TEST_FIXTURE(every_truncation_is_refused_or_a_complete_profile, set_up, tear_down)
 {
 	static const char *const names[] = {"small", "go-heap.pb"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		size_t whole;
 
@@ -441,9 +423,8 @@ static void every_truncation_is_refused_or_a_complete_profile(void **state)
 	}
 }
 
-static void keeps_to_the_limit_of_the_arena(void **state)
+TEST_FIXTURE(keeps_to_the_limit_of_the_arena, set_up, tear_down)
 {
-	(void)state;
 	load("bomb-of-samples.gz");
 	arena_init(&fx.arena, 1024 * 1024);
 	assert_int_equal(pprof_decode(&fx.p, &fx.arena, fx.data, fx.len, &fx.err), -EFBIG);
@@ -465,9 +446,8 @@ static int decode_loaded(void *arg)
 	return pprof_decode(&p, &arena, fx.data, fx.len, &fx.err);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST_FIXTURE(survives_every_failed_allocation, set_up, tear_down)
 {
-	(void)state;
 	load("go-heap.pb.gz");
 	check_oom(decode_loaded, NULL);
 	load("deep-stack");
@@ -476,34 +456,4 @@ static void survives_every_failed_allocation(void **state)
 	check_oom(decode_loaded, NULL);
 	load("long-location");
 	check_oom(decode_loaded, NULL);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(reads_every_field),
-		TEST(reads_gzip_of_one_and_more_members),
-		TEST(reads_a_heap_profile_of_go),
-		TEST(reads_a_cpu_profile_of_go),
-		TEST(ids_may_have_any_value_and_order),
-		TEST(fields_may_come_in_any_order_and_spelling),
-		TEST(strings_are_bytes),
-		TEST(errors_come_with_a_sentence),
-		TEST(addresses_without_names_are_named_by_file_and_offset),
-		TEST(unnamed_locations_keep_their_place_among_named_ones),
-		TEST(a_broken_sample_is_left_out_and_the_rest_kept),
-		TEST(ids_that_are_not_unique_refer_to_nothing),
-		TEST(names_that_do_not_exist_become_addresses),
-		TEST(negative_values_count_as_0),
-		TEST(a_deep_stack_keeps_its_leaf_and_says_that_it_is_cut),
-		TEST(a_location_of_many_lines_is_cut),
-		TEST(a_long_string_is_cut_between_two_characters),
-		TEST(every_truncation_is_refused_or_a_complete_profile),
-		TEST(keeps_to_the_limit_of_the_arena),
-		TEST(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

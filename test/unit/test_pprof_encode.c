@@ -108,14 +108,13 @@ static void assert_same(const struct profile *a, const struct profile *b)
 		    a->duration_ns == b->duration_ns);
 }
 
-static void decodes_to_the_same_profile(void **state)
+TEST(decodes_to_the_same_profile)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	CLEANUP(buf_fini) struct buf out;
 	struct err err = {0};
 	struct profile p;
 
-	(void)state;
 	arena_init(&arena, 1024 * 1024);
 	buf_init(&out, 1024 * 1024);
 	assert_int_equal(pprof_encode(&profile, &out), 0);
@@ -125,12 +124,11 @@ static void decodes_to_the_same_profile(void **state)
 }
 
 /* Our decoder could share a mistake with our encoder; the generated code does not. */
-static void the_generated_code_reads_it(void **state)
+TEST(the_generated_code_reads_it)
 {
 	CLEANUP(buf_fini) struct buf zipped, raw;
 	Perftools__Profiles__Profile *p;
 
-	(void)state;
 	buf_init(&zipped, 1024 * 1024);
 	buf_init(&raw, 1024 * 1024);
 	assert_int_equal(pprof_encode(&profile, &zipped), 0);
@@ -164,12 +162,11 @@ static void the_generated_code_reads_it(void **state)
 	perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
-static void each_string_is_written_once(void **state)
+TEST(each_string_is_written_once)
 {
 	CLEANUP(buf_fini) struct buf zipped, raw;
 	const char *first;
 
-	(void)state;
 	buf_init(&zipped, 1024 * 1024);
 	buf_init(&raw, 1024 * 1024);
 	assert_int_equal(pprof_encode(&profile, &zipped), 0);
@@ -179,12 +176,11 @@ static void each_string_is_written_once(void **state)
 	assert_null(memmem(first + 6, raw.len - (size_t)(first + 6 - raw.data), "main.c", 6));
 }
 
-static void appends_within_the_limit(void **state)
+TEST(appends_within_the_limit)
 {
 	CLEANUP(buf_fini) struct buf out;
 	size_t len;
 
-	(void)state;
 	buf_init(&out, 1024 * 1024);
 	assert_int_equal(buf_add(&out, "head", 4), 0);
 	assert_int_equal(pprof_encode(&profile, &out), 0);
@@ -205,21 +201,7 @@ static int encode(void *arg)
 	return pprof_encode(&profile, &out);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(encode, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decodes_to_the_same_profile),
-		cmocka_unit_test(the_generated_code_reads_it),
-		cmocka_unit_test(each_string_is_written_once),
-		cmocka_unit_test(appends_within_the_limit),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static const struct query_filter filter = {.service = "/k8s/a/b",
 					   .from_ns = INT64_C(1000000000),
 					   .to_ns = INT64_C(11000000000)};
 
-static void stacks_come_back_from_the_pprof(void **state)
+TEST(stacks_come_back_from_the_pprof)
 {
 	static const struct flame_frame a[] = {F("work [x]:0"), F("operator new(int) n.cc:7")};
 	static const struct flame_frame b[] = {F("idle :0"), F("operator new(int) n.cc:7")};
@@ -27,7 +27,6 @@ static void stacks_come_back_from_the_pprof(void **state)
 	CLEANUP(arena_fini) struct arena arena;
 	struct profile p;
 
-	(void)state;
 	buf_init(&out, 1 << 20);
 	arena_init(&arena, 1 << 20);
 	assert_int_equal(pprof_export_init(&e, 10), 0);
@@ -51,7 +50,7 @@ static void stacks_come_back_from_the_pprof(void **state)
 }
 
 /* The base is subtracted: its samples are negative, and come behind those of the selection. */
-static void a_base_makes_negative_samples(void **state)
+TEST(a_base_makes_negative_samples)
 {
 	static const struct flame_frame a[] = {F("work [x]:0")};
 	CLEANUP(pprof_export_fini) struct pprof_export e;
@@ -61,7 +60,6 @@ static void a_base_makes_negative_samples(void **state)
 	Perftools__Profiles__Profile *m;
 	struct profile p;
 
-	(void)state;
 	buf_init(&out, 1 << 20);
 	buf_init(&raw, 1 << 20);
 	arena_init(&arena, 1 << 20);
@@ -85,7 +83,7 @@ static void a_base_makes_negative_samples(void **state)
 }
 
 /* Frames that are inlined into another one are lines of its location. */
-static void inlined_frames_are_lines_of_one_location(void **state)
+TEST(inlined_frames_are_lines_of_one_location)
 {
 	static const struct flame_frame a[] = {F("leaf a.go:1:inlined"), F("mid a.go:2:inlined"),
 					       F("outer b.go:3"), F("root c.go:4")};
@@ -98,7 +96,6 @@ static void inlined_frames_are_lines_of_one_location(void **state)
 	const struct profile_location *l;
 	struct profile p;
 
-	(void)state;
 	buf_init(&out, 1 << 20);
 	arena_init(&arena, 1 << 20);
 	assert_int_equal(pprof_export_init(&e, 10), 0);
@@ -120,7 +117,7 @@ static void inlined_frames_are_lines_of_one_location(void **state)
 }
 
 /* The limit of a profile's depth is one of locations, which may have many frames. */
-static void a_deep_stack_may_have_inlined_frames(void **state)
+TEST(a_deep_stack_may_have_inlined_frames)
 {
 	enum { LOCATIONS = 3000, INLINED = 2 };
 	static struct flame_frame frames[LOCATIONS * (INLINED + 1)];
@@ -130,7 +127,6 @@ static void a_deep_stack_may_have_inlined_frames(void **state)
 	CLEANUP(arena_fini) struct arena arena;
 	struct profile p;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
 		frames[i] = i % (INLINED + 1) == INLINED ? outer : inlined;
 	buf_init(&out, 1 << 20);
@@ -145,12 +141,11 @@ static void a_deep_stack_may_have_inlined_frames(void **state)
 	assert_int_equal(p.locations[p.samples[0].locations[0]].n_lines, INLINED + 1);
 }
 
-static void takes_no_more_than_announced(void **state)
+TEST(takes_no_more_than_announced)
 {
 	static const struct flame_frame f[] = {F("a :0")};
 	CLEANUP(pprof_export_fini) struct pprof_export e;
 
-	(void)state;
 	assert_int_equal(pprof_export_init(&e, 1), 0);
 	assert_int_equal(pprof_export_add(&e, f, 1, VALUE(1)), 0);
 	assert_int_equal(pprof_export_add(&e, f, 1, VALUE(1)), -EFBIG);
@@ -162,13 +157,12 @@ static void forbid_more(struct pprof_export *e)
 	e->arena.limit_bytes = e->arena.used_bytes;
 }
 
-static void stacks_beyond_the_limit_are_too_large_and_not_out_of_memory(void **state)
+TEST(stacks_beyond_the_limit_are_too_large_and_not_out_of_memory)
 {
 	static const struct flame_frame f[] = {F("a :0")};
 	CLEANUP(pprof_export_fini) struct pprof_export e;
 	int r = 0;
 
-	(void)state;
 	assert_int_equal(pprof_export_init(&e, 1000000), 0);
 	forbid_more(&e);
 	for (unsigned i = 0; i < 1000000 && r == 0; i++)
@@ -176,12 +170,11 @@ static void stacks_beyond_the_limit_are_too_large_and_not_out_of_memory(void **s
 	assert_int_equal(r, -EFBIG);
 }
 
-static void texts_beyond_the_limit_are_too_large_and_not_out_of_memory(void **state)
+TEST(texts_beyond_the_limit_are_too_large_and_not_out_of_memory)
 {
 	CLEANUP(pprof_export_fini) struct pprof_export e;
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 1 << 20);
 	assert_int_equal(pprof_export_init(&e, 2), 0);
 	for (size_t i = 0; i < 2; i++) {
@@ -205,24 +198,7 @@ static int export_some(void *arg)
 	return r == 0 ? pprof_export_add(&e, f, 2, VALUE(1)) : r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(export_some, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stacks_come_back_from_the_pprof),
-		cmocka_unit_test(a_base_makes_negative_samples),
-		cmocka_unit_test(inlined_frames_are_lines_of_one_location),
-		cmocka_unit_test(a_deep_stack_may_have_inlined_frames),
-		cmocka_unit_test(takes_no_more_than_announced),
-		cmocka_unit_test(stacks_beyond_the_limit_are_too_large_and_not_out_of_memory),
-		cmocka_unit_test(texts_beyond_the_limit_are_too_large_and_not_out_of_memory),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static void sort_of(struct pprof_ids *ids, const uint64_t *values, size_t n, int
 	assert_int_equal(pprof_ids_sort(ids, &err), want);
 }
 
-static void finds_the_index_of_every_id_and_of_no_other(void **state)
+TEST(finds_the_index_of_every_id_and_of_no_other)
 {
 	static const struct {
 		uint64_t ids[5];
@@ -28,7 +28,6 @@ static void finds_the_index_of_every_id_and_of_no_other(void **state)
 	};
 	static const uint64_t absent[] = {0, 7, 8, 999, UINT64_MAX - 2, UINT64_MAX / 2};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(pprof_ids_fini) struct pprof_ids ids = {0};
 		struct err err = {0};
@@ -46,24 +45,22 @@ static void finds_the_index_of_every_id_and_of_no_other(void **state)
 	}
 }
 
-static void refuses_zero_and_duplicates(void **state)
+TEST(refuses_zero_and_duplicates)
 {
 	static const uint64_t zero[] = {1, 0, 2}, twice[] = {7, 1, 7}, neighbours[] = {1, 2, 2};
 	CLEANUP(pprof_ids_fini) struct pprof_ids a = {0}, b = {0}, c = {0};
 
-	(void)state;
 	sort_of(&a, zero, 3, -EBADMSG);
 	sort_of(&b, twice, 3, -EBADMSG);
 	sort_of(&c, neighbours, 3, -EBADMSG);
 }
 
-static void an_id_that_is_not_unique_is_not_found(void **state)
+TEST(an_id_that_is_not_unique_is_not_found)
 {
 	static const uint64_t values[] = {7, 1, 7, 0, 3, 9, 9, 9, 12};
 	CLEANUP(pprof_ids_fini) struct pprof_ids ids = {0};
 	uint32_t index;
 
-	(void)state;
 	assert_int_equal(pprof_ids_init(&ids, "function", ARRAY_SIZE(values)), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		pprof_ids_add(&ids, values[i]);
@@ -87,20 +84,7 @@ static int init(void *arg)
 	return pprof_ids_init(&ids, "function", 10);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(init, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_the_index_of_every_id_and_of_no_other),
-		cmocka_unit_test(refuses_zero_and_duplicates),
-		cmocka_unit_test(an_id_that_is_not_unique_is_not_found),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,11 +59,10 @@ static void expect(struct fixture *f, int64_t time_ns)
 	buf_truncate(&f->out, 0);
 }
 
-static void a_profile_is_moved_and_stays_the_same(void **state)
+TEST(a_profile_is_moved_and_stays_the_same)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, T);
 	assert_int_equal(pprof_time_shift(f.gzipped.data, f.gzipped.len, HOUR, INT64_MAX, &f.out),
 			 0);
@@ -75,22 +74,20 @@ static void a_profile_is_moved_and_stays_the_same(void **state)
 	expect(&f, T + 5);
 }
 
-static void a_profile_without_a_time_stays_without(void **state)
+TEST(a_profile_without_a_time_stays_without)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, 0);
 	assert_int_equal(pprof_time_shift(f.gzipped.data, f.gzipped.len, HOUR, INT64_MAX, &f.out),
 			 -ENODATA);
 	assert_int_equal(pprof_time_shift("", 0, HOUR, INT64_MAX, &f.out), -ENODATA);
 }
 
-static void nonsense_is_refused(void **state)
+TEST(nonsense_is_refused)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, T);
 	assert_int_equal(pprof_time_shift("profile", 7, HOUR, INT64_MAX, &f.out), -EBADMSG);
 	assert_int_equal(
@@ -110,23 +107,10 @@ static int shift(void *arg)
 	return pprof_time_shift(f->gzipped.data, f->gzipped.len, HOUR, INT64_MAX, &out);
 }
 
-static void without_memory_it_says_so(void **state)
+TEST(without_memory_it_says_so)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, T);
 	check_oom(shift, &f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_profile_is_moved_and_stays_the_same),
-		cmocka_unit_test(a_profile_without_a_time_stays_without),
-		cmocka_unit_test(nonsense_is_refused),
-		cmocka_unit_test(without_memory_it_says_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

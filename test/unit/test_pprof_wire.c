@@ -10,7 +10,7 @@ static struct wire_reader reader(const void *data, size_t len)
 	return (struct wire_reader){p, p + len};
 }
 
-static void varints_read_as_they_were_written(void **state)
+TEST(varints_read_as_they_were_written)
 {
 	static const struct {
 		uint64_t value;
@@ -22,7 +22,6 @@ static void varints_read_as_they_were_written(void **state)
 		{UINT64_MAX, 10},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(buf_fini) struct buf out;
 		struct wire_writer w = {&out, 0};
@@ -44,25 +43,23 @@ static void varints_read_as_they_were_written(void **state)
 	}
 }
 
-static void varints_of_more_than_64_bits_are_refused(void **state)
+TEST(varints_of_more_than_64_bits_are_refused)
 {
 	struct wire_reader r = reader("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10);
 	uint64_t value;
 
-	(void)state;
 	assert_int_equal(wire_reader_read_varint(&r, &value), -EBADMSG);
 	r = reader("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 11);
 	assert_int_equal(wire_reader_read_varint(&r, &value), -EBADMSG);
 }
 
-static void fields_read_as_they_were_written(void **state)
+TEST(fields_read_as_they_were_written)
 {
 	CLEANUP(buf_fini) struct buf out;
 	struct wire_writer w = {&out, 0};
 	struct wire_field f;
 	struct wire_reader r;
 
-	(void)state;
 	buf_init(&out, 100);
 	wire_writer_put_number(&w, 9, 300);
 	wire_writer_put_number(&w, 9, 0);
@@ -82,7 +79,7 @@ static void fields_read_as_they_were_written(void **state)
 	assert_int_equal(wire_reader_read_field(&r, &f), 0);
 }
 
-static void fixed_fields_are_stepped_over(void **state)
+TEST(fixed_fields_are_stepped_over)
 {
 	/* field 1 of 64 bits, field 2 of 32, field 3 the number 7 */
 	struct wire_reader r = reader("\x09"
@@ -93,7 +90,6 @@ static void fixed_fields_are_stepped_over(void **state)
 				      16);
 	struct wire_field f;
 
-	(void)state;
 	assert_int_equal(wire_reader_read_field(&r, &f), 1);
 	assert_int_equal(f.len, 8);
 	assert_int_equal(wire_reader_read_field(&r, &f), 1);
@@ -102,7 +98,7 @@ static void fixed_fields_are_stepped_over(void **state)
 	assert_int_equal(f.value, 7);
 }
 
-static void broken_fields_are_refused(void **state)
+TEST(broken_fields_are_refused)
 {
 	static const struct {
 		const char *bytes;
@@ -124,7 +120,6 @@ static void broken_fields_are_refused(void **state)
 		{"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11}, /* length 2^64-1 */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct wire_reader r = reader(cases[i].bytes, cases[i].len);
 		struct wire_field f;
@@ -133,30 +128,15 @@ static void broken_fields_are_refused(void **state)
 	}
 }
 
-static void the_first_failure_sticks(void **state)
+TEST(the_first_failure_sticks)
 {
 	CLEANUP(buf_fini) struct buf out;
 	struct wire_writer w = {&out, 0};
 
-	(void)state;
 	buf_init(&out, 4);
 	wire_writer_put_bytes(&w, 1, "abc", 3);
 	assert_int_equal(w.error, -EFBIG);
 	assert_int_equal(out.len, 2);
 	wire_writer_put_varint(&w, 1);
 	assert_int_equal(out.len, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(varints_read_as_they_were_written),
-		cmocka_unit_test(varints_of_more_than_64_bits_are_refused),
-		cmocka_unit_test(fields_read_as_they_were_written),
-		cmocka_unit_test(fixed_fields_are_stepped_over),
-		cmocka_unit_test(broken_fields_are_refused),
-		cmocka_unit_test(the_first_failure_sticks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,25 +85,22 @@ static void check(uint32_t n_samples)
 	}
 }
 
-static void packed_samples_are_samples(void **state)
+TEST(packed_samples_are_samples)
 {
-	(void)state;
 	check(3);
 	check(500);
 }
 
-static void what_is_large_is_written_in_pieces_of_one_file(void **state)
+TEST(what_is_large_is_written_in_pieces_of_one_file)
 {
-	(void)state;
 	check(40000); /* 30 bytes each */
 }
 
-static void out_is_as_before_unless_it_is_finished(void **state)
+TEST(out_is_as_before_unless_it_is_finished)
 {
 	CLEANUP(buf_fini) struct buf out;
 	struct pprof_writer *w;
 
-	(void)state;
 	buf_init(&out, LIMIT_UPLOAD_BYTES);
 	assert_int_equal(buf_add(&out, "head", 4), 0);
 	assert_int_equal(pprof_writer_new(&w, PPROF_LEVEL_FAST, &out), 0);
@@ -115,11 +112,10 @@ static void out_is_as_before_unless_it_is_finished(void **state)
 	assert_string_equal(out.data, "head");
 }
 
-static void beyond_the_limit_there_is_nothing(void **state)
+TEST(beyond_the_limit_there_is_nothing)
 {
 	CLEANUP(buf_fini) struct buf out;
 
-	(void)state;
 	buf_init(&out, 20000);
 	assert_int_equal(write_all(&out, 40000), -EFBIG);
 	assert_int_equal(out.len, 0);
@@ -133,23 +129,9 @@ static int write_some(void *arg)
 	return write_all(&out, *(uint32_t *)arg);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
 	uint32_t n_samples = 20000;
 
-	(void)state;
 	check_oom(write_some, &n_samples);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(packed_samples_are_samples),
-		cmocka_unit_test(what_is_large_is_written_in_pieces_of_one_file),
-		cmocka_unit_test(out_is_as_before_unless_it_is_finished),
-		cmocka_unit_test(beyond_the_limit_there_is_nothing),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

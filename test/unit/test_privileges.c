@@ -32,11 +32,10 @@ static void check_says(const struct privileges *p, enum privileges_step step, in
 	assert_null(strchr(err.msg, '\n'));
 }
 
-static void names_the_capability_that_is_missing(void **state)
+TEST(names_the_capability_that_is_missing)
 {
 	struct privileges p = all();
 
-	(void)state;
 	p.effective = 0;
 	check_says(&p, PRIVILEGES_LOAD_BPF, -EPERM, "root without CAP_BPF");
 	p.root = false;
@@ -49,11 +48,10 @@ static void names_the_capability_that_is_missing(void **state)
 	check_says(&p, PRIVILEGES_LOAD_BPF, -EPERM, "CAP_SYS_ADMIN");
 }
 
-static void names_the_setting_that_is_in_the_way(void **state)
+TEST(names_the_setting_that_is_in_the_way)
 {
 	struct privileges p = all();
 
-	(void)state;
 	p.perf_event_paranoid = 4;
 	check_says(&p, PRIVILEGES_OPEN_PERF_EVENT, -EACCES, "kernel.perf_event_paranoid=2 (is 4)");
 	p.locked_down = true;
@@ -68,24 +66,22 @@ static void names_the_setting_that_is_in_the_way(void **state)
 	check_says(&p, PRIVILEGES_LOAD_BPF, -EPERM, "security module");
 }
 
-static void names_the_missing_types_of_the_kernel(void **state)
+TEST(names_the_missing_types_of_the_kernel)
 {
 	struct privileges p = all();
 
-	(void)state;
 	p.btf = false;
 	check_says(&p, PRIVILEGES_LOAD_BPF, -ESRCH, "/sys/kernel/btf/vmlinux");
 	p.btf = true;
 	check_says(&p, PRIVILEGES_LOAD_BPF, -ENOMEM, "Cannot allocate memory");
 }
 
-static void reads_the_effective_capabilities_only(void **state)
+TEST(reads_the_effective_capabilities_only)
 {
 	const char *text =
 		"Name:\tx\nCapPrm:\t0000000000000001\nCapEff:\t000001c0000000a2\nCapBnd:";
 	uint64_t v = 0;
 
-	(void)state;
 	assert_int_equal(privileges_parse_status(text, strlen(text), &v), 0);
 	assert_int_equal(v, 0x1c0000000a2);
 	assert_int_equal(privileges_parse_status(text, strlen(text) - 12, &v), -EBADMSG);
@@ -94,22 +90,20 @@ static void reads_the_effective_capabilities_only(void **state)
 			 -EBADMSG);
 }
 
-static void what_it_reads_of_this_machine_is_plausible(void **state)
+TEST(what_it_reads_of_this_machine_is_plausible)
 {
 	struct privileges p;
 
-	(void)state;
 	privileges_read(&p);
 	assert_true(p.effective_known);
 	assert_true(p.kernel_major >= 4 && p.kernel_major < 100);
 	assert_int_equal(p.root, geteuid() == 0);
 }
 
-static void keeps_the_verifiers_last_words(void **state)
+TEST(keeps_the_verifiers_last_words)
 {
 	char line[40];
 
-	(void)state;
 	bpf_log_last_line("\n0: (b7) r0 = 1\nR1 type=scalar expected=fp\nprocessed 3 insns\n"
 			  "-- END PROG LOAD LOG --\n",
 			  line, sizeof(line));
@@ -118,18 +112,4 @@ static void keeps_the_verifiers_last_words(void **state)
 	assert_string_equal(line, "");
 	bpf_log_last_line("0123456789012345678901234567890123456789xyz", line, sizeof(line));
 	assert_int_equal(strlen(line), sizeof(line) - 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_the_capability_that_is_missing),
-		cmocka_unit_test(names_the_setting_that_is_in_the_way),
-		cmocka_unit_test(names_the_missing_types_of_the_kernel),
-		cmocka_unit_test(reads_the_effective_capabilities_only),
-		cmocka_unit_test(what_it_reads_of_this_machine_is_plausible),
-		cmocka_unit_test(keeps_the_verifiers_last_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

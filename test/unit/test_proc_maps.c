@@ -40,9 +40,8 @@ static const struct {
 	{"", -EBADMSG, {0}, NULL},
 };
 
-static void reads_every_field_or_nothing(void **state)
+TEST(reads_every_field_or_nothing)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct proc_map *want = &cases[i].want;
 		struct proc_map m = {0};
@@ -63,7 +62,7 @@ static void reads_every_field_or_nothing(void **state)
 	}
 }
 
-static void executable_mappings_are_told_from_others_at_a_glance(void **state)
+TEST(executable_mappings_are_told_from_others_at_a_glance)
 {
 	static const struct {
 		const char *line;
@@ -78,18 +77,7 @@ static void executable_mappings_are_told_from_others_at_a_glance(void **state)
 		{"", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		assert_int_equal(proc_map_is_executable(lines[i].line, strlen(lines[i].line)),
 				 lines[i].executable);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_every_field_or_nothing),
-		cmocka_unit_test(executable_mappings_are_told_from_others_at_a_glance),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,13 +155,12 @@ static struct file_tables_stats table_stats(const struct fixture *f)
 /* The addresses of some functions that are in this program and in libraries, where they begin. */
 static const void *const functions[] = {(const void *)clock_monotonic_ns, (const void *)dlopen};
 
-static void test_functions_of_this_program_have_rules(void **state)
+TEST(test_functions_of_this_program_have_rules)
 {
 	static struct fixture f;
 	const struct unwind_process *p;
 	uint64_t here = (uintptr_t)functions[0];
 
-	(void)state;
 	begin(&f, 64 * MIB);
 	put(&f, getpid());
 	assert_null(unwind_plain_rule(&f.plain, getpid(), here));
@@ -188,14 +187,13 @@ static void test_functions_of_this_program_have_rules(void **state)
 	end(&f);
 }
 
-static void test_memory_without_a_file_is_anonymous(void **state)
+TEST(test_memory_without_a_file_is_anonymous)
 {
 	static struct fixture f;
 	const struct unwind_mapping *m;
 	void *code =
 		mmap(NULL, 3 * 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)state;
 	assert_true(code != MAP_FAILED);
 	begin(&f, 64 * MIB);
 	put(&f, getpid());
@@ -220,14 +218,13 @@ static void *map_code(size_t n)
 	return p;
 }
 
-static void test_files_have_room_beside_generated_code(void **state)
+TEST(test_files_have_room_beside_generated_code)
 {
 	const size_t n = UNWIND_MAPPINGS + 100;
 	const struct unwind_mapping *m;
 	static struct fixture f;
 	void *code = map_code(n);
 
-	(void)state;
 	begin(&f, 64 * MIB);
 	put(&f, getpid());
 	assert_int_equal(unwind_plain_process(&f.plain, getpid())->flags, UNWIND_PROCESS_OPEN);
@@ -243,13 +240,12 @@ static void test_files_have_room_beside_generated_code(void **state)
 	end(&f);
 }
 
-static void test_a_change_replaces_the_record(void **state)
+TEST(test_a_change_replaces_the_record)
 {
 	static struct fixture f;
 	struct process_mappings_stats before;
 	void *code;
 
-	(void)state;
 	begin(&f, 64 * MIB);
 	put(&f, getpid());
 	before = stats_of(&f);
@@ -282,13 +278,12 @@ static void stop_child(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void test_processes_share_tables_which_outlive_them(void **state)
+TEST(test_processes_share_tables_which_outlive_them)
 {
 	static struct fixture f;
 	uint64_t here = (uintptr_t)__builtin_return_address(0), built;
 	pid_t child = start_child();
 
-	(void)state;
 	begin(&f, 64 * MIB);
 	put(&f, getpid());
 	build_all(&f);
@@ -313,13 +308,12 @@ static void test_processes_share_tables_which_outlive_them(void **state)
 	end(&f);
 }
 
-static void test_a_process_that_has_exited_gets_no_record(void **state)
+TEST(test_a_process_that_has_exited_gets_no_record)
 {
 	static struct fixture f;
 	pid_t child = start_child();
 	struct process_snapshot *s;
 
-	(void)state;
 	begin(&f, 64 * MIB);
 	s = read_process(&f, child);
 	stop_child(child);
@@ -358,14 +352,13 @@ static void wait_for_shell(int socket, char want)
 	assert_int_equal(byte, want);
 }
 
-static void test_a_program_that_executes_itself_loses_its_record(void **state)
+TEST(test_a_program_that_executes_itself_loses_its_record)
 {
 	static struct fixture f;
 	struct process_snapshot *s;
 	pid_t child;
 	int socket;
 
-	(void)state;
 	begin(&f, 64 * MIB);
 	child = start_shell(&socket);
 	wait_for_shell(socket, '1');
@@ -381,11 +374,10 @@ static void test_a_program_that_executes_itself_loses_its_record(void **state)
 	end(&f);
 }
 
-static void test_a_sweep_drops_what_the_kernel_removed(void **state)
+TEST(test_a_sweep_drops_what_the_kernel_removed)
 {
 	static struct fixture f;
 
-	(void)state;
 	begin(&f, 64 * MIB);
 	put(&f, getpid());
 	process_mappings_sweep(f.processes, f.now_ns);
@@ -396,11 +388,10 @@ static void test_a_sweep_drops_what_the_kernel_removed(void **state)
 	end(&f);
 }
 
-static void test_a_process_without_room_in_the_map_is_counted(void **state)
+TEST(test_a_process_without_room_in_the_map_is_counted)
 {
 	static struct fixture f;
 
-	(void)state;
 	begin(&f, 64 * MIB);
 	f.plain.max_processes = 0;
 	put(&f, getpid());
@@ -421,12 +412,11 @@ static void run_for(struct fixture *f, uint64_t seconds)
 }
 
 /* The tables of this program and its libraries exceed the least budget. */
-static void test_unused_tables_make_room_for_wanted_ones(void **state)
+TEST(test_unused_tables_make_room_for_wanted_ones)
 {
 	static struct fixture f;
 	uint64_t built;
 
-	(void)state;
 	begin(&f, MIB);
 	put(&f, getpid());
 	build_all(&f);
@@ -446,11 +436,10 @@ static void test_unused_tables_make_room_for_wanted_ones(void **state)
 }
 
 /* Whether it has been used lately decides which ones go. */
-static void test_a_table_in_use_is_not_evicted(void **state)
+TEST(test_a_table_in_use_is_not_evicted)
 {
 	static struct fixture f;
 
-	(void)state;
 	begin(&f, MIB);
 	put(&f, getpid());
 	build_all(&f);
@@ -465,14 +454,13 @@ static void test_a_table_in_use_is_not_evicted(void **state)
 }
 
 /* However many tables somebody else wants who came first. */
-static void test_who_had_nothing_built_is_next(void **state)
+TEST(test_who_had_nothing_built_is_next)
 {
 	static struct fixture f;
 	const struct process_snapshot *s;
 	uint32_t tables[3], n = 0;
 	uint64_t bias;
 
-	(void)state;
 	begin(&f, 64 * MIB);
 	s = read_process(&f, getpid());
 	for (size_t i = 0; i < s->n_mappings && n < ARRAY_SIZE(tables); i++) {
@@ -495,24 +483,4 @@ static void test_who_had_nothing_built_is_next(void **state)
 	assert_true(file_tables_build_next(f.tables, f.now_ns));
 	assert_true(f.plain.tables[tables[1]].n_pages > 0);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions_of_this_program_have_rules),
-		cmocka_unit_test(test_memory_without_a_file_is_anonymous),
-		cmocka_unit_test(test_files_have_room_beside_generated_code),
-		cmocka_unit_test(test_a_change_replaces_the_record),
-		cmocka_unit_test(test_processes_share_tables_which_outlive_them),
-		cmocka_unit_test(test_a_process_that_has_exited_gets_no_record),
-		cmocka_unit_test(test_a_program_that_executes_itself_loses_its_record),
-		cmocka_unit_test(test_a_sweep_drops_what_the_kernel_removed),
-		cmocka_unit_test(test_a_process_without_room_in_the_map_is_counted),
-		cmocka_unit_test(test_unused_tables_make_room_for_wanted_ones),
-		cmocka_unit_test(test_a_table_in_use_is_not_evicted),
-		cmocka_unit_test(test_who_had_nothing_built_is_next),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -393,20 +393,20 @@ static void survives_every_failed_allocation(void **state)
 	check_oom(name_afresh, &pid);
 }
 
-#define TEST(f) cmocka_unit_test_teardown(f, kill_all)
+#define WITH_TEAR_DOWN(f) cmocka_unit_test_teardown(f, kill_all)
 
 static int run_inside(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_python_program_is_called_as_its_script),
-		TEST(two_programs_of_a_common_name_are_two_applications),
-		TEST(a_loader_is_called_as_its_program),
-		TEST(what_make_runs_is_one_build),
-		TEST(a_shell_script_and_its_commands_are_one),
-		TEST(a_session_is_its_users_and_a_daemon_is_not),
-		TEST(rules_override_everything),
-		TEST(a_process_that_has_exited_is_named_by_its_parents),
-		TEST(survives_every_failed_allocation),
+		WITH_TEAR_DOWN(a_python_program_is_called_as_its_script),
+		WITH_TEAR_DOWN(two_programs_of_a_common_name_are_two_applications),
+		WITH_TEAR_DOWN(a_loader_is_called_as_its_program),
+		WITH_TEAR_DOWN(what_make_runs_is_one_build),
+		WITH_TEAR_DOWN(a_shell_script_and_its_commands_are_one),
+		WITH_TEAR_DOWN(a_session_is_its_users_and_a_daemon_is_not),
+		WITH_TEAR_DOWN(rules_override_everything),
+		WITH_TEAR_DOWN(a_process_that_has_exited_is_named_by_its_parents),
+		WITH_TEAR_DOWN(survives_every_failed_allocation),
 	};
 
 	return cmocka_run_group_tests(tests, enter_folder, leave_folder);

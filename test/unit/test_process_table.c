@@ -76,14 +76,13 @@ static bool begins_like_elf(const struct mapped_file *f)
 	       memcmp(magic, "\177ELF", 4) == 0;
 }
 
-static void a_sampled_process_is_read_once(void **state)
+TEST(a_sampled_process_is_read_once)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
 	const struct process_mapping *m;
 	struct process_snapshot *s;
 
-	(void)state;
 	s = get(t, &seen, 1);
 	assert_int_equal(s->pid, getpid());
 	assert_false(s->unreadable);
@@ -101,14 +100,13 @@ static void a_sampled_process_is_read_once(void **state)
 	assert_true(stats_of(t).n_open_files > 0);
 }
 
-static void the_vdso_is_not_a_file(void **state)
+TEST(the_vdso_is_not_a_file)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
 	struct process_snapshot *s = get(t, &seen, 1);
 	unsigned n_vdso = 0;
 
-	(void)state;
 	for (size_t i = 0; i < s->n_mappings; i++) {
 		n_vdso += s->mappings[i].kind == PROCESS_MAPPING_VDSO;
 		assert_int_equal(s->mappings[i].file != NULL,
@@ -117,7 +115,7 @@ static void the_vdso_is_not_a_file(void **state)
 	assert_int_equal(n_vdso, 1);
 }
 
-static void a_mapping_and_the_executable_have_the_same_id(void **state)
+TEST(a_mapping_and_the_executable_have_the_same_id)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	AUTO_CLOSE int fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -127,20 +125,18 @@ static void a_mapping_and_the_executable_have_the_same_id(void **state)
 	const struct process_mapping *m = process_snapshot_find(s, here);
 	struct file_id exe;
 
-	(void)state;
 	assert_non_null(m);
 	assert_int_equal(procfs_read_exe_id(fd, &exe), 0);
 	assert_true(file_id_equal(&m->file->id, &exe));
 }
 
-static void an_exited_process_keeps_its_name(void **state)
+TEST(an_exited_process_keeps_its_name)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen;
 	struct process_snapshot *s;
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0) {
 		pause();
 		_exit(0);
@@ -155,24 +151,22 @@ static void an_exited_process_keeps_its_name(void **state)
 	assert_int_equal(stats_of(t).unreadable, 1);
 }
 
-static void another_start_time_is_another_process(void **state)
+TEST(another_start_time_is_another_process)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
 
-	(void)state;
 	assert_false(get(t, &seen, 1)->unreadable);
 	seen.start_boottime_ns -= NS_PER_S;
 	assert_true(get(t, &seen, 1)->unreadable);
 	assert_int_equal(stats_of(t).n_processes, 1);
 }
 
-static void another_name_means_another_program_until_they_agree(void **state)
+TEST(another_name_means_another_program_until_they_agree)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen before = seen_self(), after = seen_self();
 
-	(void)state;
 	before.comm = "shell";
 	assert_true(get(t, &before, NS_PER_S)->unreadable);
 	/* not read again at once: some processes rename themselves all the time */
@@ -181,13 +175,12 @@ static void another_name_means_another_program_until_they_agree(void **state)
 	assert_false(get(t, &after, 2 * NS_PER_S)->unreadable);
 }
 
-static void exec_asks_for_a_new_snapshot(void **state)
+TEST(exec_asks_for_a_new_snapshot)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *old = NULL;
 	struct process_seen seen = seen_self();
 
-	(void)state;
 	old = process_snapshot_ref(get(t, &seen, 1));
 	exec_unknown(t, seen.pid, seen.start_boottime_ns);
 	assert_ptr_not_equal(get(t, &seen, 2), old);
@@ -203,7 +196,7 @@ static uint64_t map_code(void)
 	return (uintptr_t)p;
 }
 
-static void code_mapped_later_is_found_once_a_second(void **state)
+TEST(code_mapped_later_is_found_once_a_second)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
@@ -211,7 +204,6 @@ static void code_mapped_later_is_found_once_a_second(void **state)
 	const struct process_mapping *m;
 	uint64_t addr;
 
-	(void)state;
 	get(t, &seen, now);
 	addr = map_code();
 	seen.addrs = &addr;
@@ -228,7 +220,7 @@ static void code_mapped_later_is_found_once_a_second(void **state)
 	assert_int_equal(stats_of(t).snapshots, 3);
 }
 
-static void code_mapped_where_other_code_was_is_found_after_some_samples(void **state)
+TEST(code_mapped_where_other_code_was_is_found_after_some_samples)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *old = NULL;
@@ -237,7 +229,6 @@ static void code_mapped_where_other_code_was_is_found_after_some_samples(void **
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	const struct process_mapping *m;
 
-	(void)state;
 	seen.addrs = &addr;
 	seen.n_addrs = 1;
 	old = process_snapshot_ref(get(t, &seen, now));
@@ -298,14 +289,13 @@ static void wait_until_leader_ended(pid_t pid)
 	assert_true(st.ended);
 }
 
-static void a_process_without_its_leader_is_read_by_another_thread(void **state)
+TEST(a_process_without_its_leader_is_read_by_another_thread)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
 	struct process_snapshot *s;
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0) {
 		pthread_t thread;
 
@@ -328,14 +318,13 @@ static void a_process_without_its_leader_is_read_by_another_thread(void **state)
 	waitpid(pid, NULL, 0);
 }
 
-static void garbage_addresses_cause_fewer_and_fewer_readings(void **state)
+TEST(garbage_addresses_cause_fewer_and_fewer_readings)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
 	struct process_snapshot *s = get(t, &seen, 0);
 	const uint64_t addr = 4096;
 
-	(void)state;
 	seen.addrs = &addr;
 	seen.n_addrs = 1;
 	/* fewer samples than an audit needs */
@@ -345,13 +334,12 @@ static void garbage_addresses_cause_fewer_and_fewer_readings(void **state)
 	assert_in_range(stats_of(t).snapshots, 5, 17);
 }
 
-static void an_exited_process_lingers_and_then_releases_its_files(void **state)
+TEST(an_exited_process_lingers_and_then_releases_its_files)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
 	struct process_snapshot *s = get(t, &seen, 1);
 
-	(void)state;
 	process_table_exit(t, seen.pid, seen.start_boottime_ns, NS_PER_S);
 	process_table_sweep(t, 2 * NS_PER_S);
 	assert_ptr_equal(get(t, &seen, 2 * NS_PER_S), s); /* a late sample */
@@ -367,13 +355,12 @@ static void an_exited_process_lingers_and_then_releases_its_files(void **state)
 	assert_int_equal(stats_of(t).n_open_files, 0);
 }
 
-static void a_lost_exit_event_is_noticed(void **state)
+TEST(a_lost_exit_event_is_noticed)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	pid_t pid = fork();
 	struct process_seen seen;
 
-	(void)state;
 	if (pid == 0) {
 		pause();
 		_exit(0);
@@ -419,7 +406,7 @@ static void listen_to(struct process_table *t, struct listening *l)
 	process_table_subscribe(t, &l->listener);
 }
 
-static void listeners_get_each_new_snapshot(void **state)
+TEST(listeners_get_each_new_snapshot)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_listener deaf = {0};
@@ -428,7 +415,6 @@ static void listeners_get_each_new_snapshot(void **state)
 	struct listening a, b;
 	void *code;
 
-	(void)state;
 	listen_to(t, &a);
 	process_table_subscribe(t, &deaf);
 	listen_to(t, &b);
@@ -462,13 +448,12 @@ static void listeners_get_each_new_snapshot(void **state)
 	process_snapshot_unref(b.snapshot);
 }
 
-static void listeners_get_each_exit_once(void **state)
+TEST(listeners_get_each_exit_once)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
 	struct listening l;
 
-	(void)state;
 	listen_to(t, &l);
 	/* never sampled, so never reported */
 	exec_unknown(t, 4000000, NS_PER_S);
@@ -485,13 +470,12 @@ static void listeners_get_each_exit_once(void **state)
 	process_snapshot_unref(l.snapshot);
 }
 
-static void a_reused_pid_is_reported_as_an_exit(void **state)
+TEST(a_reused_pid_is_reported_as_an_exit)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
 	struct listening l;
 
-	(void)state;
 	listen_to(t, &l);
 	(void)get(t, &seen, 1);
 	seen.start_boottime_ns += NS_PER_S;
@@ -502,12 +486,11 @@ static void a_reused_pid_is_reported_as_an_exit(void **state)
 	process_snapshot_unref(l.snapshot);
 }
 
-static void a_scan_adds_all_processes_and_reads_none(void **state)
+TEST(a_scan_adds_all_processes_and_reads_none)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	int n;
 
-	(void)state;
 	n = process_table_scan(t);
 	assert_true(n >= 1);
 	assert_int_equal(stats_of(t).n_processes, n);
@@ -515,26 +498,24 @@ static void a_scan_adds_all_processes_and_reads_none(void **state)
 	assert_int_equal(stats_of(t).n_open_files, 0);
 }
 
-static void kernel_threads_are_one_service(void **state)
+TEST(kernel_threads_are_one_service)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = {.pid = 2, .comm = "kthreadd", .kernel_thread = true};
 	struct process_snapshot *s = get(t, &seen, 1);
 
-	(void)state;
 	assert_string_equal(s->workload->service, "/kernel");
 	assert_true(s->kernel_thread);
 	assert_false(s->unreadable);
 }
 
-static void no_more_files_than_allowed_are_open(void **state)
+TEST(no_more_files_than_allowed_are_open)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(1);
 	struct process_seen seen = seen_self();
 	struct process_snapshot *s = get(t, &seen, 1);
 	unsigned n_open = 0, n_named = 0;
 
-	(void)state;
 	for (size_t i = 0; i < s->n_mappings; i++) {
 		n_open += s->mappings[i].file && s->mappings[i].file->fd >= 0;
 		n_named += s->mappings[i].file && s->mappings[i].file->path[0] == '/';
@@ -583,7 +564,7 @@ static pid_t start_cat(const char *path)
 	return pid;
 }
 
-static void a_deleted_executable_can_still_be_read_after_the_exit(void **state)
+TEST(a_deleted_executable_can_still_be_read_after_the_exit)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	char path[64];
@@ -592,7 +573,6 @@ static void a_deleted_executable_can_still_be_read_after_the_exit(void **state)
 	unsigned n_found = 0;
 	pid_t pid;
 
-	(void)state;
 	snprintf(path, sizeof(path), "/tmp/tpt_%d", getpid());
 	copy_file("/bin/cat", path);
 	pid = start_cat(path);
@@ -611,12 +591,11 @@ static void a_deleted_executable_can_still_be_read_after_the_exit(void **state)
 		assert_string_equal(s->workload->service, path);
 }
 
-static void another_pid_namespace_than_the_hosts_is_refused(void **state)
+TEST(another_pid_namespace_than_the_hosts_is_refused)
 {
 	char root[] = "/tmp/test_proc.XXXXXX", path[64], target[64] = "";
 	struct err err = {0};
 
-	(void)state;
 	assert_true(readlink("/proc/self/ns/pid", target, sizeof(target) - 1) > 0);
 	assert_int_equal(process_table_check_namespace("/proc", &err),
 			 strcmp(target, "pid:[4026531836]") == 0 ? 0 : -EPERM);
@@ -639,12 +618,11 @@ static void another_pid_namespace_than_the_hosts_is_refused(void **state)
 	}
 }
 
-static void a_missing_proc_is_named(void **state)
+TEST(a_missing_proc_is_named)
 {
 	struct process_table *t = NULL;
 	struct err err = {0};
 
-	(void)state;
 	assert_int_equal(process_table_new(
 				 &t, &(struct process_table_config){.proc_root = "/nowhere"}, &err),
 			 -ENOENT);
@@ -661,11 +639,10 @@ static int read_self(void *arg)
 	return r < 0 ? r : process_table_get(t, arg, 1, &s);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
 	struct process_seen seen = seen_self();
 
-	(void)state;
 	check_oom(read_self, &seen);
 }
 
@@ -685,14 +662,13 @@ static void *read_snapshots(void *arg)
 }
 
 /* TSan watches this one: the worker reads and frees while the loop thread makes and sweeps. */
-static void snapshots_travel_to_another_thread(void **state)
+TEST(snapshots_travel_to_another_thread)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	CLEANUP(queue_freep) struct queue *q = NULL;
 	struct process_seen seen = seen_self();
 	pthread_t worker;
 
-	(void)state;
 	assert_int_equal(queue_new(&q, 1000), 0);
 	assert_int_equal(pthread_create(&worker, NULL, read_snapshots, q), 0);
 	for (uint64_t i = 0; i < 200; i++) {
@@ -708,36 +684,4 @@ static void snapshots_travel_to_another_thread(void **state)
 	process_table_sweep(t, 10 * NS_PER_S);
 	process_table_sweep(t, 41 * NS_PER_S);
 	assert_int_equal(stats_of(t).n_open_files, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_sampled_process_is_read_once),
-		cmocka_unit_test(the_vdso_is_not_a_file),
-		cmocka_unit_test(a_mapping_and_the_executable_have_the_same_id),
-		cmocka_unit_test(an_exited_process_keeps_its_name),
-		cmocka_unit_test(another_start_time_is_another_process),
-		cmocka_unit_test(another_name_means_another_program_until_they_agree),
-		cmocka_unit_test(exec_asks_for_a_new_snapshot),
-		cmocka_unit_test(code_mapped_later_is_found_once_a_second),
-		cmocka_unit_test(code_mapped_where_other_code_was_is_found_after_some_samples),
-		cmocka_unit_test(a_process_without_its_leader_is_read_by_another_thread),
-		cmocka_unit_test(garbage_addresses_cause_fewer_and_fewer_readings),
-		cmocka_unit_test(an_exited_process_lingers_and_then_releases_its_files),
-		cmocka_unit_test(a_lost_exit_event_is_noticed),
-		cmocka_unit_test(listeners_get_each_new_snapshot),
-		cmocka_unit_test(listeners_get_each_exit_once),
-		cmocka_unit_test(a_reused_pid_is_reported_as_an_exit),
-		cmocka_unit_test(a_scan_adds_all_processes_and_reads_none),
-		cmocka_unit_test(kernel_threads_are_one_service),
-		cmocka_unit_test(no_more_files_than_allowed_are_open),
-		cmocka_unit_test(a_deleted_executable_can_still_be_read_after_the_exit),
-		cmocka_unit_test(another_pid_namespace_than_the_hosts_is_refused),
-		cmocka_unit_test(a_missing_proc_is_named),
-		cmocka_unit_test(survives_every_failed_allocation),
-		cmocka_unit_test(snapshots_travel_to_another_thread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

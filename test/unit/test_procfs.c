@@ -16,11 +16,10 @@ static int parse(const char *head, const char *flags, const char *start, struct 
 	return proc_stat_parse(text, strlen(text), ret);
 }
 
-static void a_name_may_contain_anything(void **state)
+TEST(a_name_may_contain_anything)
 {
 	struct proc_stat s;
 
-	(void)state;
 	assert_int_equal(parse("1 (init)", "4194560", "77", &s), 0);
 	assert_string_equal(s.comm, "init");
 	assert_int_equal(s.start_time, 77);
@@ -34,14 +33,13 @@ static void a_name_may_contain_anything(void **state)
 	assert_true(s.kernel_thread);
 }
 
-static void the_place_of_the_environment_is_known(void **state)
+TEST(the_place_of_the_environment_is_known)
 {
 	static const char text[] =
 		"1 (x) S 6 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 1000 10"
 		" 0 512 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1024 4096 0\n";
 	struct proc_stat s;
 
-	(void)state;
 	assert_int_equal(proc_stat_parse(text, strlen(text), &s), 0);
 	assert_int_equal(s.start_code, 512);
 	assert_int_equal(s.environ_start, 1024);
@@ -50,19 +48,18 @@ static void the_place_of_the_environment_is_known(void **state)
 	assert_int_equal(s.environ_end, UINT64_MAX);
 }
 
-static void a_zombie_is_recognised(void **state)
+TEST(a_zombie_is_recognised)
 {
 	static const char zombie[] = "1 (x) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 1";
 	struct proc_stat s;
 
-	(void)state;
 	assert_int_equal(parse("1 (x)", "0", "1", &s), 0);
 	assert_false(s.ended);
 	assert_int_equal(proc_stat_parse(zombie, strlen(zombie), &s), 0);
 	assert_true(s.ended);
 }
 
-static void what_is_no_stat_is_refused(void **state)
+TEST(what_is_no_stat_is_refused)
 {
 	static const char *const bad[] = {
 		"",
@@ -76,7 +73,6 @@ static void what_is_no_stat_is_refused(void **state)
 		"1 (x) S 1 1 1 0 -1 flags 0 0 0 0 0 0 0 0 20 0 1 0 77 1"};
 	struct proc_stat s;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(proc_stat_parse(bad[i], strlen(bad[i]), &s), -EBADMSG);
 	assert_int_equal(parse("1 (x)", "0", "", &s), -EBADMSG);
@@ -99,12 +95,11 @@ static int count_pid(void *ctx, pid_t pid)
 	return p->result;
 }
 
-static void each_process_is_listed_until_the_callback_stops(void **state)
+TEST(each_process_is_listed_until_the_callback_stops)
 {
 	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct pids p = {.wanted = getpid()};
 
-	(void)state;
 	assert_int_equal(procfs_each_pid(root, count_pid, &p), 0);
 	assert_int_equal(p.n_wanted, 1);
 	p.result = -ECANCELED;
@@ -113,14 +108,13 @@ static void each_process_is_listed_until_the_callback_stops(void **state)
 	assert_int_equal(procfs_each_pid(-1, count_pid, &p), -EBADF);
 }
 
-static void reads_this_very_process(void **state)
+TEST(reads_this_very_process)
 {
 	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int fd = procfs_open_process(root, getpid());
 	AUTO_FREE char *exe = NULL;
 	struct proc_stat s;
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(procfs_read_stat(fd, &s), 0);
 	assert_string_equal(s.comm, "test_procfs");
@@ -138,7 +132,7 @@ static uint64_t library_pages(int root_fd)
 }
 
 /* By which it is decided whether a process may have loaded another library. */
-static void a_mapped_library_shows_in_the_size_of_a_process_and_data_does_not(void **state)
+TEST(a_mapped_library_shows_in_the_size_of_a_process_and_data_does_not)
 {
 	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -146,7 +140,6 @@ static void a_mapped_library_shows_in_the_size_of_a_process_and_data_does_not(vo
 	uint64_t before = library_pages(root), n;
 	void *code, *data;
 
-	(void)state;
 	assert_true(before > 0);
 	data = mmap(NULL, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(data, MAP_FAILED);
@@ -163,14 +156,13 @@ static void a_mapped_library_shows_in_the_size_of_a_process_and_data_does_not(vo
 	assert_int_equal(procfs_read_library_pages(root, 0, &n), -ENOENT);
 }
 
-static void what_is_no_statm_is_refused(void **state)
+TEST(what_is_no_statm_is_refused)
 {
 	static const char *const bad[] = {"", "1000 500 300 10 0 1001 0\n", "1000 500 300 10 0 100",
 					  "x 500 300 10 0 100 0\n", "1000\n"};
 	struct fake_proc proc;
 	uint64_t n;
 
-	(void)state;
 	fake_proc_begin(&proc);
 	fake_proc_start(&proc, 5, FAKE_PROC_BEFORE, "a");
 	assert_int_equal(procfs_read_library_pages(proc.root_fd, 5, &n), -ENOENT);
@@ -212,7 +204,7 @@ static int make_maps(char *dir, const char *text, size_t len)
 	return dir_fd;
 }
 
-static void lines_come_whole_however_the_text_is_read(void **state)
+TEST(lines_come_whole_however_the_text_is_read)
 {
 	const size_t n = 10000; /* many times the size of one read */
 	AUTO_FREE char *text = malloc(n * 13);
@@ -220,7 +212,6 @@ static void lines_come_whole_however_the_text_is_read(void **state)
 	struct lines l = {0}, stopped = {.stop_at = 7};
 	AUTO_CLOSE int fd = -1;
 
-	(void)state;
 	for (size_t i = 0; i < n; i++)
 		snprintf(text + i * 12, 13, "line %06zu\n", i);
 	fd = make_maps(dir, text, n * 12);
@@ -234,35 +225,16 @@ static void lines_come_whole_however_the_text_is_read(void **state)
 	rmdir(dir);
 }
 
-static void a_line_without_end_is_too_big(void **state)
+TEST(a_line_without_end_is_too_big)
 {
 	char dir[] = "/tmp/test_procfs.XXXXXX", text[100000];
 	struct lines l = {0};
 	AUTO_CLOSE int fd = -1;
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	fd = make_maps(dir, text, sizeof(text));
 	assert_int_equal(procfs_each_map(fd, 1 << 20, count_line, &l), -EFBIG);
 	assert_int_equal(l.n, 0);
 	unlinkat(fd, "maps", 0);
 	rmdir(dir);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_name_may_contain_anything),
-		cmocka_unit_test(the_place_of_the_environment_is_known),
-		cmocka_unit_test(a_zombie_is_recognised),
-		cmocka_unit_test(what_is_no_stat_is_refused),
-		cmocka_unit_test(each_process_is_listed_until_the_callback_stops),
-		cmocka_unit_test(reads_this_very_process),
-		cmocka_unit_test(a_mapped_library_shows_in_the_size_of_a_process_and_data_does_not),
-		cmocka_unit_test(what_is_no_statm_is_refused),
-		cmocka_unit_test(lines_come_whole_however_the_text_is_read),
-		cmocka_unit_test(a_line_without_end_is_too_big),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,22 +25,20 @@ static bool excludes(const struct profile_filter *f, const char *container_id)
 	return profile_filter_excludes(f, &w);
 }
 
-static void without_lists_everything_is_profiled(void **state)
+TEST(without_lists_everything_is_profiled)
 {
 	CLEANUP(profile_filter_freep) struct profile_filter *f = new_filter(NULL, NULL);
 
-	(void)state;
 	assert_false(excludes(f, "/docker/web"));
 	assert_false(excludes(f, "/process/bash"));
 	assert_false(excludes(NULL, "/docker/web"));
 }
 
-static void expressions_match_anywhere_in_the_container_id(void **state)
+TEST(expressions_match_anywhere_in_the_container_id)
 {
 	CLEANUP(profile_filter_freep)
 	struct profile_filter *f = new_filter(NULL, "/k8s/[^/]+/db-[0-9]+/\n^/docker/w(eb|orker)$");
 
-	(void)state;
 	assert_true(excludes(f, "/k8s/shop/db-0/postgres"));
 	assert_false(excludes(f, "/k8s/shop/web-0/postgres"));
 	assert_true(excludes(f, "/docker/web"));
@@ -49,37 +47,34 @@ static void expressions_match_anywhere_in_the_container_id(void **state)
 	assert_false(excludes(f, "/docker/"));
 }
 
-static void an_allowlist_excludes_the_rest(void **state)
+TEST(an_allowlist_excludes_the_rest)
 {
 	CLEANUP(profile_filter_freep)
 	struct profile_filter *f = new_filter("^/k8s/shop/\ncron", NULL);
 
-	(void)state;
 	assert_false(excludes(f, "/k8s/shop/web-0/nginx"));
 	assert_false(excludes(f, "/system.slice/cron.service"));
 	assert_true(excludes(f, "/k8s/shopping/web-0/nginx"));
 	assert_true(excludes(f, "/process/bash"));
 }
 
-static void deny_wins(void **state)
+TEST(deny_wins)
 {
 	CLEANUP(profile_filter_freep) struct profile_filter *f = new_filter("/shop/", "/db-");
 
-	(void)state;
 	assert_false(excludes(f, "/k8s/shop/web-0/nginx"));
 	assert_true(excludes(f, "/k8s/shop/db-0/postgres"));
 	assert_true(excludes(f, "/k8s/other/db-0/postgres"));
 }
 
-static void empty_lines_match_nothing(void **state)
+TEST(empty_lines_match_nothing)
 {
 	CLEANUP(profile_filter_freep) struct profile_filter *f = new_filter("\n\n", "\n");
 
-	(void)state;
 	assert_false(excludes(f, "/docker/web"));
 }
 
-static void a_pod_can_ask_not_to_be_profiled(void **state)
+TEST(a_pod_can_ask_not_to_be_profiled)
 {
 	CLEANUP(profile_filter_freep) struct profile_filter *f = new_filter("web", NULL);
 	const struct workload w = {.kind = CGROUP_KUBEPODS,
@@ -87,17 +82,15 @@ static void a_pod_can_ask_not_to_be_profiled(void **state)
 				   .service = "/k8s/shop/web",
 				   .container_id = "/k8s/shop/web-0/nginx"};
 
-	(void)state;
 	assert_true(profile_filter_excludes(f, &w));
 }
 
-static void bare_processes_can_be_excluded_but_not_the_kernel(void **state)
+TEST(bare_processes_can_be_excluded_but_not_the_kernel)
 {
 	CLEANUP(profile_filter_freep) struct profile_filter *f = NULL;
 	const struct profile_filter_config cfg = {.no_unmanaged = true};
 	struct workload w = {.kind = CGROUP_NONE, .container_id = "/process/bash"};
 
-	(void)state;
 	assert_int_equal(profile_filter_new(&f, &cfg, NULL), 0);
 	assert_true(profile_filter_excludes(f, &w));
 	w.container_id = WORKLOAD_KERNEL;
@@ -106,12 +99,11 @@ static void bare_processes_can_be_excluded_but_not_the_kernel(void **state)
 	assert_false(profile_filter_excludes(f, &w));
 }
 
-static void a_bad_expression_is_named(void **state)
+TEST(a_bad_expression_is_named)
 {
 	struct profile_filter *f = NULL;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(profile_filter_new(
 				 &f, &(struct profile_filter_config){.denylist = "ok\n(web"}, &err),
 			 -EINVAL);
@@ -130,17 +122,15 @@ static int make_filter(void *ctx)
 	return r;
 }
 
-static void it_survives_a_lack_of_memory(void **state)
+TEST(it_survives_a_lack_of_memory)
 {
-	(void)state;
 	check_oom(make_filter, NULL);
 }
 
 #define ENVIRON(text) profile_filter_environ_excludes(text, sizeof(text) - 1)
 
-static void the_variable_in_the_environment_counts(void **state)
+TEST(the_variable_in_the_environment_counts)
 {
-	(void)state;
 	assert_true(ENVIRON("A=1\0COROOT_EBPF_PROFILING=disabled\0B=2"));
 	assert_true(ENVIRON("COROOT_EBPF_PROFILING=disabled"));
 	assert_false(ENVIRON("COROOT_EBPF_PROFILING=enabled\0"));
@@ -151,7 +141,7 @@ static void the_variable_in_the_environment_counts(void **state)
 	assert_false(ENVIRON(""));
 }
 
-static void the_environment_of_a_process_is_read(void **state)
+TEST(the_environment_of_a_process_is_read)
 {
 	char *const env[] = {(char[]){"COROOT_EBPF_PROFILING=disabled"}, NULL};
 	AUTO_CLOSE int self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -159,7 +149,6 @@ static void the_environment_of_a_process_is_read(void **state)
 	int fd, r = 0;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(profile_filter_read_environ(self), 0);
 	pid = fork();
 	if (pid == 0) {
@@ -184,12 +173,11 @@ static void the_environment_of_a_process_is_read(void **state)
  * In the middle of execve(2) a process has memory without an environment. What a reader sees then
  * must not count as an environment without the variable.
  */
-static void a_process_that_is_executing_a_program_is_not_judged(void **state)
+TEST(a_process_that_is_executing_a_program_is_not_judged)
 {
 	char *const env[] = {(char[]){"COROOT_EBPF_PROFILING=disabled"}, NULL};
 	unsigned n_judged = 0;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		char path[64];
 		pid_t pid = fork();
@@ -213,24 +201,4 @@ static void a_process_that_is_executing_a_program_is_not_judged(void **state)
 		close(fd);
 	}
 	assert_true(n_judged > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_lists_everything_is_profiled),
-		cmocka_unit_test(expressions_match_anywhere_in_the_container_id),
-		cmocka_unit_test(an_allowlist_excludes_the_rest),
-		cmocka_unit_test(deny_wins),
-		cmocka_unit_test(empty_lines_match_nothing),
-		cmocka_unit_test(a_pod_can_ask_not_to_be_profiled),
-		cmocka_unit_test(bare_processes_can_be_excluded_but_not_the_kernel),
-		cmocka_unit_test(a_bad_expression_is_named),
-		cmocka_unit_test(it_survives_a_lack_of_memory),
-		cmocka_unit_test(the_variable_in_the_environment_counts),
-		cmocka_unit_test(the_environment_of_a_process_is_read),
-		cmocka_unit_test(a_process_that_is_executing_a_program_is_not_judged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,12 +29,11 @@ static const char *id_of(const char *type)
 	return NULL;
 }
 
-static void all_types_that_we_know_have_an_id_that_leads_back(void **state)
+TEST(all_types_that_we_know_have_an_id_that_leads_back)
 {
 	size_t n;
 	const struct profile_type *types = profile_types(&n);
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		const char *id = id_of(types[i].type);
 
@@ -45,12 +44,11 @@ static void all_types_that_we_know_have_an_id_that_leads_back(void **state)
 }
 
 /* Grafana divides levels that it does not know by time. */
-static void levels_have_ids_that_grafana_knows_as_levels(void **state)
+TEST(levels_have_ids_that_grafana_knows_as_levels)
 {
 	size_t n;
 	const struct profile_type *types = profile_types(&n);
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		const char *id = id_of(types[i].type);
 
@@ -62,12 +60,11 @@ static void levels_have_ids_that_grafana_knows_as_levels(void **state)
 	}
 }
 
-static void each_type_is_listed_once_with_five_parts(void **state)
+TEST(each_type_is_listed_once_with_five_parts)
 {
 	size_t n;
 	const struct profile_id *ids = profile_ids(&n);
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		const char *part;
 		size_t len;
@@ -83,22 +80,20 @@ static void each_type_is_listed_once_with_five_parts(void **state)
 	}
 }
 
-static void what_answers_for_cpu_time_is_the_profiler_of_the_kernel(void **state)
+TEST(what_answers_for_cpu_time_is_the_profiler_of_the_kernel)
 {
 	struct profile_id_types t;
 
-	(void)state;
 	assert_int_equal(profile_id_types(&t, CPU), 0);
 	assert_string_equal(t.items[0], "ebpf:cpu:nanoseconds");
 	assert_true(t.n_items > 3);
 	assert_true(has(CPU ":delta", "go:profile_cpu:nanoseconds"));
 }
 
-static void types_that_nobody_knows_are_asked_for_by_name(void **state)
+TEST(types_that_nobody_knows_are_asked_for_by_name)
 {
 	struct profile_id_types t;
 
-	(void)state;
 	assert_true(has("my:own:things::", "my:own:things"));
 	assert_true(has("my:own:things", "my:own:things"));
 	assert_int_equal(profile_id_types(&t, "my:own"), -EINVAL);
@@ -107,9 +102,8 @@ static void types_that_nobody_knows_are_asked_for_by_name(void **state)
 }
 
 /* What programs of any language push as CPU time, wall time or memory has an id of Pyroscope. */
-static void pushed_types_have_ids(void **state)
+TEST(pushed_types_have_ids)
 {
-	(void)state;
 	for (int s = FOREIGN_NODEJS; s < FOREIGN_EBPF; s++) {
 		static const char *const names[] = {"cpu:nanoseconds", "wall:nanoseconds",
 						    "heap_inuse_space:bytes",
@@ -123,18 +117,4 @@ static void pushed_types_have_ids(void **state)
 			assert_non_null(id_of(type));
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_types_that_we_know_have_an_id_that_leads_back),
-		cmocka_unit_test(levels_have_ids_that_grafana_knows_as_levels),
-		cmocka_unit_test(each_type_is_listed_once_with_five_parts),
-		cmocka_unit_test(what_answers_for_cpu_time_is_the_profiler_of_the_kernel),
-		cmocka_unit_test(types_that_nobody_knows_are_asked_for_by_name),
-		cmocka_unit_test(pushed_types_have_ids),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,7 +173,7 @@ static void assert_all_received(struct fixture *f)
 	assert_memory_equal(sums, f->sums, sizeof(sums));
 }
 
-static void a_profile_below_the_limits_is_one_pprof(void **state)
+TEST_FIXTURE(a_profile_below_the_limits_is_one_pprof, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -182,7 +182,7 @@ static void a_profile_below_the_limits_is_one_pprof(void **state)
 	assert_all_received(f);
 }
 
-static void a_profile_of_too_much_text_is_taken_in_parts(void **state)
+TEST_FIXTURE(a_profile_of_too_much_text_is_taken_in_parts, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct err err = {""};
@@ -200,7 +200,7 @@ static void a_profile_of_too_much_text_is_taken_in_parts(void **state)
 	assert_all_received(f);
 }
 
-static void a_profile_of_too_many_samples_is_taken_in_parts(void **state)
+TEST_FIXTURE(a_profile_of_too_many_samples_is_taken_in_parts, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -209,7 +209,7 @@ static void a_profile_of_too_many_samples_is_taken_in_parts(void **state)
 	assert_all_received(f);
 }
 
-static void more_parts_than_can_be_are_an_error(void **state)
+TEST_FIXTURE(more_parts_than_can_be_are_an_error, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const struct stack_profile_config cfg = {
@@ -272,22 +272,7 @@ static int make_parts(void *arg)
 	return r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST_FIXTURE(survives_every_failed_allocation, set_up, tear_down)
 {
 	check_oom(make_parts, *state);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_profile_below_the_limits_is_one_pprof),
-		TEST(a_profile_of_too_much_text_is_taken_in_parts),
-		TEST(a_profile_of_too_many_samples_is_taken_in_parts),
-		TEST(more_parts_than_can_be_are_an_error),
-		TEST(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,12 +94,11 @@ static void assert_frames(const struct profile_rows *r, uint32_t stack, const ch
 	assert_string_equal(text, expected);
 }
 
-static void frames_are_leaf_first_and_hash_as_coroot_does(void **state)
+TEST(frames_are_leaf_first_and_hash_as_coroot_does)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	sample(&f, plain, 2, 5, 0);
 	sample(&f, inlined, 1, 6, 1);
@@ -115,7 +114,7 @@ static void frames_are_leaf_first_and_hash_as_coroot_does(void **state)
 	assert_true(r.window.end_ns == NOW - S && r.window.start_ns == NOW - 11 * S);
 }
 
-static void a_known_stack_has_its_hash_and_need_not_be_sent(void **state)
+TEST(a_known_stack_has_its_hash_and_need_not_be_sent)
 {
 	static const uint32_t outer[] = {0}, both[] = {0, 1};
 	CLEANUP(seen_stacks_freep) struct seen_stacks *seen = NULL;
@@ -124,7 +123,6 @@ static void a_known_stack_has_its_hash_and_need_not_be_sent(void **state)
 	struct profile_rows first, again, other;
 	struct seen_stack stack;
 
-	(void)state;
 	assert_int_equal(seen_stacks_new(&seen, 8), 0);
 	a.seen = b.seen = seen;
 	setup(&f);
@@ -153,7 +151,7 @@ static void a_known_stack_has_its_hash_and_need_not_be_sent(void **state)
 }
 
 /* The same frames, once with a location in between that has none. */
-static void a_stack_is_known_however_its_frames_are_distributed(void **state)
+TEST(a_stack_is_known_however_its_frames_are_distributed)
 {
 	static struct profile_location two_ways[] = {
 		{&lines[0], 1, 0}, {&lines[1], 1, 0}, {NULL, 0, 0}};
@@ -164,7 +162,6 @@ static void a_stack_is_known_however_its_frames_are_distributed(void **state)
 	struct seen_stack stack;
 	struct profile_rows r;
 
-	(void)state;
 	assert_int_equal(seen_stacks_new(&seen, 8), 0);
 	known.seen = seen;
 	setup(&f);
@@ -182,7 +179,7 @@ static void a_stack_is_known_however_its_frames_are_distributed(void **state)
 	}
 }
 
-static void a_call_that_is_inlined_makes_another_stack(void **state)
+TEST(a_call_that_is_inlined_makes_another_stack)
 {
 	static struct profile_line inlined_lines[] = {{0, 7}, {0, 8}, {1, 0}};
 	static struct profile_location two_ways[] = {
@@ -191,7 +188,6 @@ static void a_call_that_is_inlined_makes_another_stack(void **state)
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	f.profile.locations = two_ways;
 	f.profile.n_locations = ARRAY_SIZE(two_ways);
@@ -203,12 +199,11 @@ static void a_call_that_is_inlined_makes_another_stack(void **state)
 	assert_frames(&r, 1, "work w.c:7:inlined;work w.c:8:inlined;main loop :0;");
 }
 
-static void equal_stacks_are_merged_per_type(void **state)
+TEST(equal_stacks_are_merged_per_type)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	sample(&f, plain, 2, 5, 100);
 	sample(&f, inlined, 1, 1, 0);
@@ -223,12 +218,11 @@ static void equal_stacks_are_merged_per_type(void **state)
 	assert_false(profile_rows_has(&r.types[1], 1));
 }
 
-static void a_type_without_values_still_has_one_row(void **state)
+TEST(a_type_without_values_still_has_one_row)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	sample(&f, plain, 2, 5, 0);
 	sample(&f, inlined, 1, 5, 0);
@@ -244,12 +238,11 @@ static void a_type_without_values_still_has_one_row(void **state)
 	assert_true(profile_rows_has(&r.types[0], 0));
 }
 
-static void a_nameless_type_is_skipped(void **state)
+TEST(a_nameless_type_is_skipped)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	f.types[0].type = (struct profile_string)TEXT("");
 	sample(&f, plain, 2, 5, 8);
@@ -259,12 +252,11 @@ static void a_nameless_type_is_skipped(void **state)
 	assert_int_equal(r.types[0].values[0], 8);
 }
 
-static void observations_are_values_by_period(void **state)
+TEST(observations_are_values_by_period)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	f.profile.period = 10101010;
 	f.profile.period_type = (struct profile_value_type){TEXT("cpu"), TEXT("nanoseconds")};
@@ -280,7 +272,7 @@ static void observations_are_values_by_period(void **state)
 	assert_int_equal(r.types[1].n_truncated, 1);
 }
 
-static void losses_come_from_the_comments(void **state)
+TEST(losses_come_from_the_comments)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_string comments[] = {
@@ -288,7 +280,6 @@ static void losses_come_from_the_comments(void **state)
 		TEXT("lost:x=y"),          TEXT("lost:x"), TEXT("lost:no_stack=0")};
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	f.profile.comments = comments;
 	f.profile.n_comments = ARRAY_SIZE(comments);
@@ -299,7 +290,7 @@ static void losses_come_from_the_comments(void **state)
 	assert_int_equal(r.lost[1].count, 0);
 }
 
-static void states_of_programs_come_from_the_comments(void **state)
+TEST(states_of_programs_come_from_the_comments)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_string comments[50] = {
@@ -317,7 +308,6 @@ static void states_of_programs_come_from_the_comments(void **state)
 	char many[40][32];
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
 		comments[10 + i] =
@@ -333,7 +323,7 @@ static void states_of_programs_come_from_the_comments(void **state)
 	assert_memory_equal(r.runtimes[1].name.data, "toy:s0", 6);
 }
 
-static void ends_of_walks_come_from_the_comments(void **state)
+TEST(ends_of_walks_come_from_the_comments)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_string comments[110] = {
@@ -351,7 +341,6 @@ static void ends_of_walks_come_from_the_comments(void **state)
 	char many[100][32];
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
 		comments[10 + i] =
@@ -378,14 +367,13 @@ static void refuses(const struct profile *p, const char *reason)
 	assert_string_equal(err.msg, reason);
 }
 
-static void bad_types_are_refused(void **state)
+TEST(bad_types_are_refused)
 {
 	static const struct profile_string bad[] = {TEXT("cpu"),  TEXT("a:b"),     TEXT("a:b:c:d"),
 						    TEXT("::"),   TEXT("a::c"),    TEXT(":b:c"),
 						    TEXT("a:b:"), TEXT("a b:c:d"), TEXT("a:b:c\n")};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct profile_rows r;
@@ -399,12 +387,11 @@ static void bad_types_are_refused(void **state)
 	refuses(&f.profile, "no sample type has a name");
 }
 
-static void a_time_of_0_is_now(void **state)
+TEST(a_time_of_0_is_now)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	f.profile.time_ns = 0;
 	f.profile.duration_ns = 2 * S;
@@ -412,13 +399,12 @@ static void a_time_of_0_is_now(void **state)
 	assert_true(r.window.end_ns == NOW && r.window.start_ns == NOW - 2 * S);
 }
 
-static void an_impossible_duration_is_ignored_and_counted(void **state)
+TEST(an_impossible_duration_is_ignored_and_counted)
 {
 	static const int64_t durations[] = {-1, INT64_MIN, INT64_MAX};
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(durations); i++) {
 		f.profile.time_ns = NOW;
@@ -429,12 +415,11 @@ static void an_impossible_duration_is_ignored_and_counted(void **state)
 	}
 }
 
-static void negative_values_count_as_0(void **state)
+TEST(negative_values_count_as_0)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	sample(&f, plain, 2, 5, -1);
 	sample(&f, inlined, 1, 6, 3);
@@ -445,12 +430,11 @@ static void negative_values_count_as_0(void **state)
 }
 
 /* The small values beside them stay as they are. */
-static void the_largest_values_are_reduced_to_63_bits_together(void **state)
+TEST(the_largest_values_are_reduced_to_63_bits_together)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	sample(&f, plain, 2, INT64_MAX, INT64_MAX);
 	sample(&f, inlined, 1, 7, 0);
@@ -463,13 +447,12 @@ static void the_largest_values_are_reduced_to_63_bits_together(void **state)
 	assert_int_equal(r.losses.n[PROFILE_LOSS_CLAMPED_VALUES], 2);
 }
 
-static void text_to_hash_is_bounded(void **state)
+TEST(text_to_hash_is_bounded)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows_limits small = limits;
 	struct profile_rows r;
 
-	(void)state;
 	setup(&f);
 	sample(&f, plain, 2, 5, 1);
 	small.max_hash_bytes = strlen("work w.c:7main loop :0");
@@ -483,14 +466,13 @@ static void text_to_hash_is_bounded(void **state)
 }
 
 /* -ENOMEM would make the sender repeat for ever what can never be stored. */
-static void a_profile_that_exceeds_the_arena_is_never_taken_for_a_lack_of_memory(void **state)
+TEST(a_profile_that_exceeds_the_arena_is_never_taken_for_a_lack_of_memory)
 {
 	static struct profile_sample samples[5000];
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows r;
 	size_t n_fitted = 0;
 
-	(void)state;
 	setup(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
 		samples[i] = (struct profile_sample){plain, 2, f.values[0]};
@@ -520,36 +502,7 @@ static int make_rows(void *arg)
 	return profile_rows_make(&r, &f.profile, &limits, NULL, NULL);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(make_rows, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_are_leaf_first_and_hash_as_coroot_does),
-		cmocka_unit_test(a_call_that_is_inlined_makes_another_stack),
-		cmocka_unit_test(equal_stacks_are_merged_per_type),
-		cmocka_unit_test(a_known_stack_has_its_hash_and_need_not_be_sent),
-		cmocka_unit_test(a_stack_is_known_however_its_frames_are_distributed),
-		cmocka_unit_test(a_type_without_values_still_has_one_row),
-		cmocka_unit_test(a_nameless_type_is_skipped),
-		cmocka_unit_test(observations_are_values_by_period),
-		cmocka_unit_test(losses_come_from_the_comments),
-		cmocka_unit_test(states_of_programs_come_from_the_comments),
-		cmocka_unit_test(ends_of_walks_come_from_the_comments),
-		cmocka_unit_test(
-			a_profile_that_exceeds_the_arena_is_never_taken_for_a_lack_of_memory),
-		cmocka_unit_test(bad_types_are_refused),
-		cmocka_unit_test(a_time_of_0_is_now),
-		cmocka_unit_test(an_impossible_duration_is_ignored_and_counted),
-		cmocka_unit_test(negative_values_count_as_0),
-		cmocka_unit_test(the_largest_values_are_reduced_to_63_bits_together),
-		cmocka_unit_test(text_to_hash_is_bounded),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 #include "cluster-agent/query/read/profile_types.h"
 #include "test/lib/unit.h"
 
-static void knows_how_a_level_differs_from_a_sum(void **state)
+TEST(knows_how_a_level_differs_from_a_sum)
 {
-	(void)state;
 	assert_int_equal(profile_type_get("ebpf:cpu:nanoseconds")->aggregation,
 			 PROFILE_AGGREGATION_SUM);
 	assert_true(profile_type_get("ebpf:cpu:nanoseconds")->node_agent);
@@ -12,45 +11,30 @@ static void knows_how_a_level_differs_from_a_sum(void **state)
 	assert_false(profile_type_get("go:heap_inuse_space:bytes")->node_agent);
 }
 
-static void an_unknown_type_is_summed(void **state)
+TEST(an_unknown_type_is_summed)
 {
-	(void)state;
 	assert_null(profile_type_find("my:own:things"));
 	assert_int_equal(profile_type_get("my:own:things")->aggregation, PROFILE_AGGREGATION_SUM);
 	assert_string_equal(profile_type_get("my:own:things")->category, "");
 }
 
-static void the_unit_is_the_third_part(void **state)
+TEST(the_unit_is_the_third_part)
 {
-	(void)state;
 	assert_string_equal(profile_type_unit("ebpf:cpu:nanoseconds"), "nanoseconds");
 	assert_string_equal(profile_type_unit("a:b:c:d"), "c:d");
 	assert_string_equal(profile_type_unit("a:b"), "");
 	assert_string_equal(profile_type_unit(""), "");
 }
 
-static void every_type_is_complete_and_listed_once(void **state)
+TEST(every_type_is_complete_and_listed_once)
 {
 	size_t n;
 	const struct profile_type *types = profile_types(&n);
 
-	(void)state;
 	assert_int_equal(n, 91);
 	for (size_t i = 0; i < n; i++) {
 		assert_ptr_equal(profile_type_find(types[i].type), &types[i]);
 		assert_true(strlen(types[i].title) > 0);
 		assert_true(strlen(profile_type_unit(types[i].type)) > 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_how_a_level_differs_from_a_sum),
-		cmocka_unit_test(an_unknown_type_is_summed),
-		cmocka_unit_test(the_unit_is_the_third_part),
-		cmocka_unit_test(every_type_is_complete_and_listed_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,11 +101,10 @@ static struct cycle *make_cycle(struct fixture *f)
 	return c;
 }
 
-static void cycles_come_back_as_profiles(void **state)
+TEST(cycles_come_back_as_profiles)
 {
 	struct fixture f = {.stop_after = 2};
 
-	(void)state;
 	set_up(&f);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(profile_worker_adopt(f.worker, make_cycle(&f), 2, 1), 0);
@@ -117,13 +116,12 @@ static void cycles_come_back_as_profiles(void **state)
 	tear_down(&f);
 }
 
-static void a_worker_that_is_behind_refuses_and_the_caller_keeps_the_cycle(void **state)
+TEST(a_worker_that_is_behind_refuses_and_the_caller_keeps_the_cycle)
 {
 	struct fixture f = {0};
 	struct cycle *c = NULL;
 	int r = 0;
 
-	(void)state;
 	set_up(&f);
 	for (int i = 0; i < 1000 && r == 0; i++) {
 		c = make_cycle(&f);
@@ -164,7 +162,7 @@ static unsigned count_threads(void)
 }
 
 /* kallsyms is a FIFO: opening it waits for a writer, and reading it for what the writer has. */
-static void the_end_does_not_wait_for_a_file_that_does_not_answer(void **state)
+TEST(the_end_does_not_wait_for_a_file_that_does_not_answer)
 {
 	char root[] = "/tmp/profile-worker-XXXXXX", path[64];
 	unsigned n_threads = count_threads();
@@ -172,7 +170,6 @@ static void the_end_does_not_wait_for_a_file_that_does_not_answer(void **state)
 	uint64_t begin_ns;
 	int fd = -1;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/kallsyms", root);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -195,15 +192,4 @@ static void the_end_does_not_wait_for_a_file_that_does_not_answer(void **state)
 		usleep(1000);
 	unlink(path);
 	rmdir(root);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cycles_come_back_as_profiles),
-		cmocka_unit_test(a_worker_that_is_behind_refuses_and_the_caller_keeps_the_cycle),
-		cmocka_unit_test(the_end_does_not_wait_for_a_file_that_does_not_answer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 static const struct file_version one = {{1, 2, 3, 4}, 5};
 
-static void only_the_same_version_of_a_file_is_found(void **state)
+TEST(only_the_same_version_of_a_file_is_found)
 {
 	const struct file_version others[] = {
 		{{9, 2, 3, 4}, 5}, {{1, 9, 3, 4}, 5}, {{1, 2, 9, 4}, 5},
@@ -14,7 +14,6 @@ static void only_the_same_version_of_a_file_is_found(void **state)
 	CLEANUP(program_file_cache_freep) struct program_file_cache *l = NULL;
 	const struct program_file_facts known = {false, {.entry = 77}};
 
-	(void)state;
 	assert_int_equal(program_file_cache_new(&l), 0);
 	assert_null(program_file_cache_find(l, &one));
 	assert_int_equal(program_file_cache_add(l, &one, &known), 0);
@@ -24,13 +23,12 @@ static void only_the_same_version_of_a_file_is_found(void **state)
 		assert_null(program_file_cache_find(l, &others[i]));
 }
 
-static void a_full_cache_is_emptied(void **state)
+TEST(a_full_cache_is_emptied)
 {
 	CLEANUP(program_file_cache_freep) struct program_file_cache *l = NULL;
 	const struct program_file_facts known = {0};
 	struct file_version file = one;
 
-	(void)state;
 	assert_int_equal(program_file_cache_new(&l), 0);
 	for (uint64_t i = 0; i < PROGRAM_FILE_CACHE_MAX; i++) {
 		file.id.ino = i;
@@ -55,19 +53,7 @@ static int add_one(void *arg)
 	return r == 0 ? program_file_cache_add(l, &one, &known) : r;
 }
 
-static void failed_allocations_are_reported(void **state)
+TEST(failed_allocations_are_reported)
 {
-	(void)state;
 	check_oom(add_one, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_the_same_version_of_a_file_is_found),
-		cmocka_unit_test(a_full_cache_is_emptied),
-		cmocka_unit_test(failed_allocations_are_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,11 +228,10 @@ static size_t with_nuls(const char *text, char *ret, size_t size)
 	return len + 1;
 }
 
-static void interpreters_are_called_as_their_scripts(void **state)
+TEST(interpreters_are_called_as_their_scripts)
 {
 	char line[512];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		size_t len = with_nuls(cases[i].command_line, line, sizeof(line));
 		struct program p;
@@ -244,7 +243,7 @@ static void interpreters_are_called_as_their_scripts(void **state)
 	}
 }
 
-static void common_names_have_their_folder(void **state)
+TEST(common_names_have_their_folder)
 {
 	static const struct {
 		const char *exe;
@@ -298,7 +297,6 @@ static void common_names_have_their_folder(void **state)
 	};
 	char line[512], label[PROGRAM_LABEL_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		size_t len = with_nuls(programs[i].command_line, line, sizeof(line));
 		struct program p;
@@ -312,11 +310,10 @@ static void common_names_have_their_folder(void **state)
 	}
 }
 
-static void only_shells_are_shells(void **state)
+TEST(only_shells_are_shells)
 {
 	struct program p;
 
-	(void)state;
 	program_parse("/bin/bash", NULL, NULL, 0, &p);
 	assert_true(p.shell);
 	program_parse("/usr/bin/python3", NULL, NULL, 0, &p);
@@ -336,7 +333,7 @@ static void only_shells_are_shells(void **state)
 	assert_false(program_is_interpreter(""));
 }
 
-static void package_managers_that_run_an_application_build_nothing(void **state)
+TEST(package_managers_that_run_an_application_build_nothing)
 {
 	static const struct {
 		const char *command_line;
@@ -354,7 +351,6 @@ static void package_managers_that_run_an_application_build_nothing(void **state)
 	};
 	char line[512];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		size_t len = with_nuls(lines[i].command_line, line, sizeof(line));
 		struct program p;
@@ -365,13 +361,12 @@ static void package_managers_that_run_an_application_build_nothing(void **state)
 	}
 }
 
-static void a_sandbox_of_gvisor_has_the_id_of_its_container(void **state)
+TEST(a_sandbox_of_gvisor_has_the_id_of_its_container)
 {
 	char line[512], id[256] = "pod1";
 	size_t len = with_nuls("/usr/bin/runsc-sandbox|--root=/run/runsc|boot|--x=1|" ID, line,
 			       sizeof(line));
 
-	(void)state;
 	assert_true(program_gvisor_id(line, len, id, sizeof(id)));
 	assert_string_equal(id, ID);
 	len = with_nuls("runsc-gofer|" ID, line, sizeof(line));
@@ -379,17 +374,4 @@ static void a_sandbox_of_gvisor_has_the_id_of_its_container(void **state)
 	len = with_nuls("runsc-sandbox|boot|" ID "0", line, sizeof(line));
 	assert_false(program_gvisor_id(line, len, id, sizeof(id)));
 	assert_false(program_gvisor_id("", 0, id, sizeof(id)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(interpreters_are_called_as_their_scripts),
-		cmocka_unit_test(common_names_have_their_folder),
-		cmocka_unit_test(only_shells_are_shells),
-		cmocka_unit_test(package_managers_that_run_an_application_build_nothing),
-		cmocka_unit_test(a_sandbox_of_gvisor_has_the_id_of_its_container),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,14 +93,13 @@ static void open_when_started(struct fixture *f, struct program_target *ret)
 	assert_int_equal(r, 0);
 }
 
-static void test_memory_and_file_of_a_process_are_read(void **state)
+TEST(test_memory_and_file_of_a_process_are_read)
 {
 	CLEANUP(workload_unrefp) struct workload *workload = NULL;
 	struct program_target t;
 	struct fixture f;
 	uint64_t got = 0;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	assert_int_equal(
@@ -114,12 +113,11 @@ static void test_memory_and_file_of_a_process_are_read(void **state)
 	end(&f);
 }
 
-static void test_a_child_is_a_copy_until_it_executes_something(void **state)
+TEST(test_a_child_is_a_copy_until_it_executes_something)
 {
 	struct program_target t;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	assert_true(program_target_is_copy(&t, f.root_fd));
@@ -136,14 +134,13 @@ static void test_a_child_is_a_copy_until_it_executes_something(void **state)
 	end(&f);
 }
 
-static void test_a_process_of_another_time_namespace_has_another_clock(void **state)
+TEST(test_a_process_of_another_time_namespace_has_another_clock)
 {
 	char dir[] = "/tmp/test_program_target.XXXXXX", path[64];
 	struct program_target t;
 	struct fixture f;
 	AUTO_CLOSE int fd = -1;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	assert_true(program_target_shares_clock(&t));
@@ -164,13 +161,12 @@ static void test_a_process_of_another_time_namespace_has_another_clock(void **st
 	assert_int_equal(rmdir(dir), 0);
 }
 
-static void test_a_process_that_exited_has_no_memory(void **state)
+TEST(test_a_process_that_exited_has_no_memory)
 {
 	struct program_target t;
 	struct fixture f;
 	uint64_t got;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	kill(f.child, SIGKILL);
@@ -183,13 +179,12 @@ static void test_a_process_that_exited_has_no_memory(void **state)
 	end(&f);
 }
 
-static void test_a_process_that_called_execve_is_another(void **state)
+TEST(test_a_process_that_called_execve_is_another)
 {
 	struct program_target t;
 	struct fixture f;
 	uint64_t got;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	execute_something_else(&f);
@@ -201,13 +196,12 @@ static void test_a_process_that_called_execve_is_another(void **state)
 	end(&f);
 }
 
-static void test_another_process_with_the_same_pid_is_rejected(void **state)
+TEST(test_another_process_with_the_same_pid_is_rejected)
 {
 	struct program_id earlier;
 	struct program_target t;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	earlier = f.id;
 	earlier.start_time--;
@@ -237,14 +231,13 @@ static struct file_version own_version(void)
 	return version;
 }
 
-static void test_headers_of_a_cached_file_are_not_parsed_again(void **state)
+TEST(test_headers_of_a_cached_file_are_not_parsed_again)
 {
 	struct file_version file = own_version();
 	struct program_file_facts other = {0};
 	struct program_target t;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	program_target_close(&t);
@@ -262,7 +255,7 @@ static void test_headers_of_a_cached_file_are_not_parsed_again(void **state)
 	end(&f);
 }
 
-static void test_headers_of_a_touched_file_are_parsed_again(void **state)
+TEST(test_headers_of_a_touched_file_are_parsed_again)
 {
 	struct file_version file = own_version();
 	struct program_file_facts other = {0};
@@ -270,7 +263,6 @@ static void test_headers_of_a_touched_file_are_parsed_again(void **state)
 	struct fixture f;
 	struct stat st;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(program_file_cache_add(f.files.cache, &file, &other), 0);
 	assert_int_equal(stat("/proc/self/exe", &st), 0);
@@ -282,7 +274,7 @@ static void test_headers_of_a_touched_file_are_parsed_again(void **state)
 	end(&f);
 }
 
-static void test_a_cached_file_is_opened_without_another_thread(void **state)
+TEST(test_a_cached_file_is_opened_without_another_thread)
 {
 	size_t n_threads = count_threads();
 	struct file_version file = own_version();
@@ -290,7 +282,6 @@ static void test_a_cached_file_is_opened_without_another_thread(void **state)
 	struct program_target t;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(program_file_cache_add(f.files.cache, &file, &known), 0);
 	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), 0);
@@ -302,21 +293,4 @@ static void test_a_cached_file_is_opened_without_another_thread(void **state)
 	f.id.exe.ino++; /* the process that is meant executes another file */
 	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory_and_file_of_a_process_are_read),
-		cmocka_unit_test(test_a_child_is_a_copy_until_it_executes_something),
-		cmocka_unit_test(test_a_process_of_another_time_namespace_has_another_clock),
-		cmocka_unit_test(test_a_process_that_exited_has_no_memory),
-		cmocka_unit_test(test_a_process_that_called_execve_is_another),
-		cmocka_unit_test(test_another_process_with_the_same_pid_is_rejected),
-		cmocka_unit_test(test_headers_of_a_cached_file_are_not_parsed_again),
-		cmocka_unit_test(test_headers_of_a_touched_file_are_parsed_again),
-		cmocka_unit_test(test_a_cached_file_is_opened_without_another_thread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

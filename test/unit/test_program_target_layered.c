@@ -158,14 +158,13 @@ static void stop_answering(const struct fixture *f, sem_t *gate, sem_t *gone)
 	assert_int_equal(deadline_call(f->files.caller, &job->job), -ETIMEDOUT);
 }
 
-static void test_anonymous_memory_is_read_although_the_file_system_hangs(void **state)
+TEST(test_anonymous_memory_is_read_although_the_file_system_hangs)
 {
 	struct program_target t;
 	struct fixture f;
 	uint64_t got = 0, code;
 	sem_t gate, gone;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(sem_init(&gate, 0, 0), 0);
 	assert_int_equal(sem_init(&gone, 0, 0), 0);
@@ -198,14 +197,13 @@ static struct file_version version_of(const struct fixture *f)
 	return version;
 }
 
-static void test_headers_of_a_layered_file_are_parsed_once(void **state)
+TEST(test_headers_of_a_layered_file_are_parsed_once)
 {
 	struct program_file_facts other = {.may_hang = true};
 	struct file_version file;
 	struct program_target t;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	file = version_of(&f);
@@ -225,12 +223,7 @@ static void test_headers_of_a_layered_file_are_parsed_once(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_anonymous_memory_is_read_although_the_file_system_hangs),
-		cmocka_unit_test(test_headers_of_a_layered_file_are_parsed_once),
-	};
-
 	if (argc == 2)
 		return be_program(argv[1]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -109,11 +109,10 @@ static void check_part(const struct fixture *f, size_t i, const char *service)
 	assert_int_equal(part->n_labels, 0);
 }
 
-static void each_profile_is_a_part(void **state)
+TEST(each_profile_is_a_part)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	pack(&f, 2, 2, true);
 	decodes(&f, PUSH_PROTOBUF, 4);
@@ -122,23 +121,21 @@ static void each_profile_is_a_part(void **state)
 	check_part(&f, 3, "s1");
 }
 
-static void without_a_service_it_is_unspecified(void **state)
+TEST(without_a_service_it_is_unspecified)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	pack(&f, 1, 1, false);
 	decodes(&f, PUSH_PROTOBUF, 1);
 	check_part(&f, 0, "unspecified");
 }
 
-static void json_is_the_same(void **state)
+TEST(json_is_the_same)
 {
 	CLEANUP(teardown) struct fixture f;
 	CLEANUP(buf_fini) struct buf text;
 
-	(void)state;
 	setup(&f);
 	buf_init(&text, 1 << 20);
 	assert_int_equal(base64_encode(f.pprof.data, f.pprof.len, &text), 0);
@@ -153,22 +150,20 @@ static void json_is_the_same(void **state)
 	check_part(&f, 1, "json");
 }
 
-static void an_empty_request_is_no_profile(void **state)
+TEST(an_empty_request_is_no_profile)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	decodes(&f, PUSH_PROTOBUF, 0);
 	assert_int_equal(buf_addf(&f.body, "{}"), 0);
 	decodes(&f, PUSH_JSON, 0);
 }
 
-static void one_bad_profile_spoils_all(void **state)
+TEST(one_bad_profile_spoils_all)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	pack(&f, 2, 1, true);
 	f.body.data[f.body.len - 1] ^= 0x55; /* the checksum of the last gzip */
@@ -179,11 +174,10 @@ static void one_bad_profile_spoils_all(void **state)
 	assert_string_equal(f.err.msg, "not a valid PushRequest");
 }
 
-static void profiles_are_limited(void **state)
+TEST(profiles_are_limited)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	f.pprof.len = 0;
 	pack(&f, UPLOAD_PARTS_MAX / 2 + 1, 2, true);
@@ -212,11 +206,10 @@ static void pad(struct fixture *f, size_t n)
 }
 
 /* Thousands of small bodies that inflate to 100 MB each would keep a CPU busy for minutes. */
-static void all_profiles_share_a_limit(void **state)
+TEST(all_profiles_share_a_limit)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	pad(&f, 100 * MIB);
 	pack(&f, 1, 1, true);
@@ -224,19 +217,4 @@ static void all_profiles_share_a_limit(void **state)
 	pack(&f, 2, 1, true);
 	assert_int_equal(decode(&f, PUSH_PROTOBUF), -EFBIG);
 	assert_string_equal(f.err.msg, "the profile inflates to more than 134217728 bytes");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_profile_is_a_part),
-		cmocka_unit_test(without_a_service_it_is_unspecified),
-		cmocka_unit_test(json_is_the_same),
-		cmocka_unit_test(an_empty_request_is_no_profile),
-		cmocka_unit_test(one_bad_profile_spoils_all),
-		cmocka_unit_test(profiles_are_limited),
-		cmocka_unit_test(all_profiles_share_a_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

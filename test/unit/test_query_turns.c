@@ -110,12 +110,11 @@ static void expect_end(struct query *q, int r, enum query_end why)
 		assert_int_equal(q->why, why);
 }
 
-static void a_query_that_only_starts_is_ended_when_it_runs(void **state)
+TEST(a_query_that_only_starts_is_ended_when_it_runs)
 {
 	struct query q = {.start_us = 50000};
 	struct engine e;
 
-	(void)state;
 	begin(&e, FOR_EVER);
 	start(&e, &q, STORE_FOR_SQL);
 	cancel(&q);
@@ -128,25 +127,23 @@ static void a_query_that_only_starts_is_ended_when_it_runs(void **state)
 	finish(&e);
 }
 
-static void a_query_is_ended_when_its_time_is_over(void **state)
+TEST(a_query_is_ended_when_its_time_is_over)
 {
 	struct query q = {.run_ns = 20 * NS_PER_MS};
 	struct engine e;
 
-	(void)state;
 	begin(&e, FOR_EVER);
 	start(&e, &q, STORE_FOR_PAGE);
 	expect_end(&q, 0, QUERY_TIMED_OUT);
 	finish(&e);
 }
 
-static void a_query_waits_for_so_long_and_for_its_lane_only(void **state)
+TEST(a_query_waits_for_so_long_and_for_its_lane_only)
 {
 	struct query page = {0}, sql = {0};
 	struct engine e;
 	unsigned slot, other;
 
-	(void)state;
 	begin(&e, NS_PER_MS);
 	assert_int_equal(query_turns_take(e.turns, STORE_FOR_PAGE, NULL, FOR_EVER, &slot, NULL), 0);
 	assert_int_equal(slot, 0);
@@ -168,13 +165,12 @@ static void a_query_waits_for_so_long_and_for_its_lane_only(void **state)
 	finish(&e);
 }
 
-static void stopping_ends_what_runs_and_refuses_what_waits(void **state)
+TEST(stopping_ends_what_runs_and_refuses_what_waits)
 {
 	struct query q[6] = {0};
 	struct engine e;
 	unsigned n_ran = 0, slot;
 
-	(void)state;
 	begin(&e, FOR_EVER);
 	for (size_t i = 0; i < ARRAY_SIZE(q); i++)
 		start(&e, &q[i], STORE_FOR_SQL);
@@ -194,11 +190,10 @@ static void stopping_ends_what_runs_and_refuses_what_waits(void **state)
 }
 
 /* After a query has settled, nothing may hit the next one of its slot. */
-static void an_end_never_hits_the_next_query(void **state)
+TEST(an_end_never_hits_the_next_query)
 {
 	struct engine e;
 
-	(void)state;
 	begin(&e, FOR_EVER);
 	for (unsigned i = 0; i < 200; i++) {
 		struct query victim = {.start_us = i % 4 * 300}, next = {0};
@@ -216,7 +211,7 @@ static void an_end_never_hits_the_next_query(void **state)
 	finish(&e);
 }
 
-static void an_abandoned_query_makes_room_for_another_one(void **state)
+TEST(an_abandoned_query_makes_room_for_another_one)
 {
 	const struct query_turns_config cfg = {
 		.n_slots = {[STORE_FOR_SQL] = 3},
@@ -226,7 +221,6 @@ static void an_abandoned_query_makes_room_for_another_one(void **state)
 	CLEANUP(query_turns_freep) struct query_turns *t = NULL;
 	unsigned slots[4];
 
-	(void)state;
 	assert_int_equal(query_turns_new(&t, &cfg), 0);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(
@@ -245,18 +239,4 @@ static void an_abandoned_query_makes_room_for_another_one(void **state)
 	assert_int_equal(query_turns_take(t, STORE_FOR_SQL, NULL, FOR_EVER, &slots[3], NULL), 0);
 	assert_int_equal(slots[3], slots[1]);
 	query_turns_stop(t, NS_PER_MS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_query_that_only_starts_is_ended_when_it_runs),
-		cmocka_unit_test(a_query_is_ended_when_its_time_is_over),
-		cmocka_unit_test(a_query_waits_for_so_long_and_for_its_lane_only),
-		cmocka_unit_test(stopping_ends_what_runs_and_refuses_what_waits),
-		cmocka_unit_test(an_end_never_hits_the_next_query),
-		cmocka_unit_test(an_abandoned_query_makes_room_for_another_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

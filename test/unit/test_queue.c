@@ -9,12 +9,11 @@
 #define N_CONSUMERS 3
 #define N_ITEMS 5000u /* of each producer */
 
-static void items_come_out_in_order_across_the_end_of_the_ring(void **state)
+TEST(items_come_out_in_order_across_the_end_of_the_ring)
 {
 	CLEANUP(queue_freep) struct queue *q = NULL;
 	int items[20];
 
-	(void)state;
 	assert_int_equal(queue_new(&q, 3), 0);
 	assert_int_equal(queue_push(q, &items[0]), 0);
 	for (size_t i = 1; i < ARRAY_SIZE(items); i++) {
@@ -24,12 +23,11 @@ static void items_come_out_in_order_across_the_end_of_the_ring(void **state)
 	}
 }
 
-static void a_full_queue_refuses_and_keeps_what_it_has(void **state)
+TEST(a_full_queue_refuses_and_keeps_what_it_has)
 {
 	CLEANUP(queue_freep) struct queue *q = NULL;
 	int a, b, c;
 
-	(void)state;
 	assert_int_equal(queue_new(&q, 2), 0);
 	assert_int_equal(queue_push(q, &a), 0);
 	assert_int_equal(queue_push(q, &b), 0);
@@ -40,12 +38,11 @@ static void a_full_queue_refuses_and_keeps_what_it_has(void **state)
 	assert_ptr_equal(queue_pop(q), &c);
 }
 
-static void a_closed_queue_gives_what_is_left_and_then_null(void **state)
+TEST(a_closed_queue_gives_what_is_left_and_then_null)
 {
 	CLEANUP(queue_freep) struct queue *q = NULL;
 	int a;
 
-	(void)state;
 	assert_int_equal(queue_new(&q, 2), 0);
 	assert_int_equal(queue_push(q, &a), 0);
 	queue_close(q);
@@ -55,13 +52,12 @@ static void a_closed_queue_gives_what_is_left_and_then_null(void **state)
 	assert_null(queue_pop_timeout(q, NS_PER_S));
 }
 
-static void pop_with_timeout_waits_that_long_and_no_more(void **state)
+TEST(pop_with_timeout_waits_that_long_and_no_more)
 {
 	CLEANUP(queue_freep) struct queue *q = NULL;
 	struct timespec from, to;
 	int64_t waited;
 
-	(void)state;
 	assert_int_equal(queue_new(&q, 1), 0);
 	assert_null(queue_pop_timeout(q, 0));
 	clock_gettime(CLOCK_MONOTONIC, &from);
@@ -71,11 +67,10 @@ static void pop_with_timeout_waits_that_long_and_no_more(void **state)
 	assert_true(waited >= (int64_t)(30 * NS_PER_MS));
 }
 
-static void sizes_that_make_no_sense_are_refused(void **state)
+TEST(sizes_that_make_no_sense_are_refused)
 {
 	struct queue *q = NULL;
 
-	(void)state;
 	assert_int_equal(queue_new(&q, 0), -EINVAL);
 	assert_int_equal(queue_new(&q, SIZE_MAX / 2), -EINVAL);
 	assert_null(q);
@@ -87,13 +82,12 @@ static void *pop_once(void *q)
 	return queue_pop(q);
 }
 
-static void close_wakes_every_waiting_thread(void **state)
+TEST(close_wakes_every_waiting_thread)
 {
 	CLEANUP(queue_freep) struct queue *q = NULL;
 	pthread_t threads[N_CONSUMERS];
 	void *item;
 
-	(void)state;
 	assert_int_equal(queue_new(&q, 1), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, pop_once, q), 0);
@@ -131,13 +125,12 @@ static void *consume(void *q)
 	return sum;
 }
 
-static void many_threads_lose_and_double_nothing(void **state)
+TEST(many_threads_lose_and_double_nothing)
 {
 	CLEANUP(queue_freep) struct queue *q = NULL;
 	pthread_t producers[N_PRODUCERS], consumers[N_CONSUMERS];
 	uint64_t sum = 0;
 
-	(void)state;
 	assert_int_equal(queue_new(&q, 16), 0);
 	for (size_t i = 0; i < N_CONSUMERS; i++)
 		assert_int_equal(pthread_create(&consumers[i], NULL, consume, q), 0);
@@ -164,24 +157,7 @@ static int construct(void *arg)
 	return queue_new(&q, 4);
 }
 
-static void construction_survives_lack_of_memory(void **state)
+TEST(construction_survives_lack_of_memory)
 {
-	(void)state;
 	check_oom(construct, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(items_come_out_in_order_across_the_end_of_the_ring),
-		cmocka_unit_test(a_full_queue_refuses_and_keeps_what_it_has),
-		cmocka_unit_test(a_closed_queue_gives_what_is_left_and_then_null),
-		cmocka_unit_test(pop_with_timeout_waits_that_long_and_no_more),
-		cmocka_unit_test(sizes_that_make_no_sense_are_refused),
-		cmocka_unit_test(close_wakes_every_waiting_thread),
-		cmocka_unit_test(many_threads_lose_and_double_nothing),
-		cmocka_unit_test(construction_survives_lack_of_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

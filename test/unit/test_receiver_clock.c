@@ -13,12 +13,11 @@ static void answer(struct receiver_clock *c, int64_t own_ns, int64_t at, int64_t
 	receiver_clock_note(c, (BOOT + at) / S, (uint64_t)(at - to), (uint64_t)(at + fro), own_ns);
 }
 
-static void a_clock_that_is_hours_wrong_is_corrected(void **state)
+TEST(a_clock_that_is_hours_wrong_is_corrected)
 {
 	static const int64_t skews[] = {7200 * S,        -7200 * S, 50 * 60 * S,
 					-30 * 86400 * S, -BOOT,     5 * S};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(skews); i++) {
 		struct receiver_clock c = {0};
 		int64_t own = BOOT + skews[i], correction;
@@ -35,11 +34,10 @@ static void a_clock_that_is_hours_wrong_is_corrected(void **state)
 	}
 }
 
-static void a_right_clock_is_left_alone_however_slow_the_answers_are(void **state)
+TEST(a_right_clock_is_left_alone_however_slow_the_answers_are)
 {
 	static const int64_t delays[][2] = {{0, 0}, {20 * S, 0}, {0, 20 * S}, {5 * S, 5 * S}};
 
-	(void)state;
 	for (int64_t skew = -2 * S; skew <= 2 * S; skew += S / 4) {
 		for (size_t i = 0; i < ARRAY_SIZE(delays); i++) {
 			struct receiver_clock c = {0};
@@ -50,11 +48,10 @@ static void a_right_clock_is_left_alone_however_slow_the_answers_are(void **stat
 	}
 }
 
-static void after_a_step_of_our_clock_the_next_answer_decides(void **state)
+TEST(after_a_step_of_our_clock_the_next_answer_decides)
 {
 	struct receiver_clock c = {0};
 
-	(void)state;
 	assert_false(receiver_clock_is_usable(&c, BOOT));
 	answer(&c, BOOT, 100 * S, 0, 0);
 	assert_true(receiver_clock_is_usable(&c, BOOT + S / 2));
@@ -70,11 +67,10 @@ static void after_a_step_of_our_clock_the_next_answer_decides(void **state)
 	assert_true(llabs(receiver_clock_now(&c, 300 * S) - (BOOT + 4000 * S)) <= S);
 }
 
-static void nonsense_is_no_measurement(void **state)
+TEST(nonsense_is_no_measurement)
 {
 	struct receiver_clock c = {0};
 
-	(void)state;
 	receiver_clock_note(&c, INT64_MAX, 0, 1, BOOT);
 	receiver_clock_note(&c, -1, 0, 1, BOOT);
 	receiver_clock_note(&c, 1700000000, 2, 1, BOOT);
@@ -82,28 +78,14 @@ static void nonsense_is_no_measurement(void **state)
 	assert_int_equal(receiver_clock_correction(&c, BOOT), 0);
 }
 
-static void dates_of_http_are_read(void **state)
+TEST(dates_of_http_are_read)
 {
 	int64_t s = 0;
 
-	(void)state;
 	assert_int_equal(http_parse_date("Sun, 06 Nov 1994 08:49:37 GMT", &s), 0);
 	assert_int_equal(s, 784111777);
 	assert_int_equal(http_parse_date("Sat, 28 Nov 2026 14:43:16 GMT", &s), 0);
 	assert_int_equal(s, 1795876996);
 	assert_true(http_parse_date("", &s) < 0);
 	assert_true(http_parse_date("soon", &s) < 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_clock_that_is_hours_wrong_is_corrected),
-		cmocka_unit_test(a_right_clock_is_left_alone_however_slow_the_answers_are),
-		cmocka_unit_test(after_a_step_of_our_clock_the_next_answer_decides),
-		cmocka_unit_test(nonsense_is_no_measurement),
-		cmocka_unit_test(dates_of_http_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

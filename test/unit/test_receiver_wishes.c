@@ -9,7 +9,7 @@ static int parse(struct receiver_wishes *ret, const char *body)
 	return receiver_wishes_parse(ret, body, strlen(body));
 }
 
-static void what_a_receiver_says_is_understood(void **state)
+TEST(what_a_receiver_says_is_understood)
 {
 	static const struct receiver_wishes all[] = {
 		{KUBE_NAMING_OWN, true},
@@ -19,7 +19,6 @@ static void what_a_receiver_says_is_understood(void **state)
 	};
 	struct receiver_wishes w;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		assert_int_equal(parse(&w, receiver_wishes_json(&all[i])), 0);
 		assert_int_equal(w.naming, all[i].naming);
@@ -28,7 +27,7 @@ static void what_a_receiver_says_is_understood(void **state)
 	assert_int_equal(parse(&w, "{\"later\":1,\"naming\":\"own\",\"extraLabels\":true}"), 0);
 }
 
-static void another_servers_answer_is_refused(void **state)
+TEST(another_servers_answer_is_refused)
 {
 	static const char *const bodies[] = {
 		"",
@@ -47,7 +46,6 @@ static void another_servers_answer_is_refused(void **state)
 	struct receiver_wishes w = {KUBE_NAMING_COROOT, true};
 	char *large = calloc(1, RECEIVER_WISHES_BYTES + 2);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
 		assert_int_equal(parse(&w, bodies[i]), -EBADMSG);
 	assert_non_null(large);
@@ -58,22 +56,10 @@ static void another_servers_answer_is_refused(void **state)
 	free(large);
 }
 
-static void unknown_receivers_are_taken_for_coroot(void **state)
+TEST(unknown_receivers_are_taken_for_coroot)
 {
 	const struct receiver_wishes w = RECEIVER_WISHES_COROOT;
 
-	(void)state;
 	assert_int_equal(w.naming, KUBE_NAMING_COROOT);
 	assert_false(w.extra_labels);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_receiver_says_is_understood),
-		cmocka_unit_test(another_servers_answer_is_refused),
-		cmocka_unit_test(unknown_receivers_are_taken_for_coroot),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,14 +27,13 @@ static void assert_json(json_t *got, const char *wanted)
 	json_decref(v);
 }
 
-static void the_finalizer_is_added_to_others_and_removed_alone(void **state)
+TEST(the_finalizer_is_added_to_others_and_removed_alone)
 {
 	json_t *r = load("{\"metadata\":{\"resourceVersion\":\"7\",\"finalizers\":[\"x/y\"]}}");
 	json_t *with = load("{\"metadata\":{\"resourceVersion\":\"8\",\"finalizers\":"
 			    "[\"coroot.com/operator\",\"x/y\",\"coroot.com/operator\"]}}");
 	json_t *none = load("{\"metadata\":{\"resourceVersion\":\"9\"}}");
 
-	(void)state;
 	assert_false(reconcile_patch_has_finalizer(r));
 	assert_true(reconcile_patch_has_finalizer(with));
 	assert_false(reconcile_patch_has_finalizer(none));
@@ -66,9 +65,8 @@ static enum object_holder holder(const char *metadata)
 #define APPLIED "{\"manager\":\"coroot-operator\",\"operation\":\"Apply\"," SET_LABEL "}"
 #define UPDATED "{\"manager\":\"manager\",\"operation\":\"Update\"," SET_LABEL "}"
 
-static void objects_of_others_are_told_apart(void **state)
+TEST(objects_of_others_are_told_apart)
 {
-	(void)state;
 	assert_int_equal(holder("{}"), OBJECT_HOLDER_FOREIGN);
 	assert_int_equal(holder("{\"labels\":{\"app.kubernetes.io/managed-by\":\"Helm\"},"
 				"\"ownerReferences\":[{\"uid\":\"u2\"}]}"),
@@ -87,7 +85,7 @@ static void objects_of_others_are_told_apart(void **state)
 			 OBJECT_HOLDER_OURS);
 }
 
-static void upstreams_fields_become_our_earlier_apply(void **state)
+TEST(upstreams_fields_become_our_earlier_apply)
 {
 	json_t *o = load(
 		"{\"apiVersion\":\"apps/v1\",\"metadata\":{\"resourceVersion\":\"7\","
@@ -97,7 +95,6 @@ static void upstreams_fields_become_our_earlier_apply(void **state)
 		"\"f:metadata\":{\"f:labels\":{\"f:app.kubernetes.io/managed-by\":{},\"f:x\":{}}},"
 		"\"f:spec\":{\"f:y\":{}}}}]}}");
 
-	(void)state;
 	assert_json(reconcile_patch_take_over(o),
 		    "{\"metadata\":{\"resourceVersion\":\"7\",\"managedFields\":["
 		    "{\"manager\":\"kube-controller-manager\",\"operation\":\"Update\","
@@ -110,11 +107,10 @@ static void upstreams_fields_become_our_earlier_apply(void **state)
 	json_decref(o);
 }
 
-static void secrets_are_random_letters_and_digits(void **state)
+TEST(secrets_are_random_letters_and_digits)
 {
 	char a[65], b[65];
 
-	(void)state;
 	assert_int_equal(secret_maker_text(a, 64), 0);
 	assert_int_equal(secret_maker_text(b, 64), 0);
 	assert_int_equal(strlen(a), 64);
@@ -123,7 +119,7 @@ static void secrets_are_random_letters_and_digits(void **state)
 	assert_string_not_equal(a, b);
 }
 
-static void a_secret_is_made_or_gets_a_key_that_it_lacks(void **state)
+TEST(a_secret_is_made_or_gets_a_key_that_it_lacks)
 {
 	const struct coroot_spec s = {.name = "coroot", .namespace = "ns", .uid = "u1"};
 	const struct wanted_secret w = {"keys", "key", 32};
@@ -132,7 +128,6 @@ static void a_secret_is_made_or_gets_a_key_that_it_lacks(void **state)
 	json_t *body = secret_maker_body(&s, &w, NULL);
 	const char *data;
 
-	(void)state;
 	assert_true(secret_maker_has(existing, "other"));
 	assert_true(secret_maker_has(existing, "empty"));
 	assert_false(secret_maker_has(existing, "key"));
@@ -173,7 +168,7 @@ static int make_patches(void *arg)
 
 #define CLAIM(size) "{\"spec\":{\"resources\":{\"requests\":{\"storage\":\"" size "\"}}}}"
 
-static void a_claim_never_shrinks(void **state)
+TEST(a_claim_never_shrinks)
 {
 	static const struct {
 		const char *there, *wanted, *applied;
@@ -186,7 +181,6 @@ static void a_claim_never_shrinks(void **state)
 		{"{}", CLAIM("10Gi"), CLAIM("10Gi")},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		json_t *there = load(cases[i].there), *claim = load(cases[i].wanted);
 
@@ -196,13 +190,12 @@ static void a_claim_never_shrinks(void **state)
 	}
 }
 
-static void a_claim_that_stays_loses_its_owner(void **state)
+TEST(a_claim_that_stays_loses_its_owner)
 {
 	json_t *claim = load("{\"metadata\":{\"resourceVersion\":\"7\",\"ownerReferences\":["
 			     "{\"uid\":\"u1\"},{\"uid\":\"u2\"},{}]}}");
 	json_t *patch;
 
-	(void)state;
 	assert_int_equal(reconcile_patch_release(&patch, claim, "u1"), 0);
 	assert_json(patch, "{\"metadata\":{\"resourceVersion\":\"7\","
 			   "\"ownerReferences\":[{\"uid\":\"u2\"},{}]}}");
@@ -211,30 +204,13 @@ static void a_claim_that_stays_loses_its_owner(void **state)
 	json_decref(claim);
 }
 
-static void memory_may_be_short(void **state)
+TEST(memory_may_be_short)
 {
 	json_t *o = load("{\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"7\","
 			 "\"finalizers\":[\"x\"],\"managedFields\":[" UPDATED "," UPDATED "]}}");
 
-	(void)state;
 	json_oom_begin();
 	check_oom(make_patches, o);
 	json_oom_end();
 	json_decref(o);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_finalizer_is_added_to_others_and_removed_alone),
-		cmocka_unit_test(objects_of_others_are_told_apart),
-		cmocka_unit_test(upstreams_fields_become_our_earlier_apply),
-		cmocka_unit_test(secrets_are_random_letters_and_digits),
-		cmocka_unit_test(a_secret_is_made_or_gets_a_key_that_it_lacks),
-		cmocka_unit_test(a_claim_never_shrinks),
-		cmocka_unit_test(a_claim_that_stays_loses_its_owner),
-		cmocka_unit_test(memory_may_be_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

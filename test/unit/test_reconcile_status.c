@@ -76,11 +76,10 @@ static void assert_condition(const json_t *status, const char *type, const char 
 	assert_string_equal(of_condition(status, type, "message"), message);
 }
 
-static void all_is_well(void **state)
+TEST_FIXTURE(all_is_well, NULL, tear_down)
 {
 	json_t *r = resource(7, NULL), *status = make(r, NOW_NS);
 
-	(void)state;
 	assert_condition(status, "Ready", "True", "PodsReady", "all pods are ready");
 	assert_condition(status, "Progressing", "False", "PodsUpToDate",
 			 "all pods are of the latest version");
@@ -95,11 +94,10 @@ static void all_is_well(void **state)
 	json_decref(status);
 }
 
-static void pods_that_start_are_counted(void **state)
+TEST_FIXTURE(pods_that_start_are_counted, NULL, tear_down)
 {
 	json_t *r = resource(1, NULL), *status;
 
-	(void)state;
 	workloads[0].ready = 3;
 	workloads[0].updated = 4;
 	status = make(r, NOW_NS);
@@ -126,11 +124,10 @@ static void pods_that_start_are_counted(void **state)
 	json_decref(r);
 }
 
-static void problems_are_told_with_their_paths(void **state)
+TEST_FIXTURE(problems_are_told_with_their_paths, NULL, tear_down)
 {
 	json_t *r = resource(1, NULL), *status;
 
-	(void)state;
 	assert_int_equal(spec_problems_wrong(&problems, "spec.clickhouse.shards",
 					     "must be a whole number from 1; 1 is used"),
 			 0);
@@ -159,11 +156,10 @@ static void problems_are_told_with_their_paths(void **state)
 	json_decref(r);
 }
 
-static void a_workload_says_why_its_pods_are_not_ready(void **state)
+TEST_FIXTURE(a_workload_says_why_its_pods_are_not_ready, NULL, tear_down)
 {
 	json_t *r = resource(1, NULL), *status;
 
-	(void)state;
 	workloads[0].ready = 4;
 	snprintf(workloads[0].why, sizeof(workloads[0].why),
 		 "pod coroot-node-agent-x: container node-agent: ImagePullBackOff");
@@ -175,11 +171,10 @@ static void a_workload_says_why_its_pods_are_not_ready(void **state)
 	json_decref(r);
 }
 
-static void what_is_not_deleted_because_of_an_error_is_counted(void **state)
+TEST_FIXTURE(what_is_not_deleted_because_of_an_error_is_counted, NULL, tear_down)
 {
 	json_t *r = resource(1, NULL), *status;
 
-	(void)state;
 	assert_int_equal(spec_problems_wrong(&problems, "spec.a", "unknown field"), 0);
 	n_kept = 1;
 	status = make(r, NOW_NS);
@@ -196,11 +191,10 @@ static void what_is_not_deleted_because_of_an_error_is_counted(void **state)
 	json_decref(r);
 }
 
-static void what_stays_keeps_its_time_and_is_not_written(void **state)
+TEST_FIXTURE(what_stays_keeps_its_time_and_is_not_written, NULL, tear_down)
 {
 	json_t *r = resource(1, NULL), *first = make(r, NOW_NS), *second;
 
-	(void)state;
 	json_decref(r);
 	r = resource(1, json_deep_copy(first));
 	assert_null(make(r, NOW_NS + INT64_C(60000000000)));
@@ -225,25 +219,23 @@ static void what_stays_keeps_its_time_and_is_not_written(void **state)
 	json_decref(r);
 }
 
-static void a_status_of_any_form_is_replaced(void **state)
+TEST_FIXTURE(a_status_of_any_form_is_replaced, NULL, tear_down)
 {
 	json_t *r = resource(1, json_pack("{s:[i {s:i} {s:s s:i}]}", "conditions", 7, "type", 1,
 					  "type", "Ready", "status", 2));
 	json_t *status = make(r, NOW_NS);
 
-	(void)state;
 	assert_condition(status, "Ready", "True", "PodsReady", "all pods are ready");
 	json_decref(status);
 	json_decref(r);
 }
 
-static void a_long_message_is_cut_between_characters(void **state)
+TEST_FIXTURE(a_long_message_is_cut_between_characters, NULL, tear_down)
 {
 	json_t *r = resource(1, NULL), *status;
 	char path[32], text[256] = "";
 	const char *message;
 
-	(void)state;
 	for (unsigned i = 0; i < 80; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\xe2\x82\xac");
 	for (unsigned i = 0; i < 70; i++) {
@@ -277,30 +269,11 @@ static int make_without_memory(void *arg)
 	return r;
 }
 
-static void memory_may_be_short(void **state)
+TEST_FIXTURE(memory_may_be_short, NULL, tear_down)
 {
-	(void)state;
 	assert_int_equal(spec_problems_wrong(&problems, "spec.a", "is wrong"), 0);
 	workloads[0].ready = 0;
 	json_oom_begin();
 	check_oom(make_without_memory, NULL);
 	json_oom_end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(all_is_well, tear_down),
-		cmocka_unit_test_teardown(pods_that_start_are_counted, tear_down),
-		cmocka_unit_test_teardown(problems_are_told_with_their_paths, tear_down),
-		cmocka_unit_test_teardown(a_workload_says_why_its_pods_are_not_ready, tear_down),
-		cmocka_unit_test_teardown(what_is_not_deleted_because_of_an_error_is_counted,
-					  tear_down),
-		cmocka_unit_test_teardown(what_stays_keeps_its_time_and_is_not_written, tear_down),
-		cmocka_unit_test_teardown(a_status_of_any_form_is_replaced, tear_down),
-		cmocka_unit_test_teardown(a_long_message_is_cut_between_characters, tear_down),
-		cmocka_unit_test_teardown(memory_may_be_short, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,12 +16,11 @@ static void start(struct record_child *c)
 	assert_int_equal(record_child_start(c, shell, &signals, &err), 0);
 }
 
-static void a_command_is_executed_when_told_and_its_status_is_kept(void **state)
+TEST(a_command_is_executed_when_told_and_its_status_is_kept)
 {
 	struct record_child c;
 	struct err err = {""};
 
-	(void)state;
 	start(&c);
 	assert_false(record_child_has_ended(&c, false));
 	assert_int_equal(record_child_execute(&c, shell, &err), 0);
@@ -30,11 +29,10 @@ static void a_command_is_executed_when_told_and_its_status_is_kept(void **state)
 	assert_int_equal(c.status, 7);
 }
 
-static void one_that_was_not_executed_ends(void **state)
+TEST(one_that_was_not_executed_ends)
 {
 	struct record_child c;
 
-	(void)state;
 	start(&c);
 	record_child_fini(&c);
 	assert_true(c.ended);
@@ -42,12 +40,11 @@ static void one_that_was_not_executed_ends(void **state)
 }
 
 /* Its parent is this process then. */
-static void one_whose_recorder_was_killed_ends(void **state)
+TEST(one_whose_recorder_was_killed_ends)
 {
 	pid_t recorder;
 	int status;
 
-	(void)state;
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	recorder = fork();
 	if (recorder == 0) {
@@ -60,15 +57,4 @@ static void one_whose_recorder_was_killed_ends(void **state)
 	assert_true(waitpid(-1, &status, 0) > 0);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_command_is_executed_when_told_and_its_status_is_kept),
-		cmocka_unit_test(one_that_was_not_executed_ends),
-		cmocka_unit_test(one_whose_recorder_was_killed_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

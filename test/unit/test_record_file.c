@@ -50,7 +50,8 @@ static void assert_reads(struct record_file *f, uint64_t offset, const char *tex
 	buf_fini(&out);
 }
 
-static void test_records_are_read_where_they_were_appended(void **state)
+TEST_FIXTURE(test_records_are_read_where_they_were_appended, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	struct record_file file, again;
 	struct folder f;
@@ -90,7 +91,7 @@ static void test_records_are_read_where_they_were_appended(void **state)
 }
 
 /* More than one call takes. */
-static void test_many_records_are_appended_at_once(void **state)
+TEST_FIXTURE(test_many_records_are_appended_at_once, log_fixture_setup, log_fixture_teardown)
 {
 	struct record_data d[1000];
 	uint32_t numbers[1000];
@@ -121,7 +122,8 @@ static void test_many_records_are_appended_at_once(void **state)
 	close(f.fd);
 }
 
-static void test_a_failed_append_leaves_the_file_as_it_was(void **state)
+TEST_FIXTURE(test_a_failed_append_leaves_the_file_as_it_was, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	const struct rlimit small = {.rlim_cur = 300, .rlim_max = RLIM_INFINITY};
 	char payload[100] = {0};
@@ -153,7 +155,8 @@ static void test_a_failed_append_leaves_the_file_as_it_was(void **state)
 	close(f.fd);
 }
 
-static void test_files_that_are_something_else_are_not_opened(void **state)
+TEST_FIXTURE(test_files_that_are_something_else_are_not_opened, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	struct record_file file;
 	struct folder f;
@@ -173,18 +176,4 @@ static void test_files_that_are_something_else_are_not_opened(void **state)
 	assert_int_equal(record_file_open(&file, f.fd, "fifo", TYPE, VERSION), -EBADMSG);
 	assert_int_equal(unlinkat(f.fd, "fifo", 0), 0);
 	close(f.fd);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, log_fixture_setup, log_fixture_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_records_are_read_where_they_were_appended),
-		TEST(test_many_records_are_appended_at_once),
-		TEST(test_a_failed_append_leaves_the_file_as_it_was),
-		TEST(test_files_that_are_something_else_are_not_opened),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,13 +61,12 @@ static void assert_is(const struct record *r, uint32_t record, const struct imag
 	assert_int_equal(r->offset, m->begins[record]);
 }
 
-static void test_records_come_out_as_they_went_in(void **state)
+TEST(test_records_come_out_as_they_went_in)
 {
 	struct record_cursor c;
 	struct record r;
 	struct image m;
 
-	(void)state;
 	make(&m);
 	assert_int_equal(record_cursor_init(&c, m.bytes, m.len), 0);
 	assert_int_equal(c.file.type, 7);
@@ -81,9 +80,8 @@ static void test_records_come_out_as_they_went_in(void **state)
 	assert_int_equal(c.offset, m.len);
 }
 
-static void test_a_file_that_ends_anywhere_keeps_its_whole_records(void **state)
+TEST(test_a_file_that_ends_anywhere_keeps_its_whole_records)
 {
-	(void)state;
 	for (size_t len = 0;; len++) {
 		AUTO_FREE uint8_t *copy = malloc(len + 1);
 		enum record_outcome o;
@@ -109,9 +107,8 @@ static void test_a_file_that_ends_anywhere_keeps_its_whole_records(void **state)
 	}
 }
 
-static void test_zeros_at_the_end_are_torn(void **state)
+TEST(test_zeros_at_the_end_are_torn)
 {
-	(void)state;
 	for (size_t n_zeros = 1; n_zeros < 200; n_zeros++) {
 		struct record_cursor c;
 		struct record r;
@@ -162,11 +159,10 @@ static void check_flip(size_t at, uint8_t bits)
 	assert_int_equal(next, N_RECORDS);
 }
 
-static void test_a_flipped_byte_loses_one_record_and_no_other(void **state)
+TEST(test_a_flipped_byte_loses_one_record_and_no_other)
 {
 	struct image m;
 
-	(void)state;
 	make(&m);
 	for (size_t at = 0; at < m.len; at++) {
 		check_flip(at, 0x01);
@@ -175,25 +171,23 @@ static void test_a_flipped_byte_loses_one_record_and_no_other(void **state)
 	}
 }
 
-static void test_without_both_headers_it_is_no_record_file(void **state)
+TEST(test_without_both_headers_it_is_no_record_file)
 {
 	struct record_cursor c;
 	struct image m;
 
-	(void)state;
 	make(&m);
 	m.bytes[9] ^= 1;
 	m.bytes[RECORD_FILE_HEADER_BYTES / 2 + 9] ^= 1;
 	assert_int_equal(record_cursor_init(&c, m.bytes, m.len), -EBADMSG);
 }
 
-static void test_a_record_inside_a_payload_or_of_elsewhere_is_not_believed(void **state)
+TEST(test_a_record_inside_a_payload_or_of_elsewhere_is_not_believed)
 {
 	struct image inner = {0}, m = {0};
 	struct record_cursor c;
 	struct record r;
 
-	(void)state;
 	/* a payload that holds a record of this very file, but of another offset */
 	record_file_header_encode(m.bytes, &file_header);
 	m.len = inner.len = RECORD_FILE_HEADER_BYTES;
@@ -208,28 +202,12 @@ static void test_a_record_inside_a_payload_or_of_elsewhere_is_not_believed(void 
 	assert_int_equal(record_cursor_next(&c, &r), RECORD_END);
 }
 
-static void test_a_length_beyond_the_limit_is_damage(void **state)
+TEST(test_a_length_beyond_the_limit_is_damage)
 {
 	const struct record_header h = {.kind = 1, .len = RECORD_MAX_BYTES + 1};
 	uint8_t raw[RECORD_HEADER_BYTES];
 	struct record_header out;
 
-	(void)state;
 	record_header_encode(raw, &h, &file_header, 80);
 	assert_int_equal(record_header_parse(&out, raw, &file_header, 80), -EBADMSG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_records_come_out_as_they_went_in),
-		cmocka_unit_test(test_a_file_that_ends_anywhere_keeps_its_whole_records),
-		cmocka_unit_test(test_zeros_at_the_end_are_torn),
-		cmocka_unit_test(test_a_flipped_byte_loses_one_record_and_no_other),
-		cmocka_unit_test(test_without_both_headers_it_is_no_record_file),
-		cmocka_unit_test(test_a_record_inside_a_payload_or_of_elsewhere_is_not_believed),
-		cmocka_unit_test(test_a_length_beyond_the_limit_is_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,22 +33,20 @@ static struct record_options parse(char **args)
 	return o;
 }
 
-static void what_is_not_given_has_a_default(void **state)
+TEST(what_is_not_given_has_a_default)
 {
 	struct record_options o = parse(args_of((const char *const[]){NULL}));
 
-	(void)state;
 	assert_true(record_options_is_whole_machine(&o));
 	assert_int_equal(o.hz, 99);
 	assert_true(o.duration_ns == 10 * NS_PER_S);
 	assert_null(o.output);
 }
 
-static void values_stand_behind_a_blank_or_an_equals_sign(void **state)
+TEST(values_stand_behind_a_blank_or_an_equals_sign)
 {
 	struct record_options o = parse(ARGS("--pid=1,22,333", "-d", "1m30s", "--frequency=1000"));
 
-	(void)state;
 	assert_int_equal(o.n_pids, 3);
 	assert_int_equal(o.pids[1], 22);
 	assert_true(o.duration_ns == 90 * NS_PER_S);
@@ -57,12 +55,11 @@ static void values_stand_behind_a_blank_or_an_equals_sign(void **state)
 	assert_true(o.duration_ns == 2 * NS_PER_S);
 }
 
-static void a_command_keeps_its_options(void **state)
+TEST(a_command_keeps_its_options)
 {
 	char **args = ARGS("-F", "5", "--", "-p", "x", "--frobnicate");
 	struct record_options o = parse(args);
 
-	(void)state;
 	assert_ptr_equal(o.command, args + 3);
 	assert_int_equal(o.n_pids, 0);
 	assert_true(o.duration_ns == UINT64_MAX);
@@ -71,7 +68,7 @@ static void a_command_keeps_its_options(void **state)
 	assert_true(o.duration_ns == 3 * NS_PER_S);
 }
 
-static void the_name_of_the_file_says_what_it_is(void **state)
+TEST(the_name_of_the_file_says_what_it_is)
 {
 	static const struct {
 		const char *path;
@@ -86,14 +83,13 @@ static void the_name_of_the_file_says_what_it_is(void **state)
 		{"-", RECORDING_FORMAT_PPROF},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(parse(ARGS("-o", cases[i].path)).format, cases[i].format);
 	assert_int_equal(parse(ARGS("-o", "x", "--format=svg")).format, RECORDING_FORMAT_SVG);
 	assert_int_equal(parse(ARGS("-o", "x.txt", "--for=go-pgo")).format, RECORDING_FORMAT_PPROF);
 }
 
-static void what_is_wrong_is_named(void **state)
+TEST(what_is_wrong_is_named)
 {
 	static const struct {
 		const char *args[6];
@@ -119,7 +115,6 @@ static void what_is_wrong_is_named(void **state)
 		{{"--"}, "a command is missing"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const char *args[ARRAY_SIZE(cases[i].args) + 1] = {NULL};
 		struct record_options o;
@@ -130,17 +125,4 @@ static void what_is_wrong_is_named(void **state)
 		if (!strstr(err.msg, cases[i].said))
 			fail_msg("%s: %s", cases[i].args[0], err.msg);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_not_given_has_a_default),
-		cmocka_unit_test(values_stand_behind_a_blank_or_an_equals_sign),
-		cmocka_unit_test(a_command_keeps_its_options),
-		cmocka_unit_test(the_name_of_the_file_says_what_it_is),
-		cmocka_unit_test(what_is_wrong_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

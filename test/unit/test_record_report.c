@@ -20,13 +20,12 @@ static struct record_type type_of(struct arena *arena, const char *types)
 	return type;
 }
 
-static void the_type_that_people_look_at_is_shown(void **state)
+TEST(the_type_that_people_look_at_is_shown)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	char text[FLAME_SVG_VALUE_BYTES];
 	struct record_type type;
 
-	(void)state;
 	arena_init(&arena, 1 << 20);
 	type = type_of(&arena, "samples/count cpu/nanoseconds");
 	assert_int_equal(type.index, 1);
@@ -41,7 +40,7 @@ static void the_type_that_people_look_at_is_shown(void **state)
 	assert_int_equal(type.index, 0);
 }
 
-static void stacks_are_counted_by_what_became_of_them(void **state)
+TEST(stacks_are_counted_by_what_became_of_them)
 {
 	struct profile_string comments[] = {
 		{"lost:ring_full=3", 16},   {"unwind:complete=90", 18},
@@ -51,14 +50,13 @@ static void stacks_are_counted_by_what_became_of_them(void **state)
 	const struct profile p = {.comments = comments, .n_comments = ARRAY_SIZE(comments)};
 	struct record_stacks s;
 
-	(void)state;
 	record_stacks_count(&p, &s);
 	assert_int_equal(s.n, 100);
 	assert_int_equal(s.n_cut, 6);
 	assert_int_equal(s.n_guessed, 4);
 }
 
-static void a_row_fits_into_the_terminal(void **state)
+TEST(a_row_fits_into_the_terminal)
 {
 	static const struct flame_frame stack[] = {
 		F("a_function_with_a_name_that_is_longer_than_its_place src/deep/a.c:3"),
@@ -70,7 +68,6 @@ static void a_row_fits_into_the_terminal(void **state)
 	CLEANUP(buf_fini) struct buf out;
 	struct record_type type;
 
-	(void)state;
 	arena_init(&arena, 1 << 20);
 	buf_init(&out, 10000);
 	type = type_of(&arena, "samples/count cpu/nanoseconds");
@@ -84,15 +81,4 @@ static void a_row_fits_into_the_terminal(void **state)
 		"      self               total          function\n"
 		"    3.00 s   75.0%      3.00 s   75.0%  a_function_with_a_name_that_is_longer_..\n"
 		"    1.00 s   25.0%      4.00 s  100.0%  main  main.c\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_type_that_people_look_at_is_shown),
-		cmocka_unit_test(stacks_are_counted_by_what_became_of_them),
-		cmocka_unit_test(a_row_fits_into_the_terminal),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,11 +12,10 @@ static struct record_targets *make(const char *comm, const char *container, bool
 	return t;
 }
 
-static void children_of_targets_are_targets_until_they_exit(void **state)
+TEST(children_of_targets_are_targets_until_they_exit)
 {
 	CLEANUP(record_targets_freep) struct record_targets *t = make(NULL, NULL, true);
 
-	(void)state;
 	assert_int_equal(record_targets_add(t, 10), 0);
 	assert_int_equal(record_targets_fork(t, 10, 11), 0);
 	assert_int_equal(record_targets_fork(t, 11, 12), 0);
@@ -30,18 +29,17 @@ static void children_of_targets_are_targets_until_they_exit(void **state)
 	assert_int_equal(record_targets_count(t), 2);
 }
 
-static void a_name_is_compared_as_far_as_the_kernel_keeps_it(void **state)
+TEST(a_name_is_compared_as_far_as_the_kernel_keeps_it)
 {
 	CLEANUP(record_targets_freep)
 	struct record_targets *t = make("a-name-of-more-than-15-bytes", NULL, false);
 
-	(void)state;
 	assert_true(record_targets_may_want(t, 1, "a-name-of-more-"));
 	assert_false(record_targets_may_want(t, 1, "a-name-of-more"));
 	assert_false(record_targets_may_want(t, 1, "another"));
 }
 
-static void a_container_is_named_by_the_beginning_of_its_id_or_its_whole_name(void **state)
+TEST(a_container_is_named_by_the_beginning_of_its_id_or_its_whole_name)
 {
 	static const struct workload docker = {
 		.service = "/docker/0123456789ab",
@@ -54,7 +52,6 @@ static void a_container_is_named_by_the_beginning_of_its_id_or_its_whole_name(vo
 	static const struct cgroup_path other = {CGROUP_DOCKER, "1123456789abcdef", "", false, 0};
 	static const char *const names[] = {"0123", "0123456789abcdef", "/docker/0123456789ab"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		CLEANUP(record_targets_freep)
 		struct record_targets *t = make(NULL, names[i], false);
@@ -80,20 +77,7 @@ static int use(void *arg)
 	return r == 0 ? record_targets_fork(t, 1, 2) : r;
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-	(void)state;
 	check_oom(use, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(children_of_targets_are_targets_until_they_exit),
-		cmocka_unit_test(a_name_is_compared_as_far_as_the_kernel_keeps_it),
-		cmocka_unit_test(a_container_is_named_by_the_beginning_of_its_id_or_its_whole_name),
-		cmocka_unit_test(every_failed_allocation_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

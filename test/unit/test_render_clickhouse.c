@@ -109,13 +109,12 @@ static void assert_env(const json_t *env, const char *name, const char *expected
 
 /* ---- objects ---- */
 
-static void a_resource_without_details_has_a_shard_and_three_keepers(void **state)
+TEST(a_resource_without_details_has_a_shard_and_three_keepers)
 {
 	const struct coroot_spec s = make_spec();
 	struct rendered r;
 	const json_t *set, *env;
 
-	(void)state;
 	render(&r, &s, false);
 	set = find(&r, OBJECT_STATEFUL_SET, "main-clickhouse-shard-0");
 	assert_int_equal(number_at(set, "spec|replicas"), 1);
@@ -141,13 +140,12 @@ static void a_resource_without_details_has_a_shard_and_three_keepers(void **stat
 	rendered_fini(&r);
 }
 
-static void both_are_restricted(void **state)
+TEST(both_are_restricted)
 {
 	static const char *const names[] = {"main-clickhouse-shard-0", "main-clickhouse-keeper"};
 	const struct coroot_spec s = make_spec();
 	struct rendered r;
 
-	(void)state;
 	render(&r, &s, false);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const json_t *set = find(&r, OBJECT_STATEFUL_SET, names[i]);
@@ -167,13 +165,12 @@ static void both_are_restricted(void **state)
 	rendered_fini(&r);
 }
 
-static void services_lead_to_ready_servers_and_to_all_by_name(void **state)
+TEST(services_lead_to_ready_servers_and_to_all_by_name)
 {
 	const struct coroot_spec s = make_spec();
 	struct rendered r;
 	const json_t *service;
 
-	(void)state;
 	render(&r, &s, false);
 	assert_int_equal(count(&r, OBJECT_SERVICE), 3);
 	service = find(&r, OBJECT_SERVICE, "main-clickhouse");
@@ -191,13 +188,12 @@ static void services_lead_to_ready_servers_and_to_all_by_name(void **state)
 	rendered_fini(&r);
 }
 
-static void shards_and_replicas_are_sets_and_claims(void **state)
+TEST(shards_and_replicas_are_sets_and_claims)
 {
 	struct coroot_spec s = make_spec();
 	struct rendered r;
 	const json_t *claim;
 
-	(void)state;
 	s.clickhouse.shards = 2;
 	s.clickhouse.replicas = 2;
 	s.clickhouse.storage.size = "50Gi";
@@ -223,12 +219,11 @@ static void shards_and_replicas_are_sets_and_claims(void **state)
 	rendered_fini(&r);
 }
 
-static void a_single_pod_has_no_disruption_budget(void **state)
+TEST(a_single_pod_has_no_disruption_budget)
 {
 	struct coroot_spec s = make_spec();
 	struct rendered r;
 
-	(void)state;
 	s.clickhouse.shards = 3; /* evicting one takes its data away in any case */
 	s.clickhouse.keeper.replicas = 1;
 	render(&r, &s, false);
@@ -236,14 +231,13 @@ static void a_single_pod_has_no_disruption_budget(void **state)
 	rendered_fini(&r);
 }
 
-static void retained_claims_have_no_owner(void **state)
+TEST(retained_claims_have_no_owner)
 {
 	json_t *annotations = json_pack("{s:s}", "a", "b");
 	struct coroot_spec s = make_spec();
 	struct rendered r;
 	const json_t *claim;
 
-	(void)state;
 	s.clickhouse.storage.retain = true;
 	s.clickhouse.storage.annotations = annotations;
 	render(&r, &s, false);
@@ -256,12 +250,11 @@ static void retained_claims_have_no_owner(void **state)
 	json_decref(annotations);
 }
 
-static void what_coroot_made_stays_and_is_marked(void **state)
+TEST(what_coroot_made_stays_and_is_marked)
 {
 	struct coroot_spec s = make_spec();
 	struct rendered r;
 
-	(void)state;
 	s.clickhouse.wanted = false;
 	render(&r, &s, false);
 	assert_int_equal(r.n_objects, 0);
@@ -289,14 +282,13 @@ static void what_coroot_made_stays_and_is_marked(void **state)
 	rendered_fini(&r);
 }
 
-static void another_configuration_restarts_the_pods(void **state)
+TEST(another_configuration_restarts_the_pods)
 {
 	struct coroot_spec s = make_spec();
 	struct rendered r;
 	char before[32], keeper_before[32];
 	const char *path = "spec|template|metadata|annotations|checksum/config";
 
-	(void)state;
 	render(&r, &s, false);
 	snprintf(before, sizeof(before), "%s",
 		 text_at(find(&r, OBJECT_STATEFUL_SET, "main-clickhouse-shard-0"), path));
@@ -312,7 +304,7 @@ static void another_configuration_restarts_the_pods(void **state)
 	rendered_fini(&r);
 }
 
-static void the_user_decides_about_the_pods(void **state)
+TEST(the_user_decides_about_the_pods)
 {
 	json_t *selector = json_pack("{s:s}", "disk", "ssd");
 	json_t *resources = json_pack("{s:{s:s}}", "limits", "memory", "4Gi");
@@ -321,7 +313,6 @@ static void the_user_decides_about_the_pods(void **state)
 	struct rendered r;
 	const json_t *set;
 
-	(void)state;
 	s.clickhouse.pod.node_selector = selector;
 	s.clickhouse.pod.resources = resources;
 	s.clickhouse.pod.annotations = annotations;
@@ -357,7 +348,7 @@ static json_t *resource_with(const char *spec)
 			 "uid", "u-1", "spec", json_loads(spec, 0, NULL));
 }
 
-static void a_resource_that_says_nothing_continues_what_is_there(void **state)
+TEST(a_resource_that_says_nothing_continues_what_is_there)
 {
 	CLEANUP(spec_problems_fini) struct spec_problems problems = {0};
 	CLEANUP(coroot_spec_fini) struct coroot_spec s = {0};
@@ -365,7 +356,6 @@ static void a_resource_that_says_nothing_continues_what_is_there(void **state)
 	struct rendered r, expected;
 	json_t *resource = resource_with("{}");
 
-	(void)state;
 	assert_int_equal(coroot_spec_parse(&s, resource, &problems), 0);
 	render(&r, &s, true);
 	render(&expected, &by_hand, false);
@@ -381,7 +371,7 @@ static void a_resource_that_says_nothing_continues_what_is_there(void **state)
 	json_decref(resource);
 }
 
-static void the_most_servers_fit_in_an_object(void **state)
+TEST(the_most_servers_fit_in_an_object)
 {
 	CLEANUP(spec_problems_fini) struct spec_problems problems = {0};
 	CLEANUP(coroot_spec_fini) struct coroot_spec s = {0};
@@ -389,7 +379,6 @@ static void the_most_servers_fit_in_an_object(void **state)
 	char name[64];
 	struct rendered r;
 
-	(void)state;
 	assert_int_equal(coroot_spec_parse(&s, resource, &problems), 0);
 	assert_int_equal(problems.wrong.n, 1);
 	assert_string_equal(problems.wrong.at[0].path, "spec.clickhouse.replicas");
@@ -433,12 +422,11 @@ static char *config_of(const struct coroot_spec *s)
 	return buf_take(&out, &len);
 }
 
-static void the_cluster_lists_all_replicas(void **state)
+TEST(the_cluster_lists_all_replicas)
 {
 	struct coroot_spec s = make_spec();
 	char *config;
 
-	(void)state;
 	s.clickhouse.shards = 2;
 	s.clickhouse.replicas = 2;
 	s.clickhouse.keeper.replicas = 1;
@@ -459,12 +447,11 @@ static void the_cluster_lists_all_replicas(void **state)
 	free(config);
 }
 
-static void old_data_may_go_to_a_bucket(void **state)
+TEST(old_data_may_go_to_a_bucket)
 {
 	struct coroot_spec s = make_spec();
 	char *config;
 
-	(void)state;
 	s.clickhouse.s3.endpoint = "https://b.example/p/";
 	s.clickhouse.s3.region = "eu-1";
 	config = config_of(&s);
@@ -482,12 +469,11 @@ static void old_data_may_go_to_a_bucket(void **state)
 	free(config);
 }
 
-static void texts_of_the_user_stay_texts(void **state)
+TEST(texts_of_the_user_stay_texts)
 {
 	struct coroot_spec s = make_spec();
 	char *config;
 
-	(void)state;
 	s.clickhouse.s3.endpoint = "https://b/?a=1&b=</endpoint><x>\x01\n%s";
 	config = config_of(&s);
 	ASSERT_HAS(
@@ -496,12 +482,11 @@ static void texts_of_the_user_stay_texts(void **state)
 	free(config);
 }
 
-static void keepers_know_each_other_by_number(void **state)
+TEST(keepers_know_each_other_by_number)
 {
 	struct coroot_spec s = make_spec();
 	struct buf out;
 
-	(void)state;
 	buf_init(&out, 1 << 20);
 	s.clickhouse.keeper.log_level = "none";
 	assert_int_equal(keeper_config_xml(&out, &s), 0);
@@ -514,12 +499,11 @@ static void keepers_know_each_other_by_number(void **state)
 	buf_fini(&out);
 }
 
-static void a_file_beyond_its_limit_is_refused(void **state)
+TEST(a_file_beyond_its_limit_is_refused)
 {
 	struct coroot_spec s = make_spec();
 	struct buf out;
 
-	(void)state;
 	buf_init(&out, 500);
 	assert_int_equal(clickhouse_config_xml(&out, &s), -EFBIG);
 	assert_int_equal(keeper_config_xml(&out, &s), -EFBIG);
@@ -537,12 +521,11 @@ static json_t *env_of(const struct coroot_spec *s)
 	return env;
 }
 
-static void the_server_finds_our_clickhouse(void **state)
+TEST(the_server_finds_our_clickhouse)
 {
 	struct coroot_spec s = make_spec();
 	json_t *env = env_of(&s);
 
-	(void)state;
 	assert_int_equal(json_array_size(env), 3);
 	assert_env(env, "GLOBAL_CLICKHOUSE_ADDRESS", "\"main-clickhouse.coroot:8123\"");
 	assert_env(env, "GLOBAL_CLICKHOUSE_USER", "\"default\"");
@@ -554,12 +537,11 @@ static void the_server_finds_our_clickhouse(void **state)
 	json_decref(env);
 }
 
-static void the_server_finds_the_users_clickhouse(void **state)
+TEST(the_server_finds_the_users_clickhouse)
 {
 	struct coroot_spec s = make_spec();
 	json_t *env;
 
-	(void)state;
 	s.external_clickhouse.address = "ch:9000";
 	env = env_of(&s);
 	assert_int_equal(json_array_size(env), 1);
@@ -596,41 +578,13 @@ static int render_all(void *spec)
 	return result;
 }
 
-static void lack_of_memory_is_reported(void **state)
+TEST(lack_of_memory_is_reported)
 {
 	struct coroot_spec s = make_spec();
 
-	(void)state;
 	s.clickhouse.replicas = 2;
 	s.clickhouse.s3.endpoint = "https://b/";
 	json_oom_begin();
 	check_oom(render_all, &s);
 	json_oom_end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_resource_without_details_has_a_shard_and_three_keepers),
-		cmocka_unit_test(both_are_restricted),
-		cmocka_unit_test(services_lead_to_ready_servers_and_to_all_by_name),
-		cmocka_unit_test(shards_and_replicas_are_sets_and_claims),
-		cmocka_unit_test(a_single_pod_has_no_disruption_budget),
-		cmocka_unit_test(retained_claims_have_no_owner),
-		cmocka_unit_test(what_coroot_made_stays_and_is_marked),
-		cmocka_unit_test(another_configuration_restarts_the_pods),
-		cmocka_unit_test(the_user_decides_about_the_pods),
-		cmocka_unit_test(a_resource_that_says_nothing_continues_what_is_there),
-		cmocka_unit_test(the_most_servers_fit_in_an_object),
-		cmocka_unit_test(the_cluster_lists_all_replicas),
-		cmocka_unit_test(old_data_may_go_to_a_bucket),
-		cmocka_unit_test(texts_of_the_user_stay_texts),
-		cmocka_unit_test(keepers_know_each_other_by_number),
-		cmocka_unit_test(a_file_beyond_its_limit_is_refused),
-		cmocka_unit_test(the_server_finds_our_clickhouse),
-		cmocka_unit_test(the_server_finds_the_users_clickhouse),
-		cmocka_unit_test(lack_of_memory_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

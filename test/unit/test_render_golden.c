@@ -315,14 +315,13 @@ static void add_dumps(struct buf *out, const struct rendered *r, const struct re
 	}
 }
 
-static void bases_match_their_files(void **state)
+TEST(bases_match_their_files)
 {
 	json_t *cases = load(DATA "cases.json"), *spec;
 	const struct rendered nothing = {0};
 	struct made by_default;
 	const char *name;
 
-	(void)state;
 	make(&by_default, json_object());
 	json_object_foreach (json_object_get(cases, "bases"), name, spec) {
 		bool is_default = json_object_size(spec) == 0;
@@ -377,13 +376,12 @@ static bool is_honoured(const struct coroot_field *f)
 	return !f->unused && !(is_parent && f->offset == 0) && strncmp(f->help, "for people", 10);
 }
 
-static void every_honoured_field_changes_an_object(void **state)
+TEST(every_honoured_field_changes_an_object)
 {
 	json_t *cases = load(DATA "cases.json");
 	size_t n = 0;
 	struct buf text;
 
-	(void)state;
 	buf_init(&text, 16 * MIB);
 	for (size_t i = 0; i < n_coroot_fields; i++) {
 		const char *path = coroot_fields[i].path;
@@ -404,12 +402,11 @@ static void every_honoured_field_changes_an_object(void **state)
 
 /* ---- what is not there ---- */
 
-static void a_resource_with_every_field_is_rendered(void **state)
+TEST(a_resource_with_every_field_is_rendered)
 {
 	json_t *resource = load(DATA "every-field.json");
 	struct made m;
 
-	(void)state;
 	make(&m, json_deep_copy(json_object_get(resource, "spec")));
 	assert_non_null(find(&m.out, OBJECT_DAEMON_SET, "main-node-agent"));
 	assert_non_null(find(&m.out, OBJECT_DEPLOYMENT, "main-cluster-agent"));
@@ -417,12 +414,11 @@ static void a_resource_with_every_field_is_rendered(void **state)
 	json_decref(resource);
 }
 
-static void the_embedded_engine_has_one_pod(void **state)
+TEST(the_embedded_engine_has_one_pod)
 {
 	struct made m;
 	const json_t *spec;
 
-	(void)state;
 	make(&m, json_pack("{s:i}", "replicas", 3));
 	spec = json_object_get(find(&m.out, OBJECT_STATEFUL_SET, "main-coroot")->body, "spec");
 	assert_int_equal(json_integer_value(json_object_get(spec, "replicas")), 1);
@@ -431,11 +427,10 @@ static void the_embedded_engine_has_one_pod(void **state)
 	made_fini(&m);
 }
 
-static void agents_only_have_no_server(void **state)
+TEST(agents_only_have_no_server)
 {
 	struct made m;
 
-	(void)state;
 	make(&m, json_pack("{s:{s:s} s:s s:{}}", "agentsOnly", "corootURL", "http://x", "apiKey",
 			   "inline-key", "clickhouse"));
 	assert_null(find(&m.out, OBJECT_STATEFUL_SET, "main-coroot"));
@@ -464,7 +459,7 @@ static char *spool_of(const struct made *m, const char *daemon_set)
 	return strdup(path);
 }
 
-static void resources_share_neither_cluster_roles_nor_spools(void **state)
+TEST(resources_share_neither_cluster_roles_nor_spools)
 {
 	static const char *const names[][2] = {{"coroot", "main-x"},
 					       {"coroot-main", "x"},
@@ -472,7 +467,6 @@ static void resources_share_neither_cluster_roles_nor_spools(void **state)
 					       {"coroot", "main"}};
 	char *spools[ARRAY_SIZE(names)], *roles[ARRAY_SIZE(names)];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct made m;
 		char name[64];
@@ -499,14 +493,13 @@ static void resources_share_neither_cluster_roles_nor_spools(void **state)
 }
 
 /* The agent refuses to have a key and a file of keys. */
-static void a_variable_of_the_user_keeps_our_file_away(void **state)
+TEST(a_variable_of_the_user_keeps_our_file_away)
 {
 	static const char *const names[] = {"API_KEY", "READ_API_KEY",
 					    "GLOBAL_CLICKHOUSE_PASSWORD"};
 	static const char *const options[] = {"--api-key-file", "--read-api-key-file",
 					      "--clickhouse-password-file"};
 
-	(void)state;
 	for (size_t i = 0; i <= ARRAY_SIZE(names); i++) {
 		struct made m;
 		json_t *spec =
@@ -528,7 +521,7 @@ static void a_variable_of_the_user_keeps_our_file_away(void **state)
 	}
 }
 
-static void the_agent_may_override_modes_only_where_it_writes_memory(void **state)
+TEST(the_agent_may_override_modes_only_where_it_writes_memory)
 {
 	static const struct {
 		const char *name, *value;
@@ -540,7 +533,6 @@ static void the_agent_may_override_modes_only_where_it_writes_memory(void **stat
 		{"GO_GOROUTINE_PROFILER", "on", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct made m;
 		char *text;
@@ -554,7 +546,7 @@ static void the_agent_may_override_modes_only_where_it_writes_memory(void **stat
 	}
 }
 
-static void the_agent_may_act_as_others_only_where_it_loads_into_jvms(void **state)
+TEST(the_agent_may_act_as_others_only_where_it_loads_into_jvms)
 {
 	static const struct {
 		const char *value;
@@ -562,7 +554,6 @@ static void the_agent_may_act_as_others_only_where_it_loads_into_jvms(void **sta
 	} cases[] = {{"true", true},   {"TRUE", true}, {"1", true},
 		     {"false", false}, {"0", false},   {"", false}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct made m;
 		char *text;
@@ -577,11 +568,10 @@ static void the_agent_may_act_as_others_only_where_it_loads_into_jvms(void **sta
 	}
 }
 
-static void without_the_profiler_an_endpoint_of_the_user_keeps_the_agent(void **state)
+TEST(without_the_profiler_an_endpoint_of_the_user_keeps_the_agent)
 {
 	struct made m;
 
-	(void)state;
 	make(&m, json_pack("{s:{s:{s:b} s:[{s:s s:s}]}}", "nodeAgent", "ebpfProfiler", "enabled", 0,
 			   "env", "name", "PROFILES_ENDPOINT", "value", "http://elsewhere"));
 	assert_non_null(find(&m.out, OBJECT_DAEMON_SET, "main-node-agent"));
@@ -621,33 +611,13 @@ static int render_part(void *part)
 	return r;
 }
 
-static void a_lack_of_memory_is_reported(void **state)
+TEST(a_lack_of_memory_is_reported)
 {
 	int (*parts[])(struct rendered *, const struct render_input *) = {
 		render_node_agent, render_cluster_agent, render_server};
 
-	(void)state;
 	json_oom_begin();
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		check_oom(render_part, &parts[i]);
 	json_oom_end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bases_match_their_files),
-		cmocka_unit_test(every_honoured_field_changes_an_object),
-		cmocka_unit_test(a_resource_with_every_field_is_rendered),
-		cmocka_unit_test(the_embedded_engine_has_one_pod),
-		cmocka_unit_test(agents_only_have_no_server),
-		cmocka_unit_test(resources_share_neither_cluster_roles_nor_spools),
-		cmocka_unit_test(a_variable_of_the_user_keeps_our_file_away),
-		cmocka_unit_test(the_agent_may_override_modes_only_where_it_writes_memory),
-		cmocka_unit_test(the_agent_may_act_as_others_only_where_it_loads_into_jvms),
-		cmocka_unit_test(without_the_profiler_an_endpoint_of_the_user_keeps_the_agent),
-		cmocka_unit_test(a_lack_of_memory_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,8 @@ static int64_t time_of(const char *text)
 	return ms;
 }
 
-static void times_are_relative_or_of_any_length(void **state)
+TEST(times_are_relative_or_of_any_length)
 {
-	(void)state;
 	assert_true(time_of("now") == NOW);
 	assert_true(time_of("now-90s") == NOW - 90000);
 	assert_true(time_of("now-2h") == NOW - 7200000);
@@ -27,7 +26,7 @@ static void times_are_relative_or_of_any_length(void **state)
 	assert_true(time_of("1700000000001000000") == NOW + 1);
 }
 
-static void other_texts_are_no_times(void **state)
+TEST(other_texts_are_no_times)
 {
 	static const char *const texts[] = {"",        "yesterday",
 					    "now-",    "now-1",
@@ -38,16 +37,14 @@ static void other_texts_are_no_times(void **state)
 					    "now-h",   "12345678901234567890123"};
 	int64_t ms;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_int_equal(render_time_parse(texts[i], NOW, &ms), -EINVAL);
 }
 
-static void a_query_is_a_type_and_a_selector(void **state)
+TEST(a_query_is_a_type_and_a_selector)
 {
 	struct render_query q;
 
-	(void)state;
 	assert_int_equal(render_query_parse(&q, CPU "{pod=\"a\"}", NULL), 0);
 	assert_string_equal(q.type_id, CPU);
 	assert_string_equal(q.selector, "{pod=\"a\"}");
@@ -56,28 +53,15 @@ static void a_query_is_a_type_and_a_selector(void **state)
 	assert_string_equal(q.selector, "");
 }
 
-static void the_selector_may_name_the_type(void **state)
+TEST(the_selector_may_name_the_type)
 {
 	struct render_query q;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(render_query_parse(&q, "{pod=\"a\", __profile_type__=\"" CPU "\"}", &err),
 			 0);
 	assert_string_equal(q.type_id, CPU);
 	assert_int_equal(render_query_parse(&q, "{pod=\"a\"}", &err), -EINVAL);
 	assert_string_equal(err.msg, "the query names no profile type");
 	assert_int_equal(render_query_parse(&q, "{pod=", &err), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times_are_relative_or_of_any_length),
-		cmocka_unit_test(other_texts_are_no_times),
-		cmocka_unit_test(a_query_is_a_type_and_a_selector),
-		cmocka_unit_test(the_selector_may_name_the_type),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,22 +27,20 @@ static void make_members(uint64_t *members)
 	}
 }
 
-static void scores_never_change(void **state)
+TEST(scores_never_change)
 {
 	uint64_t m = rendezvous_member("cluster-agent-0");
 
-	(void)state;
 	/* by another implementation of XXH3 */
 	assert_int_equal(m, UINT64_C(0x196d5a5eeb31fc4a));
 	assert_int_equal(rendezvous_score(m, "a key"), UINT64_C(0xf4e314167f994aec));
 }
 
-static void every_member_gets_its_share(void **state)
+TEST(every_member_gets_its_share)
 {
 	uint64_t members[N_MEMBERS];
 	unsigned n_keys[N_MEMBERS] = {0};
 
-	(void)state;
 	make_members(members);
 	for (unsigned k = 0; k < N_KEYS; k++)
 		n_keys[owner(members, N_MEMBERS, k)]++;
@@ -51,12 +49,11 @@ static void every_member_gets_its_share(void **state)
 				N_KEYS / N_MEMBERS * 11 / 10);
 }
 
-static void only_the_keys_of_a_joining_or_leaving_member_move(void **state)
+TEST(only_the_keys_of_a_joining_or_leaving_member_move)
 {
 	uint64_t members[N_MEMBERS];
 	unsigned n_moved = 0;
 
-	(void)state;
 	make_members(members);
 	for (unsigned k = 0; k < N_KEYS; k++) {
 		unsigned with = owner(members, N_MEMBERS, k);
@@ -68,15 +65,4 @@ static void only_the_keys_of_a_joining_or_leaving_member_move(void **state)
 		n_moved++;
 	}
 	assert_in_range(n_moved, N_KEYS / N_MEMBERS * 9 / 10, N_KEYS / N_MEMBERS * 11 / 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scores_never_change),
-		cmocka_unit_test(every_member_gets_its_share),
-		cmocka_unit_test(only_the_keys_of_a_joining_or_leaving_member_move),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,11 +48,10 @@ static size_t owned(const struct replica_members *m, uint64_t now_ns)
 	return n;
 }
 
-static void one_alone_begins_after_the_handover(void **state)
+TEST(one_alone_begins_after_the_handover)
 {
 	struct replica_members m;
 
-	(void)state;
 	replica_members_init(&m, "b");
 	assert_int_equal(replica_members_turn_ns(&m, 0), UINT64_MAX);
 	run(&m, NULL, 1, 17);
@@ -62,11 +61,10 @@ static void one_alone_begins_after_the_handover(void **state)
 	assert_int_equal(owned(&m, 1 * S + REPLICA_HANDOVER_NS), 100);
 }
 
-static void pauses_without_renewals(void **state)
+TEST(pauses_without_renewals)
 {
 	struct replica_members m;
 
-	(void)state;
 	replica_members_init(&m, "b");
 	run(&m, NULL, 1, 30);
 	for (uint64_t s = 31; s < 43; s++)
@@ -77,11 +75,10 @@ static void pauses_without_renewals(void **state)
 	assert_int_equal(replica_members_count(&m, 43 * S), 0);
 }
 
-static void a_gap_in_the_renewals_is_a_new_start(void **state)
+TEST(a_gap_in_the_renewals_is_a_new_start)
 {
 	struct replica_members m;
 
-	(void)state;
 	replica_members_init(&m, "b");
 	run(&m, NULL, 1, 30);
 	/* sent in time, answered late */
@@ -93,11 +90,10 @@ static void a_gap_in_the_renewals_is_a_new_start(void **state)
 	assert_true(replica_members_active(&m, 60 * S));
 }
 
-static void without_lists_it_pauses_until_the_next_one(void **state)
+TEST(without_lists_it_pauses_until_the_next_one)
 {
 	struct replica_members m;
 
-	(void)state;
 	replica_members_init(&m, "b");
 	run(&m, NULL, 1, 30);
 	for (uint64_t s = 31; s <= 50; s++)
@@ -108,14 +104,13 @@ static void without_lists_it_pauses_until_the_next_one(void **state)
 	assert_true(replica_members_active(&m, 50 * S));
 }
 
-static void another_has_its_keys_from_when_it_is_seen_until_it_is_dead(void **state)
+TEST(another_has_its_keys_from_when_it_is_seen_until_it_is_dead)
 {
 	const struct other others[] = {{"a", 45}, {}};
 	struct replica_members m;
 	uint64_t generation;
 	size_t half;
 
-	(void)state;
 	replica_members_init(&m, "b");
 	run(&m, NULL, 1, 29);
 	assert_int_equal(owned(&m, 29 * S), 100);
@@ -138,12 +133,11 @@ static void another_has_its_keys_from_when_it_is_seen_until_it_is_dead(void **st
 	assert_int_equal(replica_members_count(&m, 62 * S), 1);
 }
 
-static void a_list_sent_before_the_expiry_leaves_all_alive(void **state)
+TEST(a_list_sent_before_the_expiry_leaves_all_alive)
 {
 	const struct other others[] = {{"a", 30}, {}};
 	struct replica_members m;
 
-	(void)state;
 	replica_members_init(&m, "b");
 	run(&m, others, 1, 46);
 	replica_members_renewed(&m, 47 * S, 47 * S);
@@ -154,12 +148,11 @@ static void a_list_sent_before_the_expiry_leaves_all_alive(void **state)
 	assert_int_equal(replica_members_count(&m, 47 * S), 2);
 }
 
-static void a_lease_that_is_deleted_frees_its_keys_at_once(void **state)
+TEST(a_lease_that_is_deleted_frees_its_keys_at_once)
 {
 	const struct other others[] = {{"a", 1000}, {"c", 1000}, {}};
 	struct replica_members m;
 
-	(void)state;
 	replica_members_init(&m, "b");
 	run(&m, others, 1, 30);
 	assert_int_equal(replica_members_count(&m, 30 * S), 3);
@@ -167,13 +160,12 @@ static void a_lease_that_is_deleted_frees_its_keys_at_once(void **state)
 	assert_int_equal(owned(&m, 30 * S), 100);
 }
 
-static void two_agree_on_every_key(void **state)
+TEST(two_agree_on_every_key)
 {
 	struct replica_members a, b;
 	char key[24];
 	unsigned n_a = 0;
 
-	(void)state;
 	replica_members_init(&a, "a");
 	replica_members_init(&b, "b");
 	for (uint64_t s = 1; s <= 30; s++) {
@@ -200,11 +192,10 @@ static void two_agree_on_every_key(void **state)
 	assert_in_range(n_a, 400, 600);
 }
 
-static void the_own_lease_in_other_hands_ends_the_work(void **state)
+TEST(the_own_lease_in_other_hands_ends_the_work)
 {
 	struct replica_members m;
 
-	(void)state;
 	replica_members_init(&m, "b");
 	run(&m, NULL, 1, 30);
 	/* a list from before the last renewal proves nothing */
@@ -220,12 +211,11 @@ static void the_own_lease_in_other_hands_ends_the_work(void **state)
 	assert_true(replica_members_active(&m, 49 * S));
 }
 
-static void with_too_many_leases_nobody_works(void **state)
+TEST(with_too_many_leases_nobody_works)
 {
 	struct replica_members m;
 	char name[16];
 
-	(void)state;
 	replica_members_init(&m, "b");
 	run(&m, NULL, 1, 30);
 	replica_members_list_begin(&m);
@@ -242,13 +232,12 @@ static void with_too_many_leases_nobody_works(void **state)
 	assert_int_equal(owned(&m, 31 * S), 100);
 }
 
-static void the_first_deletes_what_is_long_dead(void **state)
+TEST(the_first_deletes_what_is_long_dead)
 {
 	const struct other dead[] = {{"a", 10}, {}};
 	const struct other behind[] = {{"a", 10}, {"aa", 1000}, {}};
 	struct replica_members m;
 
-	(void)state;
 	replica_members_init(&m, "b");
 	run(&m, dead, 1, 179);
 	assert_null(replica_members_stale(&m, 180 * S - 1));
@@ -256,23 +245,4 @@ static void the_first_deletes_what_is_long_dead(void **state)
 	assert_string_equal(replica_members_stale(&m, 180 * S)->version, "10");
 	run(&m, behind, 180, 190);
 	assert_null(replica_members_stale(&m, 190 * S));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_alone_begins_after_the_handover),
-		cmocka_unit_test(pauses_without_renewals),
-		cmocka_unit_test(a_gap_in_the_renewals_is_a_new_start),
-		cmocka_unit_test(without_lists_it_pauses_until_the_next_one),
-		cmocka_unit_test(another_has_its_keys_from_when_it_is_seen_until_it_is_dead),
-		cmocka_unit_test(a_list_sent_before_the_expiry_leaves_all_alive),
-		cmocka_unit_test(a_lease_that_is_deleted_frees_its_keys_at_once),
-		cmocka_unit_test(two_agree_on_every_key),
-		cmocka_unit_test(the_own_lease_in_other_hands_ends_the_work),
-		cmocka_unit_test(with_too_many_leases_nobody_works),
-		cmocka_unit_test(the_first_deletes_what_is_long_dead),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -382,11 +382,10 @@ static bool has_left(struct fixture *f)
 	return f->has_left;
 }
 
-static void makes_a_lease_and_keeps_it(void **state)
+TEST(makes_a_lease_and_keeps_it)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	set_up(&f);
 	run_until(&f, is_member);
 	/* the server's thread goes on answering */
@@ -407,11 +406,10 @@ static void makes_a_lease_and_keeps_it(void **state)
 	tear_down(&f);
 }
 
-static void sees_the_others(void **state)
+TEST(sees_the_others)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	set_up(&f);
 	store_lease(&f, "group-other", "other_1");
 	run_until(&f, sees_another);
@@ -420,11 +418,10 @@ static void sees_the_others(void **state)
 	tear_down(&f);
 }
 
-static void takes_the_lease_of_the_process_before(void **state)
+TEST(takes_the_lease_of_the_process_before)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	set_up(&f);
 	store_lease(&f, "group-me", "me_before");
 	run_until(&f, is_renewed);
@@ -435,11 +432,10 @@ static void takes_the_lease_of_the_process_before(void **state)
 	tear_down(&f);
 }
 
-static void reads_again_after_a_conflict(void **state)
+TEST(reads_again_after_a_conflict)
 {
 	struct fixture f = {.n_conflicts = 1};
 
-	(void)state;
 	set_up(&f);
 	store_lease(&f, "group-me", "me_before");
 	run_until(&f, is_renewed);
@@ -455,11 +451,10 @@ static bool sees_its_rival(struct fixture *f)
 	return replica_set_count(f->set) == 0 && f->n_gets > 2;
 }
 
-static void leaves_a_rival_alone(void **state)
+TEST(leaves_a_rival_alone)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	set_up(&f);
 	run_until(&f, is_renewed);
 	store_lease(&f, "group-me", "me_too");
@@ -472,22 +467,20 @@ static void leaves_a_rival_alone(void **state)
 	tear_down(&f);
 }
 
-static void resumes_when_it_gets_permission(void **state)
+TEST(resumes_when_it_gets_permission)
 {
 	struct fixture f = {.n_forbidden = 2};
 
-	(void)state;
 	set_up(&f);
 	run_until(&f, is_member);
 	assert_metric(&f, METRIC "lease_errors_total{reason=\"forbidden\"} 2\n");
 	tear_down(&f);
 }
 
-static void deletes_its_lease_when_it_leaves(void **state)
+TEST(deletes_its_lease_when_it_leaves)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	set_up(&f);
 	run_until(&f, is_member);
 	replica_set_leave(f.set, on_left, &f);
@@ -498,11 +491,10 @@ static void deletes_its_lease_when_it_leaves(void **state)
 	tear_down(&f);
 }
 
-static void can_leave_before_it_has_joined(void **state)
+TEST(can_leave_before_it_has_joined)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	set_up(&f);
 	replica_set_leave(f.set, on_left, &f);
 	run_until(&f, has_left);
@@ -516,14 +508,13 @@ static bool at_once(struct fixture *f)
 	return true;
 }
 
-static void a_server_that_hangs_does_not_keep_it_from_leaving(void **state)
+TEST(a_server_that_hangs_does_not_keep_it_from_leaving)
 {
 	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(a);
 	struct fixture f = {0};
 
-	(void)state;
 	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
 	assert_int_equal(listen(fd, 16), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
@@ -534,7 +525,7 @@ static void a_server_that_hangs_does_not_keep_it_from_leaving(void **state)
 	tear_down(&f);
 }
 
-static void names_that_make_no_lease_are_refused(void **state)
+TEST(names_that_make_no_lease_are_refused)
 {
 	static const struct {
 		const char *namespace, *group, *name;
@@ -547,7 +538,6 @@ static void names_that_make_no_lease_are_refused(void **state)
 	};
 	char long_name[300];
 
-	(void)state;
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	long_name[sizeof(long_name) - 1] = '\0';
 	for (size_t i = 0; i <= ARRAY_SIZE(cases); i++) {
@@ -578,27 +568,7 @@ static int make_one(void *arg)
 	return r < 0 ? r : replica_set_new(&set, &cfg);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(make_one, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(makes_a_lease_and_keeps_it),
-		cmocka_unit_test(sees_the_others),
-		cmocka_unit_test(takes_the_lease_of_the_process_before),
-		cmocka_unit_test(reads_again_after_a_conflict),
-		cmocka_unit_test(leaves_a_rival_alone),
-		cmocka_unit_test(resumes_when_it_gets_permission),
-		cmocka_unit_test(deletes_its_lease_when_it_leaves),
-		cmocka_unit_test(can_leave_before_it_has_joined),
-		cmocka_unit_test(a_server_that_hangs_does_not_keep_it_from_leaving),
-		cmocka_unit_test(names_that_make_no_lease_are_refused),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -367,11 +367,10 @@ static double simulate(struct world *w, uint64_t seed, uint64_t mean_s, bool qui
 	return (double)w->n_owned / (double)(n_steps * N_KEYS);
 }
 
-static void no_key_ever_has_two_owners(void **state)
+TEST(no_key_ever_has_two_owners)
 {
 	double owned = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		/* clocks up to 10 % off; some answers take longer than the time-out */
 		struct world w = {
@@ -383,11 +382,10 @@ static void no_key_ever_has_two_owners(void **state)
 	assert_true(owned > 0.2);
 }
 
-static void every_key_is_taken_over_in_time(void **state)
+TEST(every_key_is_taken_over_in_time)
 {
 	double owned = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		struct world w = {
 			.n_nodes = N_NAMES, .max_latency_ns = 1 * NS_PER_S, .max_drift = 0.001};
@@ -395,14 +393,4 @@ static void every_key_is_taken_over_in_time(void **state)
 		owned += simulate(&w, seed, 40, true) / 50;
 	}
 	assert_true(owned > 0.7);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_key_ever_has_two_owners),
-		cmocka_unit_test(every_key_is_taken_over_in_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

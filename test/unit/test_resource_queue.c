@@ -36,11 +36,10 @@ static void run(uint64_t now_ns, enum reconcile_outcome outcome)
 	resource_queue_done(&q, r, outcome, now_ns);
 }
 
-static void a_change_is_due_soon_and_several_are_one(void **state)
+TEST_FIXTURE(a_change_is_due_soon_and_several_are_one, set_up, tear_down)
 {
 	struct resource *r;
 
-	(void)state;
 	assert_true(resource_queue_next_ns(&q) == UINT64_MAX);
 	put("a", "u1", 1, 10 * S);
 	put("a", "u1", 2, 10 * S + 1);
@@ -64,11 +63,10 @@ static void a_change_is_due_soon_and_several_are_one(void **state)
 	assert_true(resource_queue_next_ns(&q) == 13 * S + RESOURCE_CHANGE_NS);
 }
 
-static void the_one_that_waits_for_longest_is_first(void **state)
+TEST_FIXTURE(the_one_that_waits_for_longest_is_first, set_up, tear_down)
 {
 	struct resource *r;
 
-	(void)state;
 	put("a", "u1", 1, 2 * S);
 	put("b", "u2", 1, 1 * S);
 	r = resource_queue_next(&q, 5 * S);
@@ -77,11 +75,10 @@ static void the_one_that_waits_for_longest_is_first(void **state)
 	assert_string_equal(r->name, "a");
 }
 
-static void failures_are_retried_ever_later_until_it_changes(void **state)
+TEST_FIXTURE(failures_are_retried_ever_later_until_it_changes, set_up, tear_down)
 {
 	uint64_t now_ns = 1 * S, wait_ns = 0;
 
-	(void)state;
 	put("a", "u1", 1, now_ns);
 	for (unsigned i = 0; i < 20; i++) {
 		now_ns = resource_queue_next_ns(&q);
@@ -100,11 +97,10 @@ static void failures_are_retried_ever_later_until_it_changes(void **state)
 	assert_true(resource_queue_next_ns(&q) <= now_ns + S + RESOURCE_RETRY_NS);
 }
 
-static void a_drift_while_it_succeeds_after_a_failure_brings_another_run(void **state)
+TEST_FIXTURE(a_drift_while_it_succeeds_after_a_failure_brings_another_run, set_up, tear_down)
 {
 	struct resource *r;
 
-	(void)state;
 	put("a", "u1", 1, 0);
 	run(S, RECONCILE_RETRY);
 	r = resource_queue_next(&q, resource_queue_next_ns(&q));
@@ -119,11 +115,10 @@ static void a_drift_while_it_succeeds_after_a_failure_brings_another_run(void **
 	assert_true(resource_queue_next_ns(&q) == 15 * S + RESOURCE_PROGRESS_NS);
 }
 
-static void a_change_while_it_runs_brings_another_run(void **state)
+TEST_FIXTURE(a_change_while_it_runs_brings_another_run, set_up, tear_down)
 {
 	struct resource *r;
 
-	(void)state;
 	put("a", "u1", 1, 0);
 	r = resource_queue_next(&q, S);
 	put("a", "u1", 2, 2 * S);
@@ -132,11 +127,10 @@ static void a_change_while_it_runs_brings_another_run(void **state)
 }
 
 /* Why pods are not ready may change without an event. */
-static void one_whose_pods_are_not_ready_is_due_again_soon(void **state)
+TEST_FIXTURE(one_whose_pods_are_not_ready_is_due_again_soon, set_up, tear_down)
 {
 	uint64_t now_ns = 1 * S, wait_ns = 0;
 
-	(void)state;
 	put("a", "u1", 1, now_ns);
 	now_ns = resource_queue_next_ns(&q);
 	for (unsigned i = 0; i < 10; i++) {
@@ -155,11 +149,10 @@ static void one_whose_pods_are_not_ready_is_due_again_soon(void **state)
 }
 
 /* One that is running when its namespace ends has to run again: it did not know. */
-static void resources_of_a_namespace_leave_once(void **state)
+TEST_FIXTURE(resources_of_a_namespace_leave_once, set_up, tear_down)
 {
 	struct resource *running, *idle;
 
-	(void)state;
 	put("a", "u1", 1, 0);
 	put("b", "u2", 1, 0);
 	running = resource_queue_next(&q, S);
@@ -189,12 +182,11 @@ static void resources_of_a_namespace_leave_once(void **state)
 	assert_false(resource_queue_is_leaving(&q));
 }
 
-static void two_programs_that_undo_each_other_slow_down(void **state)
+TEST_FIXTURE(two_programs_that_undo_each_other_slow_down, set_up, tear_down)
 {
 	uint64_t now_ns = 1 * S, first_ns, wait_ns = 0;
 	struct resource *r;
 
-	(void)state;
 	put("a", "u1", 1, now_ns);
 	run(2 * S, RECONCILE_DONE);
 	r = resource_queue_find_uid(&q, "u1");
@@ -224,11 +216,10 @@ static void two_programs_that_undo_each_other_slow_down(void **state)
 	assert_true(resource_queue_next_ns(&q) <= now_ns + RESOURCE_CHANGE_NS);
 }
 
-static void what_a_list_does_not_name_is_forgotten(void **state)
+TEST_FIXTURE(what_a_list_does_not_name_is_forgotten, set_up, tear_down)
 {
 	struct resource *r;
 
-	(void)state;
 	put("a", "u1", 1, 0);
 	put("b", "u2", 1, 0);
 	put("c", "u3", 1, 0);
@@ -249,11 +240,10 @@ static void what_a_list_does_not_name_is_forgotten(void **state)
 	assert_int_equal(q.n, 0);
 }
 
-static void one_that_is_made_again_has_another_uid(void **state)
+TEST_FIXTURE(one_that_is_made_again_has_another_uid, set_up, tear_down)
 {
 	struct resource *r;
 
-	(void)state;
 	put("a", "u1", 1, 0);
 	put("a", "u2", 1, S);
 	assert_null(resource_queue_find_uid(&q, "u1"));
@@ -270,19 +260,17 @@ static void one_that_is_made_again_has_another_uid(void **state)
 	assert_int_equal(q.n, 1);
 }
 
-static void one_that_does_not_exist_is_forgotten(void **state)
+TEST_FIXTURE(one_that_does_not_exist_is_forgotten, set_up, tear_down)
 {
-	(void)state;
 	put("a", "u1", 1, 0);
 	run(S, RECONCILE_GONE);
 	assert_int_equal(q.n, 0);
 }
 
-static void there_is_a_limit(void **state)
+TEST_FIXTURE(there_is_a_limit, set_up, tear_down)
 {
 	char name[32];
 
-	(void)state;
 	for (unsigned i = 0; i < RESOURCES_MAX; i++) {
 		snprintf(name, sizeof(name), "r%u", i);
 		put(name, name, 1, 0);
@@ -308,42 +296,8 @@ static int put_two(void *arg)
 	return r < 0 ? r : resource_queue_put(&q, "ns", "b", "u2", 1, 0);
 }
 
-static void memory_may_be_short(void **state)
+TEST_FIXTURE(memory_may_be_short, set_up, tear_down)
 {
-	(void)state;
 	check_oom(put_two, NULL);
 	assert_int_equal(q.n, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_change_is_due_soon_and_several_are_one, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(the_one_that_waits_for_longest_is_first, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(failures_are_retried_ever_later_until_it_changes,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			a_drift_while_it_succeeds_after_a_failure_brings_another_run, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(a_change_while_it_runs_brings_another_run, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(one_whose_pods_are_not_ready_is_due_again_soon,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(resources_of_a_namespace_leave_once, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(two_programs_that_undo_each_other_slow_down, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(what_a_list_does_not_name_is_forgotten, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(one_that_is_made_again_has_another_uid, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(one_that_does_not_exist_is_forgotten, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(there_is_a_limit, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(memory_may_be_short, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 #define S INT64_C(1000000000)
 
-static void reads_what_the_rfc_allows(void **state)
+TEST(reads_what_the_rfc_allows)
 {
 	static const struct {
 		const char *text;
@@ -29,7 +29,6 @@ static void reads_what_the_rfc_allows(void **state)
 		{"2262-04-11T23:47:16.854775807Z", INT64_MAX},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int64_t ns = 42;
 
@@ -39,7 +38,7 @@ static void reads_what_the_rfc_allows(void **state)
 	}
 }
 
-static void refuses_everything_else(void **state)
+TEST(refuses_everything_else)
 {
 	static const struct {
 		const char *text;
@@ -76,7 +75,6 @@ static void refuses_everything_else(void **state)
 		{"9999-12-31T23:59:59Z", -ERANGE},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int64_t ns = 42;
 		int r = rfc3339_parse(cases[i].text, strlen(cases[i].text), &ns);
@@ -86,12 +84,11 @@ static void refuses_everything_else(void **state)
 	}
 }
 
-static void reads_no_further_than_the_given_length(void **state)
+TEST(reads_no_further_than_the_given_length)
 {
 	static const char text[] = "2026-11-20T20:44:06.5Z";
 	int64_t ns;
 
-	(void)state;
 	for (size_t len = 0; len + 1 < sizeof(text) - 1; len++) {
 		/* on the heap, so that ASan sees one byte too many */
 		AUTO_FREE char *part = malloc(len + 1);
@@ -103,7 +100,7 @@ static void reads_no_further_than_the_given_length(void **state)
 	assert_true(ns == S);
 }
 
-static void writes_microseconds(void **state)
+TEST(writes_microseconds)
 {
 	static const struct {
 		int64_t ns;
@@ -120,7 +117,6 @@ static void writes_microseconds(void **state)
 	};
 	char text[32];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		rfc3339_format_us(cases[i].ns, text);
 		assert_string_equal(text, cases[i].text);
@@ -128,9 +124,8 @@ static void writes_microseconds(void **state)
 }
 
 /* glibc's calendar as the judge, at steps that share no factor with days and years */
-static void agrees_with_the_c_library(void **state)
+TEST(agrees_with_the_c_library)
 {
-	(void)state;
 	for (int64_t s = INT64_C(-9223372036); s < INT64_C(9223372036); s += 7654321) {
 		char ours[32], theirs[32];
 		time_t t = s;
@@ -143,17 +138,4 @@ static void agrees_with_the_c_library(void **state)
 		assert_int_equal(rfc3339_parse(ours, strlen(ours), &ns), 0);
 		assert_true(ns == s * S);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_what_the_rfc_allows),
-		cmocka_unit_test(refuses_everything_else),
-		cmocka_unit_test(reads_no_further_than_the_given_length),
-		cmocka_unit_test(writes_microseconds),
-		cmocka_unit_test(agrees_with_the_c_library),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static size_t unpack(struct row_batch *b, enum store_table table, struct buf *ou
 	return n;
 }
 
-static void encodes_columns_in_the_order_of_the_insert(void **state)
+TEST(encodes_columns_in_the_order_of_the_insert)
 {
 	static const char expected[] = "\x04/svc"
 				       "\x07\0\0\0\0\0\0\0"
@@ -43,7 +43,6 @@ static void encodes_columns_in_the_order_of_the_insert(void **state)
 	CLEANUP(row_batch_fini) struct row_batch b;
 	CLEANUP(buf_fini) struct buf rows;
 
-	(void)state;
 	row_batch_init(&b, 1000, 1000);
 	buf_init(&rows, 1000);
 	assert_int_equal(row_batch_add_stack(&b, &stack), 0);
@@ -52,7 +51,7 @@ static void encodes_columns_in_the_order_of_the_insert(void **state)
 	assert_memory_equal(rows.data, expected, sizeof(expected) - 1);
 }
 
-static void a_profiles_row_ends_with_its_labels(void **state)
+TEST(a_profiles_row_ends_with_its_labels)
 {
 	static const char end[] = "\x01"
 				  "\x04zone"
@@ -64,7 +63,6 @@ static void a_profiles_row_ends_with_its_labels(void **state)
 	CLEANUP(buf_fini) struct buf rows;
 	struct quality_row row = quality;
 
-	(void)state;
 	row.labels = &label;
 	row.n_labels = 1;
 	row.label_set = 9;
@@ -75,13 +73,12 @@ static void a_profiles_row_ends_with_its_labels(void **state)
 	assert_memory_equal(rows.data + rows.len - (sizeof(end) - 1), end, sizeof(end) - 1);
 }
 
-static void a_row_that_does_not_fit_leaves_no_trace(void **state)
+TEST(a_row_that_does_not_fit_leaves_no_trace)
 {
 	CLEANUP(row_batch_fini) struct row_batch b;
 	CLEANUP(buf_fini) struct buf rows;
 	size_t len;
 
-	(void)state;
 	row_batch_init(&b, 1000, 60);
 	buf_init(&rows, 1000);
 	assert_int_equal(row_batch_add_stack(&b, &stack), 0);
@@ -93,14 +90,13 @@ static void a_row_that_does_not_fit_leaves_no_trace(void **state)
 	assert_int_equal(row_batch_rows(&b), 1);
 }
 
-static void a_single_row_is_bounded(void **state)
+TEST(a_single_row_is_bounded)
 {
 	CLEANUP(row_batch_fini) struct row_batch b;
 	AUTO_FREE char *text = calloc(1, ROW_BATCH_ROW_BYTES + ROW_BATCH_FRAME_BYTES);
 	const struct row_text frame = {text, ROW_BATCH_ROW_BYTES + ROW_BATCH_FRAME_BYTES};
 	const struct stack_row large = {{"/svc", 4}, 7, 9, &frame, 1};
 
-	(void)state;
 	assert_non_null(text);
 	row_batch_init(&b, SIZE_MAX, SIZE_MAX);
 	assert_int_equal(row_batch_add_stack(&b, &stack), 0);
@@ -119,7 +115,7 @@ static void add_many(struct row_batch *b, unsigned n)
 	}
 }
 
-static void many_rows_become_frames_of_a_bounded_size(void **state)
+TEST(many_rows_become_frames_of_a_bounded_size)
 {
 	CLEANUP(row_batch_fini) struct row_batch b;
 	CLEANUP(buf_fini) struct buf rows;
@@ -127,7 +123,6 @@ static void many_rows_become_frames_of_a_bounded_size(void **state)
 	uint64_t n_rows = 0;
 	size_t n;
 
-	(void)state;
 	row_batch_init(&b, SIZE_MAX, SIZE_MAX);
 	buf_init(&rows, SIZE_MAX);
 	add_many(&b, 100000);
@@ -146,14 +141,13 @@ static void many_rows_become_frames_of_a_bounded_size(void **state)
 	assert_int_equal(row_batch_rows(&b), 100000);
 }
 
-static void many_samples_are_as_if_added_one_by_one(void **state)
+TEST(many_samples_are_as_if_added_one_by_one)
 {
 	enum { N = 20000 };
 	CLEANUP(row_batch_fini) struct row_batch many, single;
 	CLEANUP(buf_fini) struct buf a, b;
 	struct sample_value *values = calloc(N, sizeof(*values));
 
-	(void)state;
 	assert_non_null(values);
 	row_batch_init(&many, SIZE_MAX, SIZE_MAX);
 	row_batch_init(&single, SIZE_MAX, SIZE_MAX);
@@ -185,11 +179,10 @@ static void many_samples_are_as_if_added_one_by_one(void **state)
 	free(values);
 }
 
-static void the_compressed_size_is_bounded_over_all_tables(void **state)
+TEST(the_compressed_size_is_bounded_over_all_tables)
 {
 	CLEANUP(row_batch_fini) struct row_batch b;
 
-	(void)state;
 	/* three small frames are some 150 bytes */
 	row_batch_init(&b, 100, SIZE_MAX);
 	assert_int_equal(row_batch_add_stack(&b, &stack), 0);
@@ -198,7 +191,7 @@ static void the_compressed_size_is_bounded_over_all_tables(void **state)
 	assert_int_equal(row_batch_finish(&b), -EFBIG);
 }
 
-static void rows_of_different_days_are_in_different_frames(void **state)
+TEST(rows_of_different_days_are_in_different_frames)
 {
 	static const int64_t hours[] = {23, 23, 24, 47, 48, 23};
 	static const uint32_t n_rows[] = {2, 1, 1, 1, 1};
@@ -207,7 +200,6 @@ static void rows_of_different_days_are_in_different_frames(void **state)
 	const struct store_frame *f;
 	size_t n;
 
-	(void)state;
 	row_batch_init(&b, 10000, 10000);
 	for (size_t i = 0; i < ARRAY_SIZE(hours); i++) {
 		struct sample_row row = sample;
@@ -225,12 +217,11 @@ static void rows_of_different_days_are_in_different_frames(void **state)
 	}
 }
 
-static void a_cleared_batch_is_as_good_as_a_new_one(void **state)
+TEST(a_cleared_batch_is_as_good_as_a_new_one)
 {
 	CLEANUP(row_batch_fini) struct row_batch b;
 	CLEANUP(buf_fini) struct buf rows;
 
-	(void)state;
 	row_batch_init(&b, 10000, 60);
 	buf_init(&rows, 1000);
 	assert_int_equal(row_batch_add_stack(&b, &stack), 0);
@@ -262,26 +253,7 @@ static int add_all(void *arg)
 	return r < 0 ? r : row_batch_finish(&b);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(add_all, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(encodes_columns_in_the_order_of_the_insert),
-		cmocka_unit_test(a_profiles_row_ends_with_its_labels),
-		cmocka_unit_test(a_row_that_does_not_fit_leaves_no_trace),
-		cmocka_unit_test(a_single_row_is_bounded),
-		cmocka_unit_test(many_rows_become_frames_of_a_bounded_size),
-		cmocka_unit_test(many_samples_are_as_if_added_one_by_one),
-		cmocka_unit_test(the_compressed_size_is_bounded_over_all_tables),
-		cmocka_unit_test(rows_of_different_days_are_in_different_frames),
-		cmocka_unit_test(a_cleared_batch_is_as_good_as_a_new_one),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "cluster-agent/store/rowbinary.h"
 #include "test/lib/unit.h"
 
-static void writes_the_bytes_of_the_format(void **state)
+TEST(writes_the_bytes_of_the_format)
 {
 	static const char expected[] = "\x03"
 				       "abc"
@@ -15,7 +15,6 @@ static void writes_the_bytes_of_the_format(void **state)
 	CLEANUP(buf_fini) struct buf out;
 	struct rowbinary_writer w;
 
-	(void)state;
 	buf_init(&out, 1000);
 	rowbinary_writer_init(&w, &out);
 	rowbinary_put_string(&w, "abc", 3);
@@ -29,12 +28,11 @@ static void writes_the_bytes_of_the_format(void **state)
 	assert_memory_equal(out.data, expected, out.len);
 }
 
-static void writer_keeps_its_first_error(void **state)
+TEST(writer_keeps_its_first_error)
 {
 	CLEANUP(buf_fini) struct buf out;
 	struct rowbinary_writer w;
 
-	(void)state;
 	buf_init(&out, 4);
 	rowbinary_writer_init(&w, &out);
 	rowbinary_put_u64(&w, 1);
@@ -43,7 +41,7 @@ static void writer_keeps_its_first_error(void **state)
 	assert_int_equal(out.len, 0);
 }
 
-static void reads_what_the_writer_wrote(void **state)
+TEST(reads_what_the_writer_wrote)
 {
 	static const uint64_t counts[] = {0, 1, 127, 128, 16383, 16384};
 	CLEANUP(buf_fini) struct buf out;
@@ -53,7 +51,6 @@ static void reads_what_the_writer_wrote(void **state)
 	const char *s;
 	size_t len;
 
-	(void)state;
 	assert_non_null(padding);
 	buf_init(&out, 100000);
 	rowbinary_writer_init(&w, &out);
@@ -79,7 +76,7 @@ static void reads_what_the_writer_wrote(void **state)
 	assert_int_equal(rowbinary_reader_finish(&r), 0);
 }
 
-static void refuses_values_that_end_too_early(void **state)
+TEST(refuses_values_that_end_too_early)
 {
 	static const struct {
 		const char *bytes;
@@ -96,7 +93,6 @@ static void refuses_values_that_end_too_early(void **state)
 		{"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 11},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
 		struct rowbinary_reader r;
 		size_t len = 99;
@@ -110,25 +106,11 @@ static void refuses_values_that_end_too_early(void **state)
 	}
 }
 
-static void an_empty_answer_has_no_rows(void **state)
+TEST(an_empty_answer_has_no_rows)
 {
 	struct rowbinary_reader r;
 
-	(void)state;
 	rowbinary_reader_init(&r, NULL, 0);
 	assert_false(rowbinary_has_more(&r));
 	assert_int_equal(rowbinary_reader_finish(&r), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_the_bytes_of_the_format),
-		cmocka_unit_test(writer_keeps_its_first_error),
-		cmocka_unit_test(reads_what_the_writer_wrote),
-		cmocka_unit_test(refuses_values_that_end_too_early),
-		cmocka_unit_test(an_empty_answer_has_no_rows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

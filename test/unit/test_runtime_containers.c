@@ -154,7 +154,7 @@ static void report(struct container_share *s, uint64_t n)
 #define LABELS_A "{container_id=\"/k8s/shop/cart-1/cart\",app_id=\"/k8s/shop/cart\"} "
 #define LABELS_B "{container_id=\"/docker/b\",app_id=\"\"} "
 
-static void a_process_that_began_later_counts_from_zero(void **state)
+TEST_FIXTURE(a_process_that_began_later_counts_from_zero, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_a, true);
@@ -171,7 +171,7 @@ static void a_process_that_began_later_counts_from_zero(void **state)
 	container_share_free(s);
 }
 
-static void a_process_that_ran_before_counts_from_its_first_reading(void **state)
+TEST_FIXTURE(a_process_that_ran_before_counts_from_its_first_reading, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_b, false);
@@ -185,7 +185,7 @@ static void a_process_that_ran_before_counts_from_its_first_reading(void **state
 	container_share_free(s);
 }
 
-static void disowned_shares_contribute_nothing_any_more(void **state)
+TEST_FIXTURE(disowned_shares_contribute_nothing_any_more, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct container_share *old = join(f, &labels_b, true), *s;
@@ -212,7 +212,7 @@ static void disowned_shares_contribute_nothing_any_more(void **state)
 	container_share_free(s);
 }
 
-static void what_is_not_known_is_not_shown(void **state)
+TEST_FIXTURE(what_is_not_known_is_not_shown, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_b, true);
@@ -238,7 +238,7 @@ static void what_is_not_known_is_not_shown(void **state)
 	container_share_free(s);
 }
 
-static void values_of_all_processes_of_a_container_are_added_up(void **state)
+TEST_FIXTURE(values_of_all_processes_of_a_container_are_added_up, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_b, true);
@@ -262,7 +262,8 @@ static void values_of_all_processes_of_a_container_are_added_up(void **state)
 	container_share_free(other);
 }
 
-static void a_counter_that_falls_adds_nothing_until_it_exceeds_its_previous_value(void **state)
+TEST_FIXTURE(a_counter_that_falls_adds_nothing_until_it_exceeds_its_previous_value, set_up,
+	     tear_down)
 {
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_b, true);
@@ -277,7 +278,7 @@ static void a_counter_that_falls_adds_nothing_until_it_exceeds_its_previous_valu
 	container_share_free(s);
 }
 
-static void a_process_that_executes_something_begins_anew(void **state)
+TEST_FIXTURE(a_process_that_executes_something_begins_anew, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_b, false);
@@ -292,7 +293,7 @@ static void a_process_that_executes_something_begins_anew(void **state)
 	container_share_free(s);
 }
 
-static void what_the_memory_profiler_counted_is_added(void **state)
+TEST_FIXTURE(what_the_memory_profiler_counted_is_added, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_b, false);
@@ -306,7 +307,7 @@ static void what_the_memory_profiler_counted_is_added(void **state)
 	container_share_free(s);
 }
 
-static void a_container_is_dropped_ten_minutes_after_its_last_process(void **state)
+TEST_FIXTURE(a_container_is_dropped_ten_minutes_after_its_last_process, set_up, tear_down)
 {
 	const uint64_t begin_ns = 5 * NS_PER_S, end_ns = begin_ns + 600 * NS_PER_S;
 	struct fixture *f = *state;
@@ -331,7 +332,7 @@ static void a_container_is_dropped_ten_minutes_after_its_last_process(void **sta
 	assert_true(shows(f, "toy_containers 0\n"));
 }
 
-static void names_are_escaped(void **state)
+TEST_FIXTURE(names_are_escaped, set_up, tear_down)
 {
 	const struct container_labels odd = {"/docker/a\"b\\c\nd", "e\"f", NULL};
 	struct fixture *f = *state;
@@ -343,7 +344,7 @@ static void names_are_escaped(void **state)
 	container_share_free(s);
 }
 
-static void names_that_are_too_long_are_refused(void **state)
+TEST_FIXTURE(names_that_are_too_long_are_refused, set_up, tear_down)
 {
 	char name[KUBE_NAME_BYTES + 1];
 	const struct container_labels id = {name, "", NULL}, app = {"x", name, NULL};
@@ -359,7 +360,7 @@ static void names_that_are_too_long_are_refused(void **state)
 	container_share_free(s);
 }
 
-static void containers_beyond_the_limit_are_left_out_and_counted(void **state)
+TEST_FIXTURE(containers_beyond_the_limit_are_left_out_and_counted, set_up, tear_down)
 {
 	static struct container_share *shares[RUNTIME_CONTAINERS_MAX];
 	struct fixture *f = *state;
@@ -391,7 +392,7 @@ static void *scrape(void *arg)
 	return NULL;
 }
 
-static void processes_start_and_exit_while_metrics_are_scraped(void **state)
+TEST_FIXTURE(processes_start_and_exit_while_metrics_are_scraped, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint64_t now_ns = NS_PER_S;
@@ -465,7 +466,7 @@ static void name_as_cart(const struct container_sink *sink, const char *id)
 	sink->found(sink->ctx, &facts);
 }
 
-static void a_container_is_shown_when_its_name_is_known(void **state)
+TEST_FIXTURE(a_container_is_shown_when_its_name_is_known, set_up, tear_down)
 {
 	CLEANUP(workload_unrefp) struct workload *raw = raw_of("aaaa"), *other = raw_of("bbbb");
 	const struct container_labels labels = container_labels_of(raw);
@@ -490,7 +491,7 @@ static void a_container_is_shown_when_its_name_is_known(void **state)
 	container_share_free(unnamed);
 }
 
-static void a_restarted_container_continues_its_counters(void **state)
+TEST_FIXTURE(a_restarted_container_continues_its_counters, set_up, tear_down)
 {
 	CLEANUP(workload_unrefp) struct workload *first = raw_of("aaaa"), *second = raw_of("bbbb");
 	const struct container_labels first_labels = container_labels_of(first);
@@ -524,7 +525,7 @@ static void a_restarted_container_continues_its_counters(void **state)
 	container_share_free(b);
 }
 
-static void shares_disowned_before_a_rename_stay_out(void **state)
+TEST_FIXTURE(shares_disowned_before_a_rename_stay_out, set_up, tear_down)
 {
 	CLEANUP(workload_unrefp) struct workload *raw = raw_of("aaaa");
 	const struct container_labels labels = container_labels_of(raw);
@@ -561,15 +562,12 @@ static int construct(void *arg)
 	return r;
 }
 
-static void construction_survives_lack_of_memory(void **state)
+TEST(construction_survives_lack_of_memory)
 {
-	(void)state;
 	check_oom(construct, NULL);
 	runtime_containers_free(NULL);
 	container_share_free(NULL);
 }
-
-#define with_containers(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 static int set_series(struct container_share *s, uint32_t families, unsigned family,
 		      const char *labels, uint64_t value)
@@ -580,7 +578,7 @@ static int set_series(struct container_share *s, uint32_t families, unsigned fam
 }
 
 /* Those of a process replace its earlier ones of that family, and end with it. */
-static void series_last_as_long_as_they_are_reported(void **state)
+TEST_FIXTURE(series_last_as_long_as_they_are_reported, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_a, true);
@@ -601,7 +599,7 @@ static void series_last_as_long_as_they_are_reported(void **state)
 	assert_false(shows(f, "toy=\""));
 }
 
-static void equal_series_of_a_container_are_one(void **state)
+TEST_FIXTURE(equal_series_of_a_container_are_one, set_up, tear_down)
 {
 	struct container_share *shares[3];
 	struct fixture *f = *state;
@@ -626,7 +624,7 @@ static void equal_series_of_a_container_are_one(void **state)
 		container_share_free(shares[i]);
 }
 
-static void series_are_limited(void **state)
+TEST_FIXTURE(series_are_limited, set_up, tear_down)
 {
 	struct container_series many[CONTAINER_SERIES_MAX + 1];
 	struct fixture *f = *state;
@@ -647,7 +645,7 @@ static void series_are_limited(void **state)
 }
 
 /* As Java, which has no values: their first family is not there to have containers renamed. */
-static void series_without_values_have_names_of_containers(void **state)
+TEST_FIXTURE(series_without_values_have_names_of_containers, set_up, tear_down)
 {
 	static const struct metric_table no_values = {NULL, 0, __FILE__};
 	CLEANUP(workload_unrefp) struct workload *raw = raw_of("aaaa");
@@ -676,7 +674,7 @@ static int set_series_oom(void *arg)
 	return set_series(arg, BIT(SERIES_INFO), SERIES_INFO, "toy=\"new\"", 1);
 }
 
-static void series_survive_lack_of_memory(void **state)
+TEST_FIXTURE(series_survive_lack_of_memory, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_b, true);
@@ -687,35 +685,4 @@ static void series_survive_lack_of_memory(void **state)
 	check_oom(set_series_oom, s);
 	assert_true(shows(f, "toy=\"new\"} 1\n"));
 	container_share_free(s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_containers(a_process_that_began_later_counts_from_zero),
-		with_containers(a_process_that_ran_before_counts_from_its_first_reading),
-		with_containers(disowned_shares_contribute_nothing_any_more),
-		with_containers(what_is_not_known_is_not_shown),
-		with_containers(values_of_all_processes_of_a_container_are_added_up),
-		with_containers(
-			a_counter_that_falls_adds_nothing_until_it_exceeds_its_previous_value),
-		with_containers(a_process_that_executes_something_begins_anew),
-		with_containers(what_the_memory_profiler_counted_is_added),
-		with_containers(a_container_is_dropped_ten_minutes_after_its_last_process),
-		with_containers(names_are_escaped),
-		with_containers(names_that_are_too_long_are_refused),
-		with_containers(containers_beyond_the_limit_are_left_out_and_counted),
-		with_containers(processes_start_and_exit_while_metrics_are_scraped),
-		with_containers(a_container_is_shown_when_its_name_is_known),
-		with_containers(a_restarted_container_continues_its_counters),
-		with_containers(shares_disowned_before_a_rename_stay_out),
-		with_containers(series_last_as_long_as_they_are_reported),
-		with_containers(equal_series_of_a_container_are_one),
-		with_containers(series_are_limited),
-		with_containers(series_without_values_have_names_of_containers),
-		with_containers(series_survive_lack_of_memory),
-		cmocka_unit_test(construction_survives_lack_of_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,11 +148,10 @@ static enum runtime_baseline baseline(struct fixture *f)
 }
 
 /* As of an agent that was killed, before its successor was told to exclude the process. */
-static void what_an_earlier_agent_left_in_an_excluded_process_is_undone(void **state)
+TEST(what_an_earlier_agent_left_in_an_excluded_process_is_undone)
 {
 	struct fixture f;
 
-	(void)state;
 	begin_with(&f, RUNTIME_EXCLUDED, PAST_AGENT);
 	assert_int_equal(scan(&f, 10), 0);
 	assert_int_equal(f.n_left, 0);
@@ -167,11 +166,10 @@ static void what_an_earlier_agent_left_in_an_excluded_process_is_undone(void **s
 	end(&f);
 }
 
-static void an_excluded_process_is_not_examined(void **state)
+TEST(an_excluded_process_is_not_examined)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, RUNTIME_EXCLUDED);
 	assert_int_equal(scan(&f, 10), 0);
 	assert_int_equal(scan(&f, 20), 0);
@@ -194,11 +192,10 @@ static void begin_with_plain_processes(struct fixture *f)
 	assert_int_equal(runtime_processes_scan(f->p, 20), 0);
 }
 
-static void the_filter_is_not_asked_where_nothing_would_be_opened(void **state)
+TEST(the_filter_is_not_asked_where_nothing_would_be_opened)
 {
 	struct fixture f;
 
-	(void)state;
 	begin_with_plain_processes(&f);
 	f.verdict = RUNTIME_PROFILED;
 	assert_int_equal(scan(&f, 30), 0);
@@ -214,11 +211,10 @@ static void the_filter_is_not_asked_where_nothing_would_be_opened(void **state)
 	end(&f);
 }
 
-static void it_is_asked_before_a_library_is_opened(void **state)
+TEST(it_is_asked_before_a_library_is_opened)
 {
 	struct fixture f;
 
-	(void)state;
 	begin_with_plain_processes(&f);
 	f.n_libraries = 1;
 	assert_int_equal(scan(&f, 20 + INTERVAL_NS), 0);
@@ -235,11 +231,10 @@ static void it_is_asked_before_a_library_is_opened(void **state)
 	end(&f);
 }
 
-static void one_that_loads_a_library_waits_for_its_name_first(void **state)
+TEST(one_that_loads_a_library_waits_for_its_name_first)
 {
 	struct fixture f;
 
-	(void)state;
 	begin_with_plain_processes(&f);
 	fake_proc_stop(&f.proc, PID);
 	f.n_libraries = 1;
@@ -254,11 +249,10 @@ static void one_that_loads_a_library_waits_for_its_name_first(void **state)
 }
 
 /* It is in the middle of execve(2), or has just exited. */
-static void one_that_cannot_be_asked_about_is_found_again(void **state)
+TEST(one_that_cannot_be_asked_about_is_found_again)
 {
 	struct fixture f;
 
-	(void)state;
 	begin_with_plain_processes(&f);
 	fake_proc_stop(&f.proc, PID);
 	f.n_libraries = 1;
@@ -273,11 +267,10 @@ static void one_that_cannot_be_asked_about_is_found_again(void **state)
 	end(&f);
 }
 
-static void one_that_waited_for_its_name_reports_from_its_start(void **state)
+TEST(one_that_waited_for_its_name_reports_from_its_start)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, RUNTIME_UNDECIDED);
 	assert_int_equal(scan(&f, 10), 0);
 	assert_int_equal(f.n_detected, 0);
@@ -289,11 +282,10 @@ static void one_that_waited_for_its_name_reports_from_its_start(void **state)
 	end(&f);
 }
 
-static void it_waits_for_a_few_seconds_at_most(void **state)
+TEST(it_waits_for_a_few_seconds_at_most)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, RUNTIME_UNDECIDED);
 	assert_int_equal(scan(&f, 10), 0);
 	assert_true(f.may_wait);
@@ -307,11 +299,10 @@ static void it_waits_for_a_few_seconds_at_most(void **state)
 	end(&f);
 }
 
-static void one_that_becomes_excluded_is_left_and_may_come_back(void **state)
+TEST(one_that_becomes_excluded_is_left_and_may_come_back)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, RUNTIME_PROFILED);
 	assert_int_equal(scan(&f, 10), 1);
 	assert_int_equal(baseline(&f), RUNTIME_BASELINE_ZERO);
@@ -329,11 +320,10 @@ static void one_that_becomes_excluded_is_left_and_may_come_back(void **state)
 	end(&f);
 }
 
-static void one_that_cannot_be_left_is_left_later(void **state)
+TEST(one_that_cannot_be_left_is_left_later)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, RUNTIME_PROFILED);
 	assert_int_equal(scan(&f, 10), 1);
 	f.verdict = RUNTIME_EXCLUDED;
@@ -361,11 +351,10 @@ static void one_that_cannot_be_left_is_left_later(void **state)
 	end(&f);
 }
 
-static void one_that_a_predecessor_may_have_changed_is_left_at_once(void **state)
+TEST(one_that_a_predecessor_may_have_changed_is_left_at_once)
 {
 	struct fixture f;
 
-	(void)state;
 	begin_with(&f, RUNTIME_UNDECIDED, PAST_THREAD);
 	assert_int_equal(scan(&f, 10), 0);
 	assert_int_equal(f.n_detected, 0);
@@ -381,11 +370,10 @@ static void one_that_a_predecessor_may_have_changed_is_left_at_once(void **state
 	end(&f);
 }
 
-static void what_decides_is_read_again(void **state)
+TEST(what_decides_is_read_again)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, RUNTIME_PROFILED);
 	assert_int_equal(scan(&f, 10), 1);
 	assert_int_equal(scan(&f, 20), 1);
@@ -403,11 +391,10 @@ static void what_decides_is_read_again(void **state)
 	end(&f);
 }
 
-static void one_whose_container_cannot_be_read_is_tried_again(void **state)
+TEST(one_whose_container_cannot_be_read_is_tried_again)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, RUNTIME_PROFILED);
 	f.subject_error = -ESRCH;
 	assert_int_equal(scan(&f, 10), 0);
@@ -417,7 +404,7 @@ static void one_whose_container_cannot_be_read_is_tried_again(void **state)
 	end(&f);
 }
 
-static void the_environment_and_the_container_of_a_process_are_read(void **state)
+TEST(the_environment_and_the_container_of_a_process_are_read)
 {
 	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(profile_filter_freep) struct profile_filter *filter = NULL;
@@ -428,7 +415,6 @@ static void the_environment_and_the_container_of_a_process_are_read(void **state
 	AUTO_CLOSE int self = procfs_open_process(root, getpid());
 	struct proc_stat st;
 
-	(void)state;
 	assert_int_equal(profile_filter_new(&filter, &cfg, NULL), 0);
 	f.filter = filter;
 	assert_int_equal(procfs_read_stat(self, &st), 0);
@@ -442,26 +428,4 @@ static void the_environment_and_the_container_of_a_process_are_read(void **state
 	s.by_environ = true;
 	assert_int_equal(runtime_filter_decide(&f, &s, true), RUNTIME_EXCLUDED);
 	runtime_subject_fini(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_excluded_process_is_not_examined),
-		cmocka_unit_test(what_an_earlier_agent_left_in_an_excluded_process_is_undone),
-		cmocka_unit_test(the_filter_is_not_asked_where_nothing_would_be_opened),
-		cmocka_unit_test(it_is_asked_before_a_library_is_opened),
-		cmocka_unit_test(one_that_loads_a_library_waits_for_its_name_first),
-		cmocka_unit_test(one_that_cannot_be_asked_about_is_found_again),
-		cmocka_unit_test(one_that_waited_for_its_name_reports_from_its_start),
-		cmocka_unit_test(it_waits_for_a_few_seconds_at_most),
-		cmocka_unit_test(one_that_becomes_excluded_is_left_and_may_come_back),
-		cmocka_unit_test(one_that_cannot_be_left_is_left_later),
-		cmocka_unit_test(one_that_a_predecessor_may_have_changed_is_left_at_once),
-		cmocka_unit_test(what_decides_is_read_again),
-		cmocka_unit_test(one_whose_container_cannot_be_read_is_tried_again),
-		cmocka_unit_test(the_environment_and_the_container_of_a_process_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,12 +94,11 @@ static bool is_from_zero(const struct runtime_process *p)
 	return p->baseline == RUNTIME_BASELINE_ZERO;
 }
 
-static void test_each_runtime_of_a_process_is_read_by_itself(void **state)
+TEST(test_each_runtime_of_a_process_is_read_by_itself)
 {
 	struct runtime_processes *p;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &p);
 	f.n_libraries = 2;
 	assert_int_equal(scan(p, 1000), 2);
@@ -124,13 +123,12 @@ static void test_each_runtime_of_a_process_is_read_by_itself(void **state)
 	end(&f, p);
 }
 
-static void test_libraries_are_examined_less_and_less_often(void **state)
+TEST(test_libraries_are_examined_less_and_less_often)
 {
 	static const unsigned minutes[] = {0, 0, 1, 3, 7, 15, 25, 35}; /* by then */
 	struct runtime_processes *p;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &p);
 	for (unsigned i = 0, seconds = 0; seconds <= 36 * 60; seconds += 15) {
 		assert_int_equal(scan(p, seconds * UINT64_C(1000000000)), 0);
@@ -154,12 +152,11 @@ static void set_library_pages(struct fixture *f, unsigned n)
 	fake_proc_put_file(&f->proc, "7/statm", text);
 }
 
-static void test_libraries_are_not_listed_again_while_none_was_mapped(void **state)
+TEST(test_libraries_are_not_listed_again_while_none_was_mapped)
 {
 	struct runtime_processes *p;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &p);
 	set_library_pages(&f, 70);
 	assert_int_equal(scan(p, 1), 0);
@@ -189,12 +186,11 @@ static void test_libraries_are_not_listed_again_while_none_was_mapped(void **sta
 	end(&f, p);
 }
 
-static void test_libraries_that_may_have_been_missed_are_listed_again(void **state)
+TEST(test_libraries_that_may_have_been_missed_are_listed_again)
 {
 	struct runtime_processes *p;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &p);
 	set_library_pages(&f, 70);
 	f.n_libraries = -EACCES;
@@ -209,12 +205,11 @@ static void test_libraries_that_may_have_been_missed_are_listed_again(void **sta
 	end(&f, p);
 }
 
-static void test_a_library_that_is_loaded_later_reports_all(void **state)
+TEST(test_a_library_that_is_loaded_later_reports_all)
 {
 	struct runtime_processes *p;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &p);
 	f.n_libraries = 1;
 	assert_int_equal(scan(p, 1), 1);
@@ -225,12 +220,11 @@ static void test_a_library_that_is_loaded_later_reports_all(void **state)
 	end(&f, p);
 }
 
-static void test_a_library_that_may_have_been_missed_reports_from_now_on(void **state)
+TEST(test_a_library_that_may_have_been_missed_reports_from_now_on)
 {
 	struct runtime_processes *p;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &p);
 	f.n_libraries = -EACCES;
 	assert_int_equal(scan(p, 1), 0);
@@ -245,12 +239,11 @@ static void test_a_library_that_may_have_been_missed_reports_from_now_on(void **
 	end(&f, p);
 }
 
-static void test_libraries_without_the_runtime_are_no_programs(void **state)
+TEST(test_libraries_without_the_runtime_are_no_programs)
 {
 	struct runtime_processes *p;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &p);
 	f.n_libraries = 4;
 	f.answer = 0;
@@ -269,30 +262,13 @@ static int scan_anew(void *arg)
 	return r == 0 ? runtime_processes_scan(p, 1) : r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct runtime_processes *p;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, &p);
 	f.n_libraries = 1;
 	check_oom(scan_anew, &f);
 	end(&f, p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_runtime_of_a_process_is_read_by_itself),
-		cmocka_unit_test(test_libraries_are_examined_less_and_less_often),
-		cmocka_unit_test(test_libraries_are_not_listed_again_while_none_was_mapped),
-		cmocka_unit_test(test_libraries_that_may_have_been_missed_are_listed_again),
-		cmocka_unit_test(test_a_library_that_is_loaded_later_reports_all),
-		cmocka_unit_test(test_a_library_that_may_have_been_missed_reports_from_now_on),
-		cmocka_unit_test(test_libraries_without_the_runtime_are_no_programs),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

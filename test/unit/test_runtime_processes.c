@@ -83,12 +83,11 @@ static bool is_from_zero(const struct runtime_process *g)
 	return g->baseline == RUNTIME_BASELINE_ZERO;
 }
 
-static void test_processes_found_together_are_spread_over_the_interval(void **state)
+TEST(test_processes_found_together_are_spread_over_the_interval)
 {
 	bool seen[4] = {false};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	for (unsigned pid = 1; pid <= 4; pid++)
 		fake_proc_start(&f.proc, pid, FAKE_PROC_BEFORE, "a");
@@ -113,13 +112,12 @@ static void test_processes_found_together_are_spread_over_the_interval(void **st
 	end(&f);
 }
 
-static void test_a_program_that_cannot_be_read_is_tried_less_and_less_often(void **state)
+TEST(test_a_program_that_cannot_be_read_is_tried_less_and_less_often)
 {
 	uint64_t now_ns = 1000, pause_ns = INTERVAL_NS;
 	struct runtime_process *g;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
 	assert_int_equal(scan(&f, now_ns), 1);
@@ -138,11 +136,10 @@ static void test_a_program_that_cannot_be_read_is_tried_less_and_less_often(void
 	end(&f);
 }
 
-static void test_only_programs_started_after_the_previous_scan_are_new(void **state)
+TEST(test_only_programs_started_after_the_previous_scan_are_new)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
 	fake_proc_start(&f.proc, 2, FAKE_PROC_AFTER, "a"); /* there is no last scan yet */
@@ -170,12 +167,11 @@ static void begin_after(struct fixture *f, const struct runtime_processes_config
 	assert_int_equal(runtime_processes_new(&f->p, &cfg), 0);
 }
 
-static void test_a_successor_knows_when_its_predecessor_scanned(void **state)
+TEST(test_a_successor_knows_when_its_predecessor_scanned)
 {
 	struct runtime_processes_config before = {0};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(runtime_processes_seen_ticks(f.p), 0);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "go");
@@ -203,14 +199,13 @@ static void at(void *ctx, pid_t pid)
 }
 
 /* Examining any of them may hang the scan. One that is left out is not examined at all. */
-static void test_each_process_is_announced_before_it_is_examined(void **state)
+TEST(test_each_process_is_announced_before_it_is_examined)
 {
 	const struct program_id id = {.pid = 2, .start_time = FAKE_PROC_BEFORE};
 	struct left_out left_out = {0};
 	const struct runtime_processes_config before = {.at = at, .left_out = &left_out};
 	struct fixture f;
 
-	(void)state;
 	left_out_add(&left_out, &id);
 	begin(&f);
 	begin_after(&f, &before);
@@ -224,14 +219,13 @@ static void test_each_process_is_announced_before_it_is_examined(void **state)
 	end(&f);
 }
 
-static void test_a_process_is_left_out_until_another_has_its_pid(void **state)
+TEST(test_a_process_is_left_out_until_another_has_its_pid)
 {
 	const struct program_id id = {.pid = 2, .start_time = FAKE_PROC_BEFORE};
 	struct left_out left_out = {0};
 	const struct runtime_processes_config before = {.left_out = &left_out};
 	struct fixture f;
 
-	(void)state;
 	left_out_add(&left_out, &id);
 	begin(&f);
 	begin_after(&f, &before);
@@ -246,11 +240,10 @@ static void test_a_process_is_left_out_until_another_has_its_pid(void **state)
 	end(&f);
 }
 
-static void test_a_process_that_executes_something_else_is_new(void **state)
+TEST(test_a_process_that_executes_something_else_is_new)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
 	assert_int_equal(scan(&f, 1), 1);
@@ -270,11 +263,10 @@ static void test_a_process_that_executes_something_else_is_new(void **state)
 	end(&f);
 }
 
-static void test_an_id_that_is_used_again_is_another_process(void **state)
+TEST(test_an_id_that_is_used_again_is_another_process)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
 	assert_int_equal(scan(&f, 1), 1);
@@ -290,11 +282,10 @@ static void test_an_id_that_is_used_again_is_another_process(void **state)
 }
 
 /* Its folder is the same, so what is in it was not read again. */
-static void test_a_known_process_is_not_read_again(void **state)
+TEST(test_a_known_process_is_not_read_again)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
 	fake_proc_start(&f.proc, 2, FAKE_PROC_BEFORE, "a");
@@ -309,11 +300,10 @@ static void test_a_known_process_is_not_read_again(void **state)
 }
 
 /* Its memory disappeared in the middle of a reading. */
-static void test_a_program_reported_as_exited_begins_anew(void **state)
+TEST(test_a_program_reported_as_exited_begins_anew)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
 	fake_proc_start(&f.proc, 2, FAKE_PROC_BEFORE, "a");
@@ -328,11 +318,10 @@ static void test_a_program_reported_as_exited_begins_anew(void **state)
 	end(&f);
 }
 
-static void test_an_executable_that_could_not_be_examined_is_examined_again(void **state)
+TEST(test_an_executable_that_could_not_be_examined_is_examined_again)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
 	f.answer = -EBUSY;
@@ -350,12 +339,11 @@ static void test_an_executable_that_could_not_be_examined_is_examined_again(void
 }
 
 /* It need not have exited: there may be no descriptor left, or no permission. */
-static void test_a_process_that_cannot_be_examined_for_a_while_is_kept(void **state)
+TEST(test_a_process_that_cannot_be_examined_for_a_while_is_kept)
 {
 	struct runtime_process *g;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
 	fake_proc_start(&f.proc, 2, FAKE_PROC_BEFORE, "2/exe"); /* a link to itself */
@@ -371,11 +359,10 @@ static void test_a_process_that_cannot_be_examined_for_a_while_is_kept(void **st
 	end(&f);
 }
 
-static void test_answers_are_remembered_up_to_a_limit(void **state)
+TEST(test_answers_are_remembered_up_to_a_limit)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	f.answer = 0;
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
@@ -399,12 +386,11 @@ static void test_answers_are_remembered_up_to_a_limit(void **state)
 	end(&f);
 }
 
-static void test_a_turn_with_a_schedule_of_its_own_comes_between_two_others(void **state)
+TEST(test_a_turn_with_a_schedule_of_its_own_comes_between_two_others)
 {
 	struct runtime_process *g;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
 	fake_proc_start(&f.proc, 2, FAKE_PROC_BEFORE, "a");
@@ -422,12 +408,11 @@ static void test_a_turn_with_a_schedule_of_its_own_comes_between_two_others(void
 	end(&f);
 }
 
-static void test_the_next_program_is_the_one_due_first_whatever_happens_to_others(void **state)
+TEST(test_the_next_program_is_the_one_due_first_whatever_happens_to_others)
 {
 	static const unsigned order[] = {3, 5, 2, 4};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	for (unsigned pid = 1; pid <= 5; pid++) {
 		fake_proc_start(&f.proc, pid, FAKE_PROC_BEFORE, "a");
@@ -455,13 +440,12 @@ static void test_the_next_program_is_the_one_due_first_whatever_happens_to_other
 	end(&f);
 }
 
-static void test_memory_of_sessions_is_counted_as_it_grows(void **state)
+TEST(test_memory_of_sessions_is_counted_as_it_grows)
 {
 	struct runtime_process *g;
 	struct fixture f;
 	size_t bytes;
 
-	(void)state;
 	begin(&f);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
 	fake_proc_start(&f.proc, 2, FAKE_PROC_BEFORE, "a");
@@ -492,7 +476,7 @@ static int detect_own(void *ctx, const struct program_id *id)
 }
 
 /* The real /proc: this program runs twice, until its child executes another one. */
-static void test_processes_of_proc_are_found_while_they_execute_the_program(void **state)
+TEST(test_processes_of_proc_are_found_while_they_execute_the_program)
 {
 	CLEANUP(runtime_processes_freep) struct runtime_processes *p = NULL;
 	AUTO_CLOSE int root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -506,7 +490,6 @@ static void test_processes_of_proc_are_found_while_they_execute_the_program(void
 	int go[2];
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(file_version_read(AT_FDCWD, "/proc/self/exe", &own, NULL), 0);
 	cfg.ctx = &own.id;
 	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
@@ -544,41 +527,13 @@ static int scan_anew(void *arg)
 	return r == 0 ? runtime_processes_scan(p, 1) : r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
 	fake_proc_start(&f.proc, 2, FAKE_PROC_BEFORE, "b");
 	check_oom(scan_anew, &f);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_processes_found_together_are_spread_over_the_interval),
-		cmocka_unit_test(test_a_program_that_cannot_be_read_is_tried_less_and_less_often),
-		cmocka_unit_test(test_only_programs_started_after_the_previous_scan_are_new),
-		cmocka_unit_test(test_a_successor_knows_when_its_predecessor_scanned),
-		cmocka_unit_test(test_each_process_is_announced_before_it_is_examined),
-		cmocka_unit_test(test_a_process_is_left_out_until_another_has_its_pid),
-		cmocka_unit_test(test_a_process_that_executes_something_else_is_new),
-		cmocka_unit_test(test_an_id_that_is_used_again_is_another_process),
-		cmocka_unit_test(test_a_known_process_is_not_read_again),
-		cmocka_unit_test(test_a_program_reported_as_exited_begins_anew),
-		cmocka_unit_test(test_an_executable_that_could_not_be_examined_is_examined_again),
-		cmocka_unit_test(test_a_process_that_cannot_be_examined_for_a_while_is_kept),
-		cmocka_unit_test(test_answers_are_remembered_up_to_a_limit),
-		cmocka_unit_test(test_a_turn_with_a_schedule_of_its_own_comes_between_two_others),
-		cmocka_unit_test(
-			test_the_next_program_is_the_one_due_first_whatever_happens_to_others),
-		cmocka_unit_test(test_memory_of_sessions_is_counted_as_it_grows),
-		cmocka_unit_test(test_processes_of_proc_are_found_while_they_execute_the_program),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ static void wait_for(struct fixture *f, unsigned n)
 	assert_int_equal(f->n_found, n);
 }
 
-static void sockets_are_found_when_they_appear(void **state)
+TEST_FIXTURE(sockets_are_found_when_they_appear, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int docker = listen_at(f, "/run/docker.sock");
@@ -141,7 +141,7 @@ static void sockets_are_found_when_they_appear(void **state)
 	assert_true(connects(f->found[1].connect));
 }
 
-static void a_restarted_runtime_is_reached_by_the_same_path(void **state)
+TEST_FIXTURE(a_restarted_runtime_is_reached_by_the_same_path, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	int first = listen_at(f, "/run/containerd/containerd.sock");
@@ -159,7 +159,7 @@ static void a_restarted_runtime_is_reached_by_the_same_path(void **state)
 	}
 }
 
-static void links_lead_into_the_hosts_root(void **state)
+TEST_FIXTURE(links_lead_into_the_hosts_root, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int docker = listen_at(f, "/data/docker.sock");
@@ -178,7 +178,7 @@ static void links_lead_into_the_hosts_root(void **state)
 	assert_true(connects(f->found[1].connect));
 }
 
-static void one_socket_with_two_paths_is_found_once(void **state)
+TEST_FIXTURE(one_socket_with_two_paths_is_found_once, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int docker = listen_at(f, "/run/docker.sock");
@@ -193,7 +193,7 @@ static void one_socket_with_two_paths_is_found_once(void **state)
 	assert_string_equal(f->found[1].path, "/run/podman/podman.sock");
 }
 
-static void sockets_of_users_must_be_theirs(void **state)
+TEST_FIXTURE(sockets_of_users_must_be_theirs, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int own = listen_at(f, "/run/user/1234/docker.sock");
@@ -216,7 +216,7 @@ static void sockets_of_users_must_be_theirs(void **state)
 	}
 }
 
-static void a_configured_socket_is_the_only_one_of_cri(void **state)
+TEST_FIXTURE(a_configured_socket_is_the_only_one_of_cri, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int containerd = listen_at(f, "/run/containerd/containerd.sock");
@@ -230,7 +230,7 @@ static void a_configured_socket_is_the_only_one_of_cri(void **state)
 	assert_string_equal(f->found[1].runtime, "docker");
 }
 
-static void a_configured_socket_may_be_outside_the_hosts_root(void **state)
+TEST_FIXTURE(a_configured_socket_may_be_outside_the_hosts_root, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int own = listen_at(f, "/own.sock");
@@ -243,7 +243,7 @@ static void a_configured_socket_may_be_outside_the_hosts_root(void **state)
 	assert_true(connects(f->found[0].connect));
 }
 
-static void bad_values_are_refused_with_one_line(void **state)
+TEST_FIXTURE(bad_values_are_refused_with_one_line, set_up, tear_down)
 {
 	static const char *const bad[] = {"",        "/",        "x.sock", "tcp://1.2.3.4:5",
 					  "unix://", "unix://x", "/run/",  "/file"};
@@ -267,7 +267,7 @@ static void bad_values_are_refused_with_one_line(void **state)
 	assert_int_equal(runtime_sockets_check("/later.sock", f->root, NULL), 0);
 }
 
-static void a_socket_that_cannot_be_used_yet_is_offered_again(void **state)
+TEST_FIXTURE(a_socket_that_cannot_be_used_yet_is_offered_again, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int docker = listen_at(f, "/run/docker.sock");
@@ -281,7 +281,7 @@ static void a_socket_that_cannot_be_used_yet_is_offered_again(void **state)
 	assert_string_equal(f->found[1].runtime, "podman");
 }
 
-static void a_missing_root_has_no_sockets(void **state)
+TEST_FIXTURE(a_missing_root_has_no_sockets, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const struct runtime_sockets_config cfg = {
@@ -291,29 +291,4 @@ static void a_missing_root_has_no_sockets(void **state)
 	runtime_sockets_free(f->sockets);
 	f->sockets = NULL;
 	assert_int_equal(f->n_found, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(sockets_are_found_when_they_appear, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_restarted_runtime_is_reached_by_the_same_path,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(links_lead_into_the_hosts_root, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(one_socket_with_two_paths_is_found_once, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(sockets_of_users_must_be_theirs, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_configured_socket_is_the_only_one_of_cri, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_configured_socket_may_be_outside_the_hosts_root,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(bad_values_are_refused_with_one_line, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_socket_that_cannot_be_used_yet_is_offered_again,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_missing_root_has_no_sockets, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

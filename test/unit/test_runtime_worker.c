@@ -215,11 +215,10 @@ static bool is_one_stepping(void *ctx)
 
 /* ---- tests ---- */
 
-static void test_programs_of_any_runtime_are_found_read_and_restored(void **state)
+TEST(test_programs_of_any_runtime_are_found_read_and_restored)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	(void)add_child(&f, true);
 	(void)add_child(&f, false);
@@ -265,13 +264,12 @@ static bool is_one_excluded(void *ctx)
 }
 
 /* Its environment is read, and nothing else; it is never opened, and not changed. */
-static void test_a_process_that_asks_not_to_be_profiled_is_left_alone(void **state)
+TEST(test_a_process_that_asks_not_to_be_profiled_is_left_alone)
 {
 	CLEANUP(profile_filter_freep) struct profile_filter *filter = NULL;
 	const struct profile_filter_config cfg = {0};
 	struct fixture f;
 
-	(void)state;
 	assert_int_equal(profile_filter_new(&filter, &cfg, NULL), 0);
 	begin(&f);
 	assert_int_equal(setenv("COROOT_EBPF_PROFILING", "disabled", 1), 0);
@@ -288,13 +286,12 @@ static void test_a_process_that_asks_not_to_be_profiled_is_left_alone(void **sta
 	end(&f);
 }
 
-static void test_a_turn_that_hangs_costs_one_process_and_no_other_runtime(void **state)
+TEST(test_a_turn_that_hangs_costs_one_process_and_no_other_runtime)
 {
 	struct fixture f;
 	char pid[32];
 	pid_t hung;
 
-	(void)state;
 	begin(&f);
 	(void)add_child(&f, true);
 	hung = add_child(&f, true);
@@ -329,11 +326,10 @@ static bool has_failed_twice(void *ctx)
 	return metric(f, "toy_readings_failed_total{reason=\"corrupt_list\"} ") >= 2;
 }
 
-static void test_a_program_that_cannot_be_opened_is_counted_and_tried_again(void **state)
+TEST(test_a_program_that_cannot_be_opened_is_counted_and_tried_again)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	(void)add_child(&f, true);
 	f.toy.open_error = -EBADMSG;
@@ -358,11 +354,10 @@ static bool has_failed_turns(void *ctx)
 	return metric(f, "toy_readings_failed_total{reason=\"limit_time\"} ") >= 2;
 }
 
-static void test_one_part_of_a_turn_that_fails_does_not_keep_the_others_from_it(void **state)
+TEST(test_one_part_of_a_turn_that_fails_does_not_keep_the_others_from_it)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	(void)add_child(&f, true);
 	f.toy.turn_error = -ETIME;
@@ -380,11 +375,10 @@ static bool has_left(void *ctx)
 	return metric(f, "toy_processes ") == 0 && metric(f, "container_toy_depth") == 0;
 }
 
-static void test_a_process_that_exits_takes_its_gauges_with_it(void **state)
+TEST(test_a_process_that_exits_takes_its_gauges_with_it)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	(void)add_child(&f, true);
 	begin_work(&f);
@@ -454,7 +448,7 @@ static bool is_one_read(void *ctx)
 	return f->n_steps > 0;
 }
 
-static void test_libraries_that_one_runtime_has_listed_are_not_listed_by_another(void **state)
+TEST(test_libraries_that_one_runtime_has_listed_are_not_listed_by_another)
 {
 	struct runtime_ops toy = toy_runtime_ops;
 	struct sharing s = {.lists = NULL};
@@ -470,7 +464,6 @@ static void test_libraries_that_one_runtime_has_listed_are_not_listed_by_another
 	AUTO_CLOSE int root = -1;
 	struct err err = {""};
 
-	(void)state;
 	begin(f);
 	assert_int_equal(library_lists_new(&s.lists), 0);
 	(void)add_child(f, true);
@@ -491,21 +484,4 @@ static void test_libraries_that_one_runtime_has_listed_are_not_listed_by_another
 	assert_int_equal(n_listed, 0);
 	end(f);
 	library_lists_unref(s.lists);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_programs_of_any_runtime_are_found_read_and_restored),
-		cmocka_unit_test(test_a_process_that_asks_not_to_be_profiled_is_left_alone),
-		cmocka_unit_test(test_a_turn_that_hangs_costs_one_process_and_no_other_runtime),
-		cmocka_unit_test(test_a_program_that_cannot_be_opened_is_counted_and_tried_again),
-		cmocka_unit_test(
-			test_one_part_of_a_turn_that_fails_does_not_keep_the_others_from_it),
-		cmocka_unit_test(test_a_process_that_exits_takes_its_gauges_with_it),
-		cmocka_unit_test(
-			test_libraries_that_one_runtime_has_listed_are_not_listed_by_another),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

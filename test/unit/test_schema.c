@@ -18,7 +18,7 @@ static const struct schema_config config = {.ttl_ns = WEEK_NS};
 
 /* ---- texts ---- */
 
-static void tables_of_a_server_have_these_statements(void **state)
+TEST(tables_of_a_server_have_these_statements)
 {
 	static const char *const expected[] = {
 		"CREATE TABLE IF NOT EXISTS profiling_stacks ("
@@ -76,7 +76,6 @@ static void tables_of_a_server_have_these_statements(void **state)
 		"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
 	};
 
-	(void)state;
 	for (unsigned t = 0; t < SCHEMA_TABLE_MAX; t++) {
 		CLEANUP(buf_fini) struct buf sql;
 
@@ -100,11 +99,10 @@ static void expect_create(const struct schema_topology *t, const struct schema_c
 	assert_string_equal(sql.data + sql.len - strlen(end), end);
 }
 
-static void tables_of_a_cluster_are_replicated(void **state)
+TEST(tables_of_a_cluster_are_replicated)
 {
 	CLEANUP(buf_fini) struct buf sql;
 
-	(void)state;
 	expect_create(&cluster, &config,
 		      "CREATE TABLE IF NOT EXISTS profiling_stacks ON CLUSTER `main` (ServiceName ",
 		      " ENGINE = ReplicatedReplacingMergeTree("
@@ -121,29 +119,27 @@ static void tables_of_a_cluster_are_replicated(void **state)
 					 "'{replica}') PARTITION BY toDate(Start) "));
 }
 
-static void the_cloud_has_its_own_deduplication(void **state)
+TEST(the_cloud_has_its_own_deduplication)
 {
-	(void)state;
 	expect_create(&cloud, &config, "CREATE TABLE IF NOT EXISTS profiling_stacks (ServiceName ",
 		      " ENGINE = ReplacingMergeTree(LastSeen) PARTITION BY ",
 		      " SETTINGS ttl_only_drop_parts = 1");
 }
 
-static void old_rows_move_to_another_volume(void **state)
+TEST(old_rows_move_to_another_volume)
 {
 	const struct schema_config cfg = {.ttl_ns = WEEK_NS,
 					  .storage_policy = "tiered",
 					  .move_after_ns = 2 * 86400 * NS_PER_S,
 					  .move_volume = "cold"};
 
-	(void)state;
 	expect_create(&cloud, &cfg, "CREATE TABLE IF NOT EXISTS profiling_stacks (ServiceName ",
 		      " TTL toDateTime(LastSeen) + toIntervalSecond(604800), "
 		      "toDateTime(LastSeen) + toIntervalSecond(172800) TO VOLUME 'cold' SETTINGS ",
 		      " SETTINGS ttl_only_drop_parts = 1, storage_policy = 'tiered'");
 }
 
-static void distributed_tables_are_sharded_by_what_their_readers_join(void **state)
+TEST(distributed_tables_are_sharded_by_what_their_readers_join)
 {
 	static const char *const expected[] = {
 		"CREATE TABLE IF NOT EXISTS profiling_stacks_distributed ON CLUSTER `main` "
@@ -160,7 +156,6 @@ static void distributed_tables_are_sharded_by_what_their_readers_join(void **sta
 		"ENGINE = Distributed('main', currentDatabase(), 'profiling_profiles')",
 	};
 
-	(void)state;
 	for (unsigned t = 0; t < SCHEMA_TABLE_MAX; t++) {
 		CLEANUP(buf_fini) struct buf sql;
 
@@ -170,11 +165,10 @@ static void distributed_tables_are_sharded_by_what_their_readers_join(void **sta
 	}
 }
 
-static void a_time_to_live_is_compared_as_a_whole(void **state)
+TEST(a_time_to_live_is_compared_as_a_whole)
 {
 	static const char ttl[] = "toDateTime(Start) + toIntervalSecond(60)";
 
-	(void)state;
 	assert_true(schema_text_has_ttl(
 		"MergeTree ORDER BY a TTL toDateTime(Start) + toIntervalSecond(60)", ttl));
 	assert_true(schema_text_has_ttl("MergeTree ORDER BY a TTL toDateTime(Start) + "
@@ -190,9 +184,8 @@ static void a_time_to_live_is_compared_as_a_whole(void **state)
 	assert_false(schema_text_has_ttl("", ttl));
 }
 
-static void only_tables_that_forget_tokens_are_changed(void **state)
+TEST(only_tables_that_forget_tokens_are_changed)
 {
-	(void)state;
 	assert_string_equal(schema_text_deduplication("MergeTree ORDER BY a SETTINGS x = 1"),
 			    "non_replicated_deduplication_window = 1000");
 	assert_null(schema_text_deduplication(
@@ -292,7 +285,7 @@ static int find(const char *cloud_mode, const char *zookeeper, const char *clust
 	return r;
 }
 
-static void the_cluster_is_found_as_coroot_finds_it(void **state)
+TEST(the_cluster_is_found_as_coroot_finds_it)
 {
 	static const struct {
 		const char *cloud_mode;
@@ -317,7 +310,6 @@ static void the_cluster_is_found_as_coroot_finds_it(void **state)
 		{"1\n", "1\n", "it`s\n", NULL, -EINVAL, NULL, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct schema_topology t;
 
@@ -331,12 +323,11 @@ static void the_cluster_is_found_as_coroot_finds_it(void **state)
 	}
 }
 
-static void an_empty_cluster_gets_all_tables_and_their_distributed_ones(void **state)
+TEST(an_empty_cluster_gets_all_tables_and_their_distributed_ones)
 {
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
-	(void)state;
 	server_init(&s);
 	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	assert_int_equal(schema_create_database(run, &s, &cluster, "coroot", &err), 0);
@@ -354,12 +345,11 @@ static void an_empty_cluster_gets_all_tables_and_their_distributed_ones(void **s
 			    "CREATE TABLE IF NOT EXISTS profiling_profiles_distributed ON\n");
 }
 
-static void older_tables_get_the_new_columns_in_front_of_the_shards_too(void **state)
+TEST(older_tables_get_the_new_columns_in_front_of_the_shards_too)
 {
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
-	(void)state;
 	server_init(&s);
 	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "5\n", 0, 0};
 	assert_int_equal(schema_apply(run, &s, &cluster, &config, &err), 0);
@@ -368,11 +358,10 @@ static void older_tables_get_the_new_columns_in_front_of_the_shards_too(void **s
 			       "\nALTER TABLE profiling_quality_distributed ON CLUSTER `main` "));
 }
 
-static void what_passes_is_repeated(void **state)
+TEST(what_passes_is_repeated)
 {
 	static const int codes[] = {57, 253, 517, 999, 473};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
 		CLEANUP(server_fini) struct server s;
 		struct err err = {0};
@@ -386,35 +375,32 @@ static void what_passes_is_repeated(void **state)
 	}
 }
 
-static void what_does_not_pass_is_an_error_that_names_the_table(void **state)
+TEST(what_does_not_pass_is_an_error_that_names_the_table)
 {
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
-	(void)state;
 	server_init(&s);
 	s.rules[0] = (struct rule){"CREATE TABLE IF NOT EXISTS profiling_samples", NULL, 62, 0};
 	assert_int_equal(schema_apply(run, &s, &single, &config, &err), -EREMOTEIO);
 	assert_string_equal(err.msg, "create profiling_samples: Code: 62. DB::Exception: refused");
 }
 
-static void a_busy_table_is_given_up_for_now(void **state)
+TEST(a_busy_table_is_given_up_for_now)
 {
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
-	(void)state;
 	server_init(&s);
 	s.rules[0] = (struct rule){"CREATE TABLE IF NOT EXISTS profiling_samples", NULL, 253, 0};
 	assert_int_equal(schema_apply(run, &s, &single, &config, &err), -EAGAIN);
 }
 
-static void a_server_that_is_down_does_not_hold_up_the_others(void **state)
+TEST(a_server_that_is_down_does_not_hold_up_the_others)
 {
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
-	(void)state;
 	server_init(&s);
 	s.rules[0] = (struct rule){"CREATE TABLE", NULL, 159, 0};
 	s.rules[1] = (struct rule){"EXISTS TABLE profiling_", "1\n", 0, 0};
@@ -431,7 +417,7 @@ static void a_server_that_is_down_does_not_hold_up_the_others(void **state)
 	"profiling_samples\tMergeTree PARTITION BY toDate(Start) ORDER BY a TTL " ttl \
 	" SETTINGS " settings "\tdefault\nprofiling_samples_by_someone\tLog\t\n"
 
-static void tables_that_exist_are_changed_only_where_they_differ(void **state)
+TEST(tables_that_exist_are_changed_only_where_they_differ)
 {
 	static const char expected[] =
 		"ALTER TABLE profiling_samples MODIFY TTL toDateTime(Start) +\n"
@@ -439,7 +425,6 @@ static void tables_that_exist_are_changed_only_where_they_differ(void **state)
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
-	(void)state;
 	server_init(&s);
 	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	s.rules[1] = (struct rule){
@@ -457,13 +442,12 @@ static void tables_that_exist_are_changed_only_where_they_differ(void **state)
 	assert_null(strstr(s.log.data, "ALTER"));
 }
 
-static void agents_with_different_settings_do_not_take_turns(void **state)
+TEST(agents_with_different_settings_do_not_take_turns)
 {
 	const struct schema_config again = {.ttl_ns = WEEK_NS, .keep_ttl = true};
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
-	(void)state;
 	server_init(&s);
 	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full",
@@ -474,12 +458,11 @@ static void agents_with_different_settings_do_not_take_turns(void **state)
 	assert_null(strstr(s.log.data, "ALTER"));
 }
 
-static void tables_that_another_creates_meanwhile_are_changed_too(void **state)
+TEST(tables_that_another_creates_meanwhile_are_changed_too)
 {
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
-	(void)state;
 	server_init(&s);
 	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full", "", 0, 1};
@@ -490,13 +473,12 @@ static void tables_that_another_creates_meanwhile_are_changed_too(void **state)
 		strstr(s.log.data, "ALTER TABLE profiling_samples MODIFY SETTING non_replicated_"));
 }
 
-static void a_change_does_not_wait_for_a_server_that_is_down(void **state)
+TEST(a_change_does_not_wait_for_a_server_that_is_down)
 {
 	const struct schema_config cfg = {.ttl_ns = WEEK_NS, .storage_policy = "tiered"};
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
-	(void)state;
 	server_init(&s);
 	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
@@ -508,12 +490,11 @@ static void a_change_does_not_wait_for_a_server_that_is_down(void **state)
 	log_set_level(LOG_LEVEL_INFO);
 }
 
-static void an_account_that_may_not_alter_is_enough(void **state)
+TEST(an_account_that_may_not_alter_is_enough)
 {
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
-	(void)state;
 	server_init(&s);
 	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
@@ -523,7 +504,7 @@ static void an_account_that_may_not_alter_is_enough(void **state)
 	log_set_level(LOG_LEVEL_INFO);
 }
 
-static void what_makes_long_ranges_cheap_is_added_to_tables_without_it(void **state)
+TEST(what_makes_long_ranges_cheap_is_added_to_tables_without_it)
 {
 	static const char expected[] =
 		"ALTER TABLE profiling_samples ADD INDEX IF NOT EXISTS ends E\n"
@@ -533,7 +514,6 @@ static void what_makes_long_ranges_cheap_is_added_to_tables_without_it(void **st
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
-	(void)state;
 	server_init(&s);
 	s.lacks_extras = true;
 	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
@@ -546,14 +526,13 @@ static void what_makes_long_ranges_cheap_is_added_to_tables_without_it(void **st
 	log_set_level(LOG_LEVEL_INFO);
 }
 
-static void a_storage_policy_that_cannot_be_had_is_an_error(void **state)
+TEST(a_storage_policy_that_cannot_be_had_is_an_error)
 {
 	const struct schema_config cfg = {.ttl_ns = WEEK_NS, .storage_policy = "tiered"};
 	const struct schema_config bad = {.ttl_ns = WEEK_NS, .storage_policy = "it's"};
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
-	(void)state;
 	server_init(&s);
 	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
@@ -565,41 +544,10 @@ static void a_storage_policy_that_cannot_be_had_is_an_error(void **state)
 	assert_int_equal(schema_apply(run, &s, &single, &bad, &err), -EINVAL);
 }
 
-static void inserts_and_queries_name_the_tables_of_the_topology(void **state)
+TEST(inserts_and_queries_name_the_tables_of_the_topology)
 {
-	(void)state;
 	assert_string_equal(schema_table_name(STORE_QUALITY, &single), "profiling_quality");
 	assert_string_equal(schema_table_name(STORE_QUALITY, &cloud), "profiling_quality");
 	assert_string_equal(schema_table_name(STORE_SAMPLES, &cluster),
 			    "profiling_samples_distributed");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tables_of_a_server_have_these_statements),
-		cmocka_unit_test(tables_of_a_cluster_are_replicated),
-		cmocka_unit_test(the_cloud_has_its_own_deduplication),
-		cmocka_unit_test(old_rows_move_to_another_volume),
-		cmocka_unit_test(distributed_tables_are_sharded_by_what_their_readers_join),
-		cmocka_unit_test(a_time_to_live_is_compared_as_a_whole),
-		cmocka_unit_test(only_tables_that_forget_tokens_are_changed),
-		cmocka_unit_test(the_cluster_is_found_as_coroot_finds_it),
-		cmocka_unit_test(an_empty_cluster_gets_all_tables_and_their_distributed_ones),
-		cmocka_unit_test(older_tables_get_the_new_columns_in_front_of_the_shards_too),
-		cmocka_unit_test(what_passes_is_repeated),
-		cmocka_unit_test(what_does_not_pass_is_an_error_that_names_the_table),
-		cmocka_unit_test(a_busy_table_is_given_up_for_now),
-		cmocka_unit_test(a_server_that_is_down_does_not_hold_up_the_others),
-		cmocka_unit_test(tables_that_exist_are_changed_only_where_they_differ),
-		cmocka_unit_test(agents_with_different_settings_do_not_take_turns),
-		cmocka_unit_test(tables_that_another_creates_meanwhile_are_changed_too),
-		cmocka_unit_test(a_change_does_not_wait_for_a_server_that_is_down),
-		cmocka_unit_test(an_account_that_may_not_alter_is_enough),
-		cmocka_unit_test(what_makes_long_ranges_cheap_is_added_to_tables_without_it),
-		cmocka_unit_test(a_storage_policy_that_cannot_be_had_is_an_error),
-		cmocka_unit_test(inserts_and_queries_name_the_tables_of_the_topology),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,11 +12,10 @@ static void assert_line(const char *body, size_t len, const char *expected)
 	assert_string_equal(line, expected);
 }
 
-static void the_first_line_is_printable_and_short(void **state)
+TEST(the_first_line_is_printable_and_short)
 {
 	char long_body[300], line[ANSWER_LINE_BYTES];
 
-	(void)state;
 	assert_line("", 0, "");
 	assert_line("\n \r\n", 4, "");
 	assert_line("\n  one\ttwo \r\nthree", 18, "one two");
@@ -30,11 +29,10 @@ static void the_first_line_is_printable_and_short(void **state)
 	assert_true(utf8_is_valid(line, strlen(line)));
 }
 
-static void a_status_comes_with_the_first_line_of_the_body(void **state)
+TEST(a_status_comes_with_the_first_line_of_the_body)
 {
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(scrape_answer_status(404, "404 page not found\n", 19, &err), -EPROTO);
 	assert_string_equal(err.msg, "HTTP 404: 404 page not found");
 	assert_int_equal(scrape_answer_status(503, NULL, 0, &err), -EPROTO);
@@ -50,14 +48,13 @@ static void assert_explained(const char *body, size_t len, const char *expected)
 	assert_string_equal(err.msg, expected);
 }
 
-static void other_formats_than_pprof_are_recognized(void **state)
+TEST(other_formats_than_pprof_are_recognized)
 {
 	static const uint64_t gperftools[] = {0, 3, 0, 10000, 0, 1, 1, 0x1234};
 	static const char page[] = "<html><body>Sign in</body>";
 	static const char heap[] = "heap profile: 1: 2 [3: 4] @ heap/1048576\n1: 2";
 	static const char mutex[] = "--- mutex:\ncycles/second=2200000000\n";
 
-	(void)state;
 	assert_explained(page, strlen(page), "not a pprof profile: <html><body>Sign in</body>");
 	assert_explained(heap, strlen(heap),
 			 "a text profile, as with debug=1 or from Go before 1.9: "
@@ -69,15 +66,4 @@ static void other_formats_than_pprof_are_recognized(void **state)
 	/* for binary data the decoder's error is the best */
 	assert_explained("\x0a\x03\x00", 3, "not a valid pprof: broken field");
 	assert_explained("", 0, "not a valid pprof: broken field");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_line_is_printable_and_short),
-		cmocka_unit_test(a_status_comes_with_the_first_line_of_the_body),
-		cmocka_unit_test(other_formats_than_pprof_are_recognized),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

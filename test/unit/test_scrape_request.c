@@ -16,13 +16,12 @@ static void assert_url(const struct scrape_place *place, const char *host, uint6
 	assert_string_equal(url, expected);
 }
 
-static void a_url_names_the_address_of_the_pod(void **state)
+TEST(a_url_names_the_address_of_the_pod)
 {
 	static const struct scrape_place v4 = {"10.0.0.1", 8080, false, "/debug/pprof/heap"};
 	static const struct scrape_place v6 = {"fd00::1", 443, true, "/p"};
 	char address[SCRAPE_ADDRESS_BYTES];
 
-	(void)state;
 	assert_url(&v4, NULL, 0, "http://10.0.0.1:8080/debug/pprof/heap");
 	assert_url(&v4, NULL, 10, "http://10.0.0.1:8080/debug/pprof/heap?seconds=10");
 	assert_url(&v6, NULL, 0, "https://[fd00::1]:443/p");
@@ -72,12 +71,11 @@ static int get(struct fixture *f, bool https, uint64_t now_s, const char **ret)
 	return scrape_credentials_get(&f->credentials, https, now_s * NS_PER_S, ret, &f->err);
 }
 
-static void a_token_is_sent_over_https_only_unless_configured_otherwise(void **state)
+TEST(a_token_is_sent_over_https_only_unless_configured_otherwise)
 {
 	CLEANUP(teardown) struct fixture f;
 	const char *header;
 
-	(void)state;
 	setup(&f);
 	f.auth.token_file = f.file;
 	fill(&f, "\n t0ken \r\n");
@@ -90,12 +88,11 @@ static void a_token_is_sent_over_https_only_unless_configured_otherwise(void **s
 	assert_string_equal(header, "Authorization: Bearer t0ken");
 }
 
-static void a_token_is_read_again_after_a_minute(void **state)
+TEST(a_token_is_read_again_after_a_minute)
 {
 	CLEANUP(teardown) struct fixture f;
 	const char *header;
 
-	(void)state;
 	setup(&f);
 	f.auth.token_file = f.file;
 	fill(&f, "one");
@@ -113,12 +110,11 @@ static void a_token_is_read_again_after_a_minute(void **state)
 	assert_non_null(strstr(f.err.msg, f.file));
 }
 
-static void a_user_and_a_password_become_basic_authentication(void **state)
+TEST(a_user_and_a_password_become_basic_authentication)
 {
 	CLEANUP(teardown) struct fixture f;
 	const char *header;
 
-	(void)state;
 	setup(&f);
 	f.auth.username = "Aladdin";
 	f.auth.password_file = f.file;
@@ -131,12 +127,11 @@ static void a_user_and_a_password_become_basic_authentication(void **state)
 	assert_string_equal(header, "Authorization: Basic QWxhZGRpbjo=");
 }
 
-static void what_is_not_one_line_is_not_sent(void **state)
+TEST(what_is_not_one_line_is_not_sent)
 {
 	CLEANUP(teardown) struct fixture f;
 	const char *header;
 
-	(void)state;
 	setup(&f);
 	f.auth.token_file = f.file;
 	assert_int_equal(get(&f, true, 1, &header), -EBADMSG);
@@ -158,11 +153,10 @@ static int get_with_little_memory(void *ctx)
 	return scrape_credentials_get(&c, true, 1, &header, NULL);
 }
 
-static void no_memory_is_an_error(void **state)
+TEST(no_memory_is_an_error)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	fill(&f, "x");
 	f.auth.token_file = f.file;
@@ -171,18 +165,4 @@ static void no_memory_is_an_error(void **state)
 	f.auth.username = "u";
 	f.auth.password_file = f.file;
 	check_oom(get_with_little_memory, &f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_url_names_the_address_of_the_pod),
-		cmocka_unit_test(a_token_is_sent_over_https_only_unless_configured_otherwise),
-		cmocka_unit_test(a_token_is_read_again_after_a_minute),
-		cmocka_unit_test(a_user_and_a_password_become_basic_authentication),
-		cmocka_unit_test(what_is_not_one_line_is_not_sent),
-		cmocka_unit_test(no_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

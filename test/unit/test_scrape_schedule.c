@@ -13,13 +13,12 @@ static void setup(struct scrape_schedule *s, size_t n)
 	assert_int_equal(scrape_schedule_reserve(s, n), 0);
 }
 
-static void an_item_is_due_once_per_interval_at_its_offset(void **state)
+TEST(an_item_is_due_once_per_interval_at_its_offset)
 {
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
 	struct schedule_item item = {0};
 	uint64_t missed = 0, now = 1000 * MINUTE + 7 * S;
 
-	(void)state;
 	setup(&s, 1);
 	assert_true(scrape_schedule_next_ns(&s) == UINT64_MAX);
 	scrape_schedule_place(&s, &item, 3 * MINUTE + 42 * S);
@@ -37,25 +36,23 @@ static void an_item_is_due_once_per_interval_at_its_offset(void **state)
 	assert_int_equal(missed, 0);
 }
 
-static void before_the_first_offset_of_the_clock_there_is_no_slot(void **state)
+TEST(before_the_first_offset_of_the_clock_there_is_no_slot)
 {
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
 	struct schedule_item item = {0};
 
-	(void)state;
 	setup(&s, 1);
 	scrape_schedule_place(&s, &item, 42 * S);
 	scrape_schedule_put(&s, &item, 3 * S);
 	assert_true(item.due_ns == 42 * S);
 }
 
-static void one_that_waits_longer_than_an_interval_stands_for_its_last_slot(void **state)
+TEST(one_that_waits_longer_than_an_interval_stands_for_its_last_slot)
 {
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
 	struct schedule_item item = {0};
 	uint64_t missed = 0;
 
-	(void)state;
 	setup(&s, 1);
 	scrape_schedule_place(&s, &item, 10 * S);
 	scrape_schedule_put(&s, &item, 0);
@@ -68,7 +65,7 @@ static void one_that_waits_longer_than_an_interval_stands_for_its_last_slot(void
 	assert_true(item.slot_ns == 70 * S + 2 * MINUTE);
 }
 
-static void one_that_takes_longer_than_an_interval_misses_slots(void **state)
+TEST(one_that_takes_longer_than_an_interval_misses_slots)
 {
 	static const struct {
 		uint64_t now, slot, missed;
@@ -80,7 +77,6 @@ static void one_that_takes_longer_than_an_interval_misses_slots(void **state)
 	};
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
 
-	(void)state;
 	setup(&s, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct schedule_item item = {.slot_ns = 10 * S, .offset_ns = 10 * S};
@@ -93,13 +89,12 @@ static void one_that_takes_longer_than_an_interval_misses_slots(void **state)
 	}
 }
 
-static void what_takes_exactly_an_interval_misses_nothing_for_long(void **state)
+TEST(what_takes_exactly_an_interval_misses_nothing_for_long)
 {
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
 	struct schedule_item item = {0};
 	uint64_t now = 0, missed = 0;
 
-	(void)state;
 	setup(&s, 1);
 	scrape_schedule_place(&s, &item, 10 * S);
 	scrape_schedule_put(&s, &item, 0);
@@ -114,13 +109,12 @@ static void what_takes_exactly_an_interval_misses_nothing_for_long(void **state)
 	assert_int_equal(missed, 2);
 }
 
-static void a_deferred_item_keeps_its_slot(void **state)
+TEST(a_deferred_item_keeps_its_slot)
 {
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
 	struct schedule_item item = {0};
 	uint64_t missed = 0;
 
-	(void)state;
 	setup(&s, 1);
 	scrape_schedule_place(&s, &item, 10 * S);
 	scrape_schedule_put(&s, &item, 0);
@@ -131,13 +125,12 @@ static void a_deferred_item_keeps_its_slot(void **state)
 	assert_true(item.slot_ns == 10 * S);
 }
 
-static void new_targets_go_first_up_to_the_burst(void **state)
+TEST(new_targets_go_first_up_to_the_burst)
 {
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
 	uint64_t now = 5000 * S;
 	unsigned n = 0;
 
-	(void)state;
 	setup(&s, 1);
 	while (scrape_schedule_may_burst(&s, now))
 		n++;
@@ -151,13 +144,12 @@ static void new_targets_go_first_up_to_the_burst(void **state)
 	assert_int_equal(n, SCHEDULE_BURST);
 }
 
-static void one_put_for_now_that_waits_past_a_slot_has_missed_nothing(void **state)
+TEST(one_put_for_now_that_waits_past_a_slot_has_missed_nothing)
 {
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
 	struct schedule_item item = {0};
 	uint64_t missed = 0;
 
-	(void)state;
 	setup(&s, 1);
 	scrape_schedule_place(&s, &item, 10 * S);
 	scrape_schedule_put_now(&s, &item, 9 * S);
@@ -175,7 +167,7 @@ static uint64_t next_random(uint64_t *random)
 }
 
 /* Adds, removes and pops in random order: always returns the earliest item, and loses none. */
-static void items_are_returned_in_order_of_their_due_times(void **state)
+TEST(items_are_returned_in_order_of_their_due_times)
 {
 	static struct schedule_item items[N_ITEMS];
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
@@ -183,7 +175,6 @@ static void items_are_returned_in_order_of_their_due_times(void **state)
 	const struct schedule_item *item;
 	size_t n = 0;
 
-	(void)state;
 	setup(&s, N_ITEMS);
 	for (size_t i = 0; i < N_ITEMS; i++) {
 		scrape_schedule_place(&s, &items[i], next_random(&random));
@@ -209,13 +200,12 @@ static void items_are_returned_in_order_of_their_due_times(void **state)
 	assert_int_equal(n, 0);
 }
 
-static void slots_of_many_pods_are_even(void **state)
+TEST(slots_of_many_pods_are_even)
 {
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
 	unsigned per_second[60] = {0};
 	uint64_t random = 1;
 
-	(void)state;
 	setup(&s, 1);
 	for (unsigned i = 0; i < 60000; i++) {
 		struct schedule_item item = {0};
@@ -233,30 +223,10 @@ static int reserve(void *ctx)
 	return scrape_schedule_reserve(ctx, 1000);
 }
 
-static void no_memory_is_an_error(void **state)
+TEST(no_memory_is_an_error)
 {
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
 
-	(void)state;
 	scrape_schedule_init(&s, MINUTE);
 	check_oom(reserve, &s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_item_is_due_once_per_interval_at_its_offset),
-		cmocka_unit_test(before_the_first_offset_of_the_clock_there_is_no_slot),
-		cmocka_unit_test(one_that_waits_longer_than_an_interval_stands_for_its_last_slot),
-		cmocka_unit_test(one_that_takes_longer_than_an_interval_misses_slots),
-		cmocka_unit_test(what_takes_exactly_an_interval_misses_nothing_for_long),
-		cmocka_unit_test(a_deferred_item_keeps_its_slot),
-		cmocka_unit_test(new_targets_go_first_up_to_the_burst),
-		cmocka_unit_test(one_put_for_now_that_waits_past_a_slot_has_missed_nothing),
-		cmocka_unit_test(items_are_returned_in_order_of_their_due_times),
-		cmocka_unit_test(slots_of_many_pods_are_even),
-		cmocka_unit_test(no_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

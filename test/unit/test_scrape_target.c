@@ -6,9 +6,8 @@ static enum profile_kind find(const char *name)
 	return profile_kind_find(name, strlen(name));
 }
 
-static void kinds_are_found_by_our_names_and_grafanas(void **state)
+TEST(kinds_are_found_by_our_names_and_grafanas)
 {
-	(void)state;
 	for (unsigned k = 0; k < PROFILE_KIND_MAX; k++)
 		assert_int_equal(find(profile_kind_name((enum profile_kind)k)), k);
 	assert_int_equal(find("memory"), PROFILE_KIND_HEAP);
@@ -18,22 +17,11 @@ static void kinds_are_found_by_our_names_and_grafanas(void **state)
 	assert_int_equal(find(""), PROFILE_KIND_MAX);
 }
 
-static void paths_are_those_of_go(void **state)
+TEST(paths_are_those_of_go)
 {
-	(void)state;
 	assert_string_equal(profile_kind_path(PROFILE_KIND_CPU), "/debug/pprof/profile");
 	assert_string_equal(profile_kind_path(PROFILE_KIND_HEAP), "/debug/pprof/heap");
 	assert_string_equal(profile_kind_path(PROFILE_KIND_GOROUTINE), "/debug/pprof/goroutine");
 	assert_string_equal(profile_kind_path(PROFILE_KIND_MUTEX), "/debug/pprof/mutex");
 	assert_string_equal(profile_kind_path(PROFILE_KIND_BLOCK), "/debug/pprof/block");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds_are_found_by_our_names_and_grafanas),
-		cmocka_unit_test(paths_are_those_of_go),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

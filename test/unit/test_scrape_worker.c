@@ -4,12 +4,11 @@
 #include "common/limits.h"
 #include "test/lib/unit.h"
 
-static void an_unwanted_conversion_is_skipped(void **state)
+TEST(an_unwanted_conversion_is_skipped)
 {
 	struct scrape_conversion c = {.unwanted = true};
 	CLEANUP(arena_fini) struct arena arena;
 
-	(void)state;
 	arena_init(&arena, MIB);
 	buf_init(&c.body, MIB);
 	assert_int_equal(buf_add(&c.body, "no profile", 10), 0);
@@ -24,13 +23,4 @@ static void an_unwanted_conversion_is_skipped(void **state)
 	scrape_conversion_run(&c, &arena);
 	assert_int_equal(c.error, -EBADMSG);
 	scrape_conversion_fini(&c);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_unwanted_conversion_is_skipped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,13 +74,12 @@ static void load(struct fixture *f, const char *path)
 
 /* ---- what Go serves ---- */
 
-static void a_heap_of_go_keeps_every_value_of_stacks_that_it_repeats(void **state)
+TEST(a_heap_of_go_keeps_every_value_of_stacks_that_it_repeats)
 {
 	CLEANUP(teardown) struct fixture f;
 	int64_t objects, space;
 	uint32_t n;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_HEAP);
 	load(&f, "test/data/go_heap.pb.gz");
 	n = f.p.n_samples;
@@ -95,12 +94,11 @@ static void a_heap_of_go_keeps_every_value_of_stacks_that_it_repeats(void **stat
 	assert_false(f.restarted);
 }
 
-static void a_heap_that_did_not_change_has_nothing_added(void **state)
+TEST(a_heap_that_did_not_change_has_nothing_added)
 {
 	CLEANUP(teardown) struct fixture f;
 	int64_t space;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_HEAP);
 	load(&f, "test/data/go_heap.pb.gz");
 	assert_int_equal(convert(&f), 0);
@@ -114,12 +112,11 @@ static void a_heap_that_did_not_change_has_nothing_added(void **state)
 	assert_int_equal(made_profile_sum(&f.p, 3), space);
 }
 
-static void a_cpu_profile_of_go_loses_its_samples_and_keeps_its_period(void **state)
+TEST(a_cpu_profile_of_go_loses_its_samples_and_keeps_its_period)
 {
 	CLEANUP(teardown) struct fixture f;
 	int64_t cpu, duration;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_CPU);
 	load(&f, "test/data/go_cpu.pb.gz");
 	cpu = made_profile_sum(&f.p, 1);
@@ -136,12 +133,11 @@ static void a_cpu_profile_of_go_loses_its_samples_and_keeps_its_period(void **st
 
 /* ---- differences ---- */
 
-static void the_first_profile_of_a_lock_gives_nothing(void **state)
+TEST(the_first_profile_of_a_lock_gives_nothing)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {5, 500}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_MUTEX);
 	assert_int_equal(scrape(&f, LOCK, samples, 1), 0);
 	assert_int_equal(f.p.n_types, 0);
@@ -150,14 +146,13 @@ static void the_first_profile_of_a_lock_gives_nothing(void **state)
 	assert_int_equal(f.baseline.n_entries, 1);
 }
 
-static void later_ones_give_what_was_added_to_each_stack(void **state)
+TEST(later_ones_give_what_was_added_to_each_stack)
 {
 	static const struct made_sample first[] = {{{1}, 1, {5, 500}}, {{2}, 1, {1, 10}}};
 	static const struct made_sample second[] = {
 		{{2}, 1, {1, 10}}, {{3}, 1, {4, 40}}, {{1}, 1, {6, 300}}, {{1}, 1, {1, 400}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_BLOCK);
 	assert_int_equal(scrape(&f, LOCK, first, ARRAY_SIZE(first)), 0);
 	assert_int_equal(scrape(&f, LOCK, second, ARRAY_SIZE(second)), 0);
@@ -174,7 +169,7 @@ static void later_ones_give_what_was_added_to_each_stack(void **state)
 	assert_int_equal(f.p.n_samples, 0);
 }
 
-static void a_stack_that_is_new_in_a_type_is_not_a_restart(void **state)
+TEST(a_stack_that_is_new_in_a_type_is_not_a_restart)
 {
 	static const struct made_sample first[] = {{{1}, 1, {0, 0, 1, 10}},
 						   {{2}, 1, {3, 30, 0, 0}}};
@@ -182,7 +177,6 @@ static void a_stack_that_is_new_in_a_type_is_not_a_restart(void **state)
 						    {{2}, 1, {3, 30, 0, 0}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_HEAP);
 	assert_int_equal(scrape(&f, HEAP, first, 2), 0);
 	assert_int_equal(f.baseline.n_entries, 1);
@@ -192,7 +186,7 @@ static void a_stack_that_is_new_in_a_type_is_not_a_restart(void **state)
 	assert_int_equal(f.p.samples[0].values[1], 20);
 }
 
-static void after_a_restart_everything_was_added(void **state)
+TEST(after_a_restart_everything_was_added)
 {
 	static const struct made_sample before[] = {{{1}, 1, {5, 500}}, {{2}, 1, {1, 10}}};
 	static const struct made_sample fell[] = {{{1}, 1, {9, 499}}, {{2}, 1, {1, 10}}};
@@ -200,7 +194,6 @@ static void after_a_restart_everything_was_added(void **state)
 	static const struct made_sample other[] = {{{3}, 1, {2, 20}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_MUTEX);
 	assert_int_equal(scrape(&f, LOCK, before, 2), 0);
 	assert_int_equal(scrape(&f, LOCK, fell, 2), 0);
@@ -223,14 +216,13 @@ static void after_a_restart_everything_was_added(void **state)
 }
 
 /* Kubernetes may report a new container after its process has been scraped. */
-static void a_restart_that_is_reported_late_is_not_counted_twice(void **state)
+TEST(a_restart_that_is_reported_late_is_not_counted_twice)
 {
 	static const struct made_sample old[] = {{{1}, 1, {50, 500}}};
 	static const struct made_sample fresh[] = {{{1}, 1, {3, 30}}};
 	static const struct made_sample later[] = {{{1}, 1, {5, 50}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_MUTEX);
 	assert_int_equal(scrape(&f, LOCK, old, 1), 0);
 	assert_int_equal(scrape(&f, LOCK, fresh, 1), 0);
@@ -241,12 +233,11 @@ static void a_restart_that_is_reported_late_is_not_counted_twice(void **state)
 	assert_int_equal(made_profile_sum(&f.p, 1), 20);
 }
 
-static void other_types_are_a_new_beginning(void **state)
+TEST(other_types_are_a_new_beginning)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {5, 500}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_MUTEX);
 	assert_int_equal(scrape(&f, LOCK, samples, 1), 0);
 	assert_int_equal(scrape(&f, "contentions/count delay/seconds", samples, 1), 0);
@@ -402,16 +393,14 @@ static void run_sequence(uint64_t seed, bool restarts)
 			assert_int_equal(passed_on[s][t], expected[s][t]);
 }
 
-static void differences_add_up_to_what_the_process_did(void **state)
+TEST(differences_add_up_to_what_the_process_did)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 300; seed++)
 		run_sequence(seed, false);
 }
 
-static void differences_add_up_over_restarts(void **state)
+TEST(differences_add_up_over_restarts)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 300; seed++)
 		run_sequence(seed * 7919, true);
 }
@@ -429,7 +418,7 @@ static int scrape_of(struct fixture *f, const char *types, const struct made_sam
 	return convert(f);
 }
 
-static void a_profile_says_itself_what_it_is(void **state)
+TEST(a_profile_says_itself_what_it_is)
 {
 	static const struct {
 		enum profile_kind kind;
@@ -464,7 +453,6 @@ static void a_profile_says_itself_what_it_is(void **state)
 	};
 	static const struct made_sample samples[] = {{{1}, 1, {5, 500, 50, 5000}}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(teardown) struct fixture f;
 
@@ -475,7 +463,7 @@ static void a_profile_says_itself_what_it_is(void **state)
 	}
 }
 
-static void levels_of_others_stay_levels_and_allocations_become_differences(void **state)
+TEST(levels_of_others_stay_levels_and_allocations_become_differences)
 {
 	static const struct made_sample node[] = {{{1}, 1, {5, 500}}};
 	static const struct made_sample first[] = {{{1}, 1, {5, 500, 2, 200}}};
@@ -483,7 +471,6 @@ static void levels_of_others_stay_levels_and_allocations_become_differences(void
 	CLEANUP(teardown) struct fixture f;
 	CLEANUP(teardown) struct fixture g;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_HEAP);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(scrape_of(&f, "objects/count space/bytes", node, 1, "a.js"), 0);
@@ -498,12 +485,11 @@ static void levels_of_others_stay_levels_and_allocations_become_differences(void
 }
 
 /* A mutex profile is empty for hours, and then nothing in it says that it is Go's. */
-static void the_first_stack_after_none_is_a_difference(void **state)
+TEST(the_first_stack_after_none_is_a_difference)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {5, 500}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_MUTEX);
 	assert_int_equal(scrape_of(&f, LOCK, NULL, 0, ""), 0);
 	assert_int_equal(scrape(&f, LOCK, samples, 1), 0);
@@ -511,12 +497,11 @@ static void the_first_stack_after_none_is_a_difference(void **state)
 	assert_int_equal(made_profile_sum(&f.p, 1), 500);
 }
 
-static void values_of_godeltaprof_are_not_subtracted(void **state)
+TEST(values_of_godeltaprof_are_not_subtracted)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {5, 500, 2, 200}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_DELTA_HEAP);
 	/* the first has everything since the process began */
 	assert_int_equal(scrape(&f, HEAP, samples, 1), 0);
@@ -535,12 +520,11 @@ static void values_of_godeltaprof_are_not_subtracted(void **state)
 
 /* ---- what is refused ---- */
 
-static void unknown_types_are_passed_on_and_unusable_ones_refused(void **state)
+TEST(unknown_types_are_passed_on_and_unusable_ones_refused)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {5, 500, 1}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_HEAP);
 	assert_int_equal(scrape(&f, "Rss_4/pages", samples, 1), 0);
 	assert_types(&f.p, "go:Rss_4:pages");
@@ -553,13 +537,12 @@ static void unknown_types_are_passed_on_and_unusable_ones_refused(void **state)
 	assert_string_equal(f.err.msg, "the types of the profile have no names");
 }
 
-static void a_refused_profile_leaves_the_baseline_as_it_was(void **state)
+TEST(a_refused_profile_leaves_the_baseline_as_it_was)
 {
 	static const struct made_sample first[] = {{{1}, 1, {5, 500}}};
 	static const struct made_sample last[] = {{{1}, 1, {9, 900}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_MUTEX);
 	assert_int_equal(scrape(&f, LOCK, first, 1), 0);
 	assert_int_equal(scrape(&f, "/count", first, 1), -EBADMSG);
@@ -568,14 +551,13 @@ static void a_refused_profile_leaves_the_baseline_as_it_was(void **state)
 	assert_int_equal(made_profile_sum(&f.p, 1), 400);
 }
 
-static void a_negative_value_is_0_and_no_restart(void **state)
+TEST(a_negative_value_is_0_and_no_restart)
 {
 	static const struct made_sample first[] = {{{1}, 1, {5, 500}}, {{2}, 1, {1, 10}}};
 	static const struct made_sample negative[] = {{{1}, 1, {7, -1}}, {{2}, 1, {2, 20}}};
 	static const struct made_sample last[] = {{{1}, 1, {9, 900}}, {{2}, 1, {3, 30}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_MUTEX);
 	assert_int_equal(scrape(&f, LOCK, first, 2), 0);
 	assert_int_equal(scrape(&f, LOCK, negative, 2), 0);
@@ -592,12 +574,11 @@ static void a_negative_value_is_0_and_no_restart(void **state)
 	assert_int_equal(made_profile_sum(&f.p, 1), 20);
 }
 
-static void a_profile_that_takes_too_much_memory_is_refused(void **state)
+TEST(a_profile_that_takes_too_much_memory_is_refused)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {5, 500}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_MUTEX);
 	f.p = made_profile(&f.arena, LOCK, samples, 1);
 	f.arena.limit_bytes = f.arena.used_bytes;
@@ -609,12 +590,11 @@ static void a_profile_that_takes_too_much_memory_is_refused(void **state)
 
 /* ---- windows ---- */
 
-static void a_profile_covers_the_time_since_the_one_before(void **state)
+TEST(a_profile_covers_the_time_since_the_one_before)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {5}}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_GOROUTINE);
 	assert_int_equal(scrape(&f, "goroutine/count", samples, 1), 0);
 	assert_types(&f.p, "go:goroutine_goroutine:count");
@@ -628,7 +608,7 @@ static void a_profile_covers_the_time_since_the_one_before(void **state)
 	assert_true(f.p.duration_ns == 60 * S);
 }
 
-static void a_cpu_profile_covers_its_own_duration_if_it_has_one(void **state)
+TEST(a_cpu_profile_covers_its_own_duration_if_it_has_one)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {5}}};
 	static const struct {
@@ -636,7 +616,6 @@ static void a_cpu_profile_covers_its_own_duration_if_it_has_one(void **state)
 	} cases[] = {{9 * S, 9 * S}, {0, 10 * S}, {-S, 10 * S}, {INT64_MAX, 10 * S}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_CPU);
 	f.info.interval_ns = 10 * S;
 	f.info.previous_at_ns = NOW - 61 * S;
@@ -649,12 +628,11 @@ static void a_cpu_profile_covers_its_own_duration_if_it_has_one(void **state)
 	}
 }
 
-static void comments_of_the_server_are_not_ours(void **state)
+TEST(comments_of_the_server_are_not_ours)
 {
 	struct profile_string comment = {"lost:everything=1", 17};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_GOROUTINE);
 	f.p = made_profile(&f.arena, "goroutine/count", NULL, 0);
 	f.p.comments = &comment;
@@ -667,7 +645,7 @@ static void comments_of_the_server_are_not_ours(void **state)
 /* ---- memory ---- */
 
 /* 300 stacks of a pod that allocated a terabyte. */
-static void baselines_of_5000_pods_fit_in_40_mib(void **state)
+TEST(baselines_of_5000_pods_fit_in_40_mib)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	CLEANUP(profile_baseline_fini) struct profile_baseline b = {0};
@@ -680,7 +658,6 @@ static void baselines_of_5000_pods_fit_in_40_mib(void **state)
 	enum baseline_outcome outcome;
 	uint64_t random = 1;
 
-	(void)state;
 	arena_init(&arena, MIB);
 	for (uint32_t i = 0; i < 300; i++) {
 		random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -713,48 +690,15 @@ static int convert_with_little_memory(void *ctx)
 	return r;
 }
 
-static void no_memory_is_an_error(void **state)
+TEST(no_memory_is_an_error)
 {
 	CLEANUP(teardown) struct fixture f;
 	void *room;
 
-	(void)state;
 	setup(&f, PROFILE_KIND_MUTEX);
 	/* so that making the profiles allocates nothing */
 	room = arena_alloc(&f.arena, 900000);
 	assert_non_null(room);
 	arena_clear(&f.arena);
 	check_oom(convert_with_little_memory, &f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_heap_of_go_keeps_every_value_of_stacks_that_it_repeats),
-		cmocka_unit_test(a_heap_that_did_not_change_has_nothing_added),
-		cmocka_unit_test(a_cpu_profile_of_go_loses_its_samples_and_keeps_its_period),
-		cmocka_unit_test(the_first_profile_of_a_lock_gives_nothing),
-		cmocka_unit_test(later_ones_give_what_was_added_to_each_stack),
-		cmocka_unit_test(a_stack_that_is_new_in_a_type_is_not_a_restart),
-		cmocka_unit_test(after_a_restart_everything_was_added),
-		cmocka_unit_test(a_restart_that_is_reported_late_is_not_counted_twice),
-		cmocka_unit_test(other_types_are_a_new_beginning),
-		cmocka_unit_test(differences_add_up_to_what_the_process_did),
-		cmocka_unit_test(differences_add_up_over_restarts),
-		cmocka_unit_test(a_profile_says_itself_what_it_is),
-		cmocka_unit_test(levels_of_others_stay_levels_and_allocations_become_differences),
-		cmocka_unit_test(the_first_stack_after_none_is_a_difference),
-		cmocka_unit_test(values_of_godeltaprof_are_not_subtracted),
-		cmocka_unit_test(unknown_types_are_passed_on_and_unusable_ones_refused),
-		cmocka_unit_test(a_refused_profile_leaves_the_baseline_as_it_was),
-		cmocka_unit_test(a_negative_value_is_0_and_no_restart),
-		cmocka_unit_test(a_profile_that_takes_too_much_memory_is_refused),
-		cmocka_unit_test(a_profile_covers_the_time_since_the_one_before),
-		cmocka_unit_test(a_cpu_profile_covers_its_own_duration_if_it_has_one),
-		cmocka_unit_test(comments_of_the_server_are_not_ours),
-		cmocka_unit_test(baselines_of_5000_pods_fit_in_40_mib),
-		cmocka_unit_test(no_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,11 +10,10 @@ static bool three_puts_and_an_interval(struct fixture *f)
 	return f->n_puts >= 3 && f->puts[f->n_puts - 1].duration_ns >= (int64_t)NS_PER_S / 2;
 }
 
-static void a_lock_profile_is_taken_every_interval_as_differences(void **state)
+TEST(a_lock_profile_is_taken_every_interval_as_differences)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
 	run_until(&f, three_puts_and_an_interval);
@@ -39,11 +38,10 @@ static void a_lock_profile_is_taken_every_interval_as_differences(void **state)
 	assert_string_equal(f.query, "-");
 }
 
-static void the_receivers_wishes_are_kept(void **state)
+TEST(the_receivers_wishes_are_kept)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
 	run_until(&f, two_puts);
@@ -70,11 +68,10 @@ static bool one_begins_anew(struct fixture *f)
 	return f->n_puts > 0 && f->puts[f->n_puts - 1].contentions < 10;
 }
 
-static void a_restart_gives_what_the_new_process_did(void **state)
+TEST(a_restart_gives_what_the_new_process_did)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
 	run_until(&f, two_puts);
@@ -87,11 +84,10 @@ static void a_restart_gives_what_the_new_process_did(void **state)
 	assert_int_equal(metric(&f, "scrape_restarts_total"), 1);
 }
 
-static void a_cpu_profile_is_asked_for_in_seconds(void **state)
+TEST(a_cpu_profile_is_asked_for_in_seconds)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_CPU, "/debug/pprof/profile"));
 	run_until(&f, two_puts);
@@ -106,18 +102,17 @@ static bool scraped_thrice(struct fixture *f)
 	return outcomes(f, "ok") >= 3;
 }
 
-static void an_empty_profile_is_a_success_with_nothing_to_upload(void **state)
+TEST(an_empty_profile_is_a_success_with_nothing_to_upload)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_GOROUTINE, "/debug/pprof/goroutine"));
 	run_until(&f, scraped_thrice);
 	assert_int_equal(f.n_puts, 0);
 }
 
-static void pods_with_several_ports_have_them_in_their_labels(void **state)
+TEST(pods_with_several_ports_have_them_in_their_labels)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint endpoints[2];
@@ -126,7 +121,6 @@ static void pods_with_several_ports_have_them_in_their_labels(void **state)
 				  "",    containers, 2,     endpoints, 2};
 	char port[8];
 
-	(void)state;
 	setup(&f);
 	endpoints[0] = endpoint(&f, PROFILE_KIND_CPU, "/debug/pprof/profile");
 	endpoints[1] =
@@ -148,14 +142,13 @@ static bool is_end_of_a_put(const struct fixture *f, int64_t ms)
 	return false;
 }
 
-static void the_page_shows_what_is_scraped_and_when(void **state)
+TEST(the_page_shows_what_is_scraped_and_when)
 {
 	CLEANUP(teardown) struct fixture f;
 	const json_t *target, *e;
 	json_t *json;
 	char url[64];
 
-	(void)state;
 	setup(&f);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
 	scraper_set_discovery(f.scraper, true, "slow");
@@ -197,11 +190,10 @@ static void expect_shown(struct fixture *f, const char *state, const char *error
 	assert_int_equal(metric(f, line), 1);
 }
 
-static void the_page_shows_what_was_refused_until_a_profile_is_taken(void **state)
+TEST(the_page_shows_what_was_refused_until_a_profile_is_taken)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
 	run_until(&f, one_put);
@@ -232,11 +224,10 @@ static bool scraped_twice_more(struct fixture *f)
 	return outcomes(f, "ok") >= f->n_before + 2;
 }
 
-static void a_refusal_is_forgotten_when_there_is_nothing_to_refuse(void **state)
+TEST(a_refusal_is_forgotten_when_there_is_nothing_to_refuse)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
 	run_until(&f, one_put);
@@ -267,11 +258,10 @@ static uint64_t in_flight(const struct fixture *f)
 	return metric(f, "scrapes_in_flight");
 }
 
-static void a_removed_pod_is_left_at_once(void **state)
+TEST(a_removed_pod_is_left_at_once)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_HEAP, "/never"));
 	run_until(&f, is_asked);
@@ -283,7 +273,7 @@ static void a_removed_pod_is_left_at_once(void **state)
 	scraper_remove(f.scraper, "pod-1");
 }
 
-static void a_pod_at_another_address_starts_without_a_baseline(void **state)
+TEST(a_pod_at_another_address_starts_without_a_baseline)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint e;
@@ -292,7 +282,6 @@ static void a_pod_at_another_address_starts_without_a_baseline(void **state)
 		"pod-1", "shop", "pod-1", "node-1", "/k8s/shop/cart", "127.0.0.2", "",
 		&c,      1,      &e,      1};
 
-	(void)state;
 	setup(&f);
 	e = endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex");
 	upsert(&f, "pod-1", e);
@@ -305,7 +294,7 @@ static void a_pod_at_another_address_starts_without_a_baseline(void **state)
 	assert_true(strncmp(f.host, "127.0.0.2:", 10) == 0);
 }
 
-static void other_labels_keep_the_state_of_a_pod(void **state)
+TEST(other_labels_keep_the_state_of_a_pod)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint both[2];
@@ -314,7 +303,6 @@ static void other_labels_keep_the_state_of_a_pod(void **state)
 		"pod-1", "shop", "pod-1", "node-1", "/k8s/shop/other", "127.0.0.1", "",
 		&c,      1,      both,    2};
 
-	(void)state;
 	setup(&f);
 	both[0] = endpoint(&f, PROFILE_KIND_GOROUTINE, "/debug/pprof/goroutine");
 	both[1] = endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex");
@@ -335,11 +323,10 @@ static void other_labels_keep_the_state_of_a_pod(void **state)
 	assert_int_equal(f.puts[f.n_before].contentions, f.puts[f.n_before - 1].contentions + 10);
 }
 
-static void what_another_replica_owns_is_not_scraped(void **state)
+TEST(what_another_replica_owns_is_not_scraped)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	f.owns = false;
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
@@ -364,11 +351,10 @@ static bool waited(struct fixture *f)
 	return clock_monotonic_ns() > f->deadline_ns - PATIENCE_NS + 300 * NS_PER_MS;
 }
 
-static void ownership_is_asked_again_before_each_scrape(void **state)
+TEST(ownership_is_asked_again_before_each_scrape)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
 	/* not reported yet: the process was suspended while its pods were taken over */
@@ -380,7 +366,7 @@ static void ownership_is_asked_again_before_each_scrape(void **state)
 	run_until(&f, one_put);
 }
 
-static void what_cannot_be_asked_is_invalid(void **state)
+TEST(what_cannot_be_asked_is_invalid)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint e;
@@ -388,7 +374,6 @@ static void what_cannot_be_asked_is_invalid(void **state)
 				  "",      NULL,   0,       &e,       1};
 	json_t *json;
 
-	(void)state;
 	setup(&f);
 	e = endpoint(&f, PROFILE_KIND_HEAP, "@example.com/");
 	assert_int_equal(scraper_upsert(f.scraper, &t), 0);
@@ -411,13 +396,12 @@ static bool eight_are_done(struct fixture *f)
 	return outcomes(f, "ok") >= 40;
 }
 
-static void no_more_than_max_in_flight_run_at_once(void **state)
+TEST(no_more_than_max_in_flight_run_at_once)
 {
 	static const struct scraper_config two = {.max_in_flight = 2};
 	CLEANUP(teardown) struct fixture f;
 	char uid[16];
 
-	(void)state;
 	setup_with(&f, &two);
 	for (int i = 0; i < 20; i++) {
 		snprintf(uid, sizeof(uid), "pod-%d", i);
@@ -449,11 +433,10 @@ static bool after_a_while(struct fixture *f)
 	return n >= 150;
 }
 
-static void pods_may_go_at_any_moment(void **state)
+TEST(pods_may_go_at_any_moment)
 {
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup(&f);
 	upsert(&f, "steady", endpoint(&f, PROFILE_KIND_CPU, "/debug/pprof/profile"));
 	run_until(&f, one_put);
@@ -463,7 +446,7 @@ static void pods_may_go_at_any_moment(void **state)
 
 /* ---- construction ---- */
 
-static void settings_that_cannot_work_are_refused(void **state)
+TEST(settings_that_cannot_work_are_refused)
 {
 	struct scraper_config cfg = {.interval_ns = 10 * NS_PER_S,
 				     .timeout_ns = NS_PER_S,
@@ -472,7 +455,6 @@ static void settings_that_cannot_work_are_refused(void **state)
 	struct scraper *s = NULL;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(scraper_new(&s, &cfg, &err), -EINVAL);
 	assert_string_equal(err.msg, "a CPU profile must not take longer than the interval");
 	cfg.cpu_duration_ns = NS_PER_S + 1;
@@ -502,39 +484,11 @@ static int make_and_fill(void *ctx)
 	return r == 0 ? scraper_set_forwarding(s, "http://x") : r;
 }
 
-static void no_memory_is_an_error(void **state)
+TEST(no_memory_is_an_error)
 {
 	struct fixture f = {.owns = true};
 
-	(void)state;
 	assert_int_equal(loop_new(&f.loop), 0);
 	check_oom(make_and_fill, &f);
 	loop_free(f.loop);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_lock_profile_is_taken_every_interval_as_differences),
-		cmocka_unit_test(the_receivers_wishes_are_kept),
-		cmocka_unit_test(a_restart_gives_what_the_new_process_did),
-		cmocka_unit_test(a_cpu_profile_is_asked_for_in_seconds),
-		cmocka_unit_test(an_empty_profile_is_a_success_with_nothing_to_upload),
-		cmocka_unit_test(pods_with_several_ports_have_them_in_their_labels),
-		cmocka_unit_test(the_page_shows_what_is_scraped_and_when),
-		cmocka_unit_test(the_page_shows_what_was_refused_until_a_profile_is_taken),
-		cmocka_unit_test(a_refusal_is_forgotten_when_there_is_nothing_to_refuse),
-		cmocka_unit_test(a_removed_pod_is_left_at_once),
-		cmocka_unit_test(a_pod_at_another_address_starts_without_a_baseline),
-		cmocka_unit_test(other_labels_keep_the_state_of_a_pod),
-		cmocka_unit_test(what_another_replica_owns_is_not_scraped),
-		cmocka_unit_test(ownership_is_asked_again_before_each_scrape),
-		cmocka_unit_test(what_cannot_be_asked_is_invalid),
-		cmocka_unit_test(no_more_than_max_in_flight_run_at_once),
-		cmocka_unit_test(pods_may_go_at_any_moment),
-		cmocka_unit_test(settings_that_cannot_work_are_refused),
-		cmocka_unit_test(no_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,11 +37,10 @@ static void assert_failure(const char *path, const char *answer, unsigned status
 	assert_int_equal(f.n_puts, 0);
 }
 
-static void every_failure_has_its_outcome_and_sentence(void **state)
+TEST(every_failure_has_its_outcome_and_sentence)
 {
 	static char text[300 * 1024];
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	assert_failure("/text", text, 500, "too_large", "response body: larger than allowed");
 	assert_failure("/text", "Could not enable CPU profiling: cpu profiling already in use", 500,
@@ -76,20 +75,18 @@ static void assert_not_offered(const char *path, unsigned status)
 	assert_int_equal(metric(&f, "scrape_targets{state=\"not_offered\"}"), 1);
 }
 
-static void a_type_that_nobody_asked_for_may_be_missing(void **state)
+TEST(a_type_that_nobody_asked_for_may_be_missing)
 {
-	(void)state;
 	assert_not_offered("/nowhere", 0);
 	assert_not_offered("/text", 412);
 }
 
-static void answers_under_way_have_a_limit_together(void **state)
+TEST(answers_under_way_have_a_limit_together)
 {
 	static const struct scraper_config little = {
 		.interval_ns = 60 * NS_PER_S, .max_memory_bytes = MIB, .max_body_bytes = 16 * MIB};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup_with(&f, &little);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_HEAP, "/large"));
 	run_until(&f, failed);
@@ -103,14 +100,13 @@ static bool asked_four_times(struct fixture *f)
 	return outcomes(f, "not_offered") >= 3;
 }
 
-static void what_is_not_found_is_asked_for_less_often(void **state)
+TEST(what_is_not_found_is_asked_for_less_often)
 {
 	CLEANUP(teardown) struct fixture f;
 	json_t *json;
 	const json_t *e;
 	json_int_t wait;
 
-	(void)state;
 	setup(&f);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_BLOCK, "/nowhere"));
 	run_until(&f, asked_four_times);
@@ -126,13 +122,12 @@ static void what_is_not_found_is_asked_for_less_often(void **state)
 
 /* ---- credentials ---- */
 
-static void a_token_is_sent_over_http_only_if_configured(void **state)
+TEST(a_token_is_sent_over_http_only_if_configured)
 {
 	struct scraper_config cfg = {.interval_ns = NS_PER_S};
 	char file[] = "/tmp/scraper-token-XXXXXX";
 	int fd = mkstemp(file);
 
-	(void)state;
 	assert_true(fd >= 0 && write(fd, "s3cret\n", 7) == 7);
 	close(fd);
 	cfg.auth.token_file = file;
@@ -148,14 +143,13 @@ static void a_token_is_sent_over_http_only_if_configured(void **state)
 	unlink(file);
 }
 
-static void without_its_token_file_nothing_is_asked(void **state)
+TEST(without_its_token_file_nothing_is_asked)
 {
 	static const struct scraper_config cfg = {
 		.interval_ns = 60 * NS_PER_S,
 		.auth = {.token_file = "/nonexistent/token", .over_http = true}};
 	CLEANUP(teardown) struct fixture f;
 
-	(void)state;
 	setup_with(&f, &cfg);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_CPU, "/debug/pprof/profile"));
 	run_until(&f, failed);
@@ -163,18 +157,4 @@ static void without_its_token_file_nothing_is_asked(void **state)
 	assert_string_equal(last_error(&f),
 			    "cannot read /nonexistent/token: No such file or directory");
 	assert_int_equal(f.n_requests, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_failure_has_its_outcome_and_sentence),
-		cmocka_unit_test(a_type_that_nobody_asked_for_may_be_missing),
-		cmocka_unit_test(answers_under_way_have_a_limit_together),
-		cmocka_unit_test(what_is_not_found_is_asked_for_less_often),
-		cmocka_unit_test(a_token_is_sent_over_http_only_if_configured),
-		cmocka_unit_test(without_its_token_file_nothing_is_asked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

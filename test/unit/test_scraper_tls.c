@@ -88,48 +88,34 @@ static bool refused(struct fixture *f)
 	return outcomes(f, "tls") > 0;
 }
 
-static void an_untrusted_certificate_is_refused(void **state)
+TEST(an_untrusted_certificate_is_refused)
 {
-	(void)state;
 	seen_authorization[0] = '\0';
 	scrape(&(struct scraper_auth){.token_file = secret_file}, "127.0.0.1", refused, "tls");
 	/* and the token was not sent */
 	assert_string_equal(seen_authorization, "");
 }
 
-static void a_trusted_one_is_shown_the_token(void **state)
+TEST(a_trusted_one_is_shown_the_token)
 {
-	(void)state;
 	scrape(&(struct scraper_auth){.token_file = secret_file, .ca_file = ca_file}, "127.0.0.1",
 	       one_put, "ok");
 	assert_string_equal(seen_authorization, "Bearer s3cret");
 }
 
-static void the_certificate_may_have_another_name_if_configured(void **state)
+TEST(the_certificate_may_have_another_name_if_configured)
 {
 	struct scraper_auth auth = {.ca_file = ca_file};
 
-	(void)state;
 	scrape(&auth, "127.0.0.2", refused, "tls");
 	auth.tls_server_name = "127.0.0.1";
 	scrape(&auth, "127.0.0.2", one_put, "ok");
 }
 
-static void the_certificate_may_be_ignored_if_configured(void **state)
+TEST(the_certificate_may_be_ignored_if_configured)
 {
-	(void)state;
 	scrape(&(struct scraper_auth){.insecure_skip_verify = true}, "127.0.0.3", one_put, "ok");
 	assert_string_equal(seen_authorization, "-");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_untrusted_certificate_is_refused),
-		cmocka_unit_test(a_trusted_one_is_shown_the_token),
-		cmocka_unit_test(the_certificate_may_have_another_name_if_configured),
-		cmocka_unit_test(the_certificate_may_be_ignored_if_configured),
-	};
-
-	return cmocka_run_group_tests(tests, start, stop);
-}
+GROUP_FIXTURE(start, stop)

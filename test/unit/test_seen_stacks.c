@@ -37,11 +37,10 @@ static void add(struct seen_stacks *s, uint64_t n, int64_t last_seen_ns)
 	seen_stacks_add(s, &stack, 1, last_seen_ns);
 }
 
-static void a_stack_is_known_until_its_last_seen(void **state)
+TEST(a_stack_is_known_until_its_last_seen)
 {
 	CLEANUP(seen_stacks_freep) struct seen_stacks *s = NULL;
 
-	(void)state;
 	assert_int_equal(seen_stacks_new(&s, 1000), 0);
 	assert_false(known(s, 1, T0));
 	add(s, 1, T0 + 3600 * S);
@@ -51,13 +50,12 @@ static void a_stack_is_known_until_its_last_seen(void **state)
 	assert_false(known(s, 2, T0));
 }
 
-static void the_hash_is_found_also_when_the_row_must_be_sent_again(void **state)
+TEST(the_hash_is_found_also_when_the_row_must_be_sent_again)
 {
 	CLEANUP(seen_stacks_freep) struct seen_stacks *s = NULL;
 	struct seen_answer answers[40];
 	struct seen_key keys[40];
 
-	(void)state;
 	assert_int_equal(seen_stacks_new(&s, 1000), 0);
 	for (uint64_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		keys[i] = key_of(i);
@@ -73,11 +71,10 @@ static void the_hash_is_found_also_when_the_row_must_be_sent_again(void **state)
 	}
 }
 
-static void an_older_profile_does_not_shorten_it(void **state)
+TEST(an_older_profile_does_not_shorten_it)
 {
 	CLEANUP(seen_stacks_freep) struct seen_stacks *s = NULL;
 
-	(void)state;
 	assert_int_equal(seen_stacks_new(&s, 1000), 0);
 	add(s, 1, T0 + 3600 * S);
 	add(s, 1, T0);
@@ -86,12 +83,11 @@ static void an_older_profile_does_not_shorten_it(void **state)
 	assert_true(known(s, 1, T0 + 7000 * S));
 }
 
-static void the_first_to_expire_is_evicted(void **state)
+TEST(the_first_to_expire_is_evicted)
 {
 	CLEANUP(seen_stacks_freep) struct seen_stacks *s = NULL;
 	int n = 0;
 
-	(void)state;
 	/* a single set */
 	assert_int_equal(seen_stacks_new(&s, 8), 0);
 	for (int i = 0; i < 8; i++)
@@ -106,12 +102,11 @@ static void the_first_to_expire_is_evicted(void **state)
 	assert_true(known(s, 99, T0));
 }
 
-static void a_large_set_forgets_little(void **state)
+TEST(a_large_set_forgets_little)
 {
 	CLEANUP(seen_stacks_freep) struct seen_stacks *s = NULL;
 	int n = 0;
 
-	(void)state;
 	assert_int_equal(seen_stacks_new(&s, 1 << 16), 0);
 	for (uint64_t i = 0; i < 1 << 15; i++)
 		add(s, i, T0 + 100 * S);
@@ -128,22 +123,7 @@ static int make(void *arg)
 	return seen_stacks_new(&s, 64);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(make, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_stack_is_known_until_its_last_seen),
-		cmocka_unit_test(the_hash_is_found_also_when_the_row_must_be_sent_again),
-		cmocka_unit_test(an_older_profile_does_not_shorten_it),
-		cmocka_unit_test(the_first_to_expire_is_evicted),
-		cmocka_unit_test(a_large_set_forgets_little),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

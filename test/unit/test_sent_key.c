@@ -3,13 +3,12 @@
 #include "test/lib/key_files.h"
 #include "test/lib/unit.h"
 
-static void an_option_is_sent_as_it_is(void **state)
+TEST(an_option_is_sent_as_it_is)
 {
 	CLEANUP(sent_key_freep) struct sent_key *k = NULL;
 	CLEANUP(sent_key_freep) struct sent_key *none = NULL;
 	unsigned no;
 
-	(void)state;
 	assert_int_equal(sent_key_new(&k, "secret", NULL, NULL), 0);
 	assert_string_equal(sent_key_header(k, &no), "X-Api-Key: secret");
 	sent_key_refused(k, no);
@@ -22,12 +21,11 @@ static void an_option_is_sent_as_it_is(void **state)
 	sent_key_refused(NULL, no);
 }
 
-static void a_refused_key_is_followed_by_the_next(void **state)
+TEST(a_refused_key_is_followed_by_the_next)
 {
 	CLEANUP(sent_key_freep) struct sent_key *k = NULL;
 	unsigned first, again, second;
 
-	(void)state;
 	key_file_write(key_file, "new\nold\n");
 	assert_int_equal(sent_key_new(&k, NULL, key_file, NULL), 0);
 	assert_true(sent_key_may_change(k));
@@ -40,13 +38,12 @@ static void a_refused_key_is_followed_by_the_next(void **state)
 	assert_string_equal(sent_key_header(k, &second), "X-Api-Key: new");
 }
 
-static void a_changed_file_is_sent_without_a_refusal(void **state)
+TEST(a_changed_file_is_sent_without_a_refusal)
 {
 	CLEANUP(sent_key_freep) struct sent_key *k = NULL;
 	uint64_t deadline_ns = clock_monotonic_ns() + 300 * NS_PER_S;
 	unsigned no;
 
-	(void)state;
 	key_file_write(key_file, "new\nold\n");
 	assert_int_equal(sent_key_new(&k, NULL, key_file, NULL), 0);
 	(void)sent_key_header(k, &no);
@@ -69,21 +66,10 @@ static int make(void *arg)
 	return r;
 }
 
-static void lack_of_memory_is_reported(void **state)
+TEST(lack_of_memory_is_reported)
 {
-	(void)state;
 	key_file_write(key_file, "a\nb\n");
 	check_oom(make, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_option_is_sent_as_it_is),
-		cmocka_unit_test(a_refused_key_is_followed_by_the_next),
-		cmocka_unit_test(a_changed_file_is_sent_without_a_refusal),
-		cmocka_unit_test(lack_of_memory_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, key_files_set_up, key_files_tear_down);
-}
+GROUP_FIXTURE(key_files_set_up, key_files_tear_down)

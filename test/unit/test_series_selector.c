@@ -6,9 +6,8 @@
 
 static struct series_selector selector;
 
-static void conditions_are_parted_by_what_decides_them(void **state)
+TEST(conditions_are_parted_by_what_decides_them)
 {
-	(void)state;
 	assert_int_equal(
 		series_selector_parse(&selector,
 				      "{pod=\"a\", service_name=~\"b.*\", host_name!=\"c\", "
@@ -25,18 +24,16 @@ static void conditions_are_parted_by_what_decides_them(void **state)
 	assert_string_equal(selector.series.items[2].value, "e");
 }
 
-static void an_empty_selector_has_no_conditions(void **state)
+TEST(an_empty_selector_has_no_conditions)
 {
-	(void)state;
 	assert_int_equal(series_selector_parse(&selector, "{}", NULL), 0);
 	assert_int_equal(selector.labels.n_items + selector.series.n_items, 0);
 	assert_int_equal(series_selector_parse(&selector, "", NULL), 0);
 	assert_int_equal(series_selector_parse(&selector, "{pod}", NULL), -EINVAL);
 }
 
-static void a_type_may_stand_in_front(void **state)
+TEST(a_type_may_stand_in_front)
 {
-	(void)state;
 	assert_int_equal(series_selector_parse(&selector, "a:b:c:d:e{pod=\"x\"}", NULL), 0);
 	assert_int_equal(selector.labels.n_items, 1);
 	assert_int_equal(selector.series.n_items, 1);
@@ -50,12 +47,11 @@ static void a_type_may_stand_in_front(void **state)
 	assert_int_equal(series_selector_parse(&selector, "a b{}", NULL), -EINVAL);
 }
 
-static void names_become_what_prometheus_allows(void **state)
+TEST(names_become_what_prometheus_allows)
 {
 	char name[] = "k8s.pod-name/\xc3\xa9_1";
 	bool series;
 
-	(void)state;
 	label_sql_plain_name(name, strlen(name));
 	assert_string_equal(name, "k8s_pod_name____1");
 	assert_string_equal(label_sql("service_name", &series), "ServiceName");
@@ -64,16 +60,4 @@ static void names_become_what_prometheus_allows(void **state)
 	assert_false(series);
 	/* it may be another label's name with other characters */
 	assert_non_null(strstr(label_sql("host_name", &series), "replaceRegexpAll"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(conditions_are_parted_by_what_decides_them),
-		cmocka_unit_test(an_empty_selector_has_no_conditions),
-		cmocka_unit_test(a_type_may_stand_in_front),
-		cmocka_unit_test(names_become_what_prometheus_allows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

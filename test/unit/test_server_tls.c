@@ -182,7 +182,7 @@ static void wait_for_metric(const struct fixture *f, const char *name, uint64_t 
 
 /* ---- certificates ------------------------------------------------------------ */
 
-static void keys_of_both_kinds_are_served_with_their_chain(void **state)
+TEST_FIXTURE(keys_of_both_kinds_are_served_with_their_chain, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	static const long day_s[2] = {-3600, 86400};
@@ -194,7 +194,7 @@ static void keys_of_both_kinds_are_served_with_their_chain(void **state)
 	assert_served(f, "rsa");
 }
 
-static void a_replaced_certificate_serves_new_connections_and_leaves_old_ones(void **state)
+TEST_FIXTURE(a_replaced_certificate_serves_new_connections_and_leaves_old_ones, set_up, tear_down)
 {
 	CLEANUP(tls_client_close) struct tls_client old = {0};
 	struct fixture *f = *state;
@@ -215,7 +215,7 @@ static void a_replaced_certificate_serves_new_connections_and_leaves_old_ones(vo
 }
 
 /* As in a volume of Kubernetes: cert.pem -> ..data/cert.pem, and ..data -> a folder. */
-static void a_secret_whose_link_is_swapped_is_read_again(void **state)
+TEST_FIXTURE(a_secret_whose_link_is_swapped_is_read_again, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char volume[2][128], data[128], next[128], cert[512], key[512];
@@ -254,7 +254,7 @@ static void a_secret_whose_link_is_swapped_is_read_again(void **state)
 	}
 }
 
-static void a_pair_that_is_half_replaced_waits_for_its_other_half(void **state)
+TEST_FIXTURE(a_pair_that_is_half_replaced_waits_for_its_other_half, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char old_key[128];
@@ -274,7 +274,7 @@ static void a_pair_that_is_half_replaced_waits_for_its_other_half(void **state)
 	unlink(old_key);
 }
 
-static void a_broken_pair_keeps_the_old_one_and_is_reported_once(void **state)
+TEST_FIXTURE(a_broken_pair_keeps_the_old_one_and_is_reported_once, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -295,7 +295,7 @@ static void a_broken_pair_keeps_the_old_one_and_is_reported_once(void **state)
 	assert_int_equal(metric_of(f, "certificate_loads_total"), 2);
 }
 
-static void the_expiry_is_a_metric(void **state)
+TEST_FIXTURE(the_expiry_is_a_metric, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	static const long valid_s[2] = {-3600, 7200};
@@ -330,7 +330,7 @@ static void assert_refused(const char *cert, const char *key, int error, const c
 	assert_null(t);
 }
 
-static void what_is_wrong_with_the_files_is_said(void **state)
+TEST_FIXTURE(what_is_wrong_with_the_files_is_said, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct server_tls *t = (struct server_tls *)f;
@@ -378,7 +378,7 @@ static int try_to_load(void *arg)
 	return r;
 }
 
-static void a_lack_of_memory_is_reported(void **state)
+TEST_FIXTURE(a_lack_of_memory_is_reported, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -388,7 +388,7 @@ static void a_lack_of_memory_is_reported(void **state)
 
 /* ---- connections ------------------------------------------------------------- */
 
-static void only_current_versions_and_ciphers_are_spoken(void **state)
+TEST_FIXTURE(only_current_versions_and_ciphers_are_spoken, set_up, tear_down)
 {
 	static const struct {
 		const char *priorities;
@@ -420,7 +420,7 @@ static void only_current_versions_and_ciphers_are_spoken(void **state)
 	wait_for_metric(f, "failed_handshakes_total", 4);
 }
 
-static void large_bodies_pass_both_ways(void **state)
+TEST_FIXTURE(large_bodies_pass_both_ways, set_up, tear_down)
 {
 	CLEANUP(tls_client_close) struct tls_client c = {0};
 	AUTO_FREE char *body = malloc(LARGE_BYTES), *answer = NULL;
@@ -443,7 +443,7 @@ static void large_bodies_pass_both_ways(void **state)
 	assert_int_equal(strlen(strstr(answer, "\r\n\r\n")), LARGE_BYTES + 4);
 }
 
-static void plain_http_gets_an_answer_that_it_understands(void **state)
+TEST_FIXTURE(plain_http_gets_an_answer_that_it_understands, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int fd = -1;
@@ -460,7 +460,7 @@ static void plain_http_gets_an_answer_that_it_understands(void **state)
 	assert_int_equal(metric_of(f, "failed_handshakes_total"), 0);
 }
 
-static void bytes_that_are_no_handshake_end_the_connection(void **state)
+TEST_FIXTURE(bytes_that_are_no_handshake_end_the_connection, set_up, tear_down)
 {
 	static const char *const inputs[] = {"\x16\x03\x01\x00\x05hello", "\x80\x2e\x01",
 					     "\r\n\r\n", "\x16\x03\x03\xff\xff",
@@ -492,7 +492,7 @@ static uint64_t cpu_ns(void)
  * Neither a client that says nothing nor one that stops within its first message holds the server
  * up: they are closed, and cost no CPU until then, which a load of the machine can only reduce.
  */
-static void handshakes_that_stop_are_cheap_and_bounded(void **state)
+TEST_FIXTURE(handshakes_that_stop_are_cheap_and_bounded, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	AUTO_CLOSE int silent = -1;
@@ -514,7 +514,7 @@ static void handshakes_that_stop_are_cheap_and_bounded(void **state)
 	wait_for_metric(f, "failed_handshakes_total", 2);
 }
 
-static void kept_exchanges_are_answered_later(void **state)
+TEST_FIXTURE(kept_exchanges_are_answered_later, set_up, tear_down)
 {
 	struct tls_client clients[8] = {0};
 	struct fixture *f = *state;
@@ -542,7 +542,7 @@ static void set_flag(void *flag)
 	atomic_store((atomic_bool *)flag, true);
 }
 
-static void a_kept_exchange_learns_that_its_client_has_left(void **state)
+TEST_FIXTURE(a_kept_exchange_learns_that_its_client_has_left, set_up, tear_down)
 {
 	struct tls_client c = {0};
 	struct fixture *f = *state;
@@ -575,7 +575,7 @@ static void *ask_often(void *arg)
 	return NULL;
 }
 
-static void many_clients_are_served_while_the_certificate_is_replaced(void **state)
+TEST_FIXTURE(many_clients_are_served_while_the_certificate_is_replaced, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	pthread_t threads[6];
@@ -595,25 +595,5 @@ static void many_clients_are_served_while_the_certificate_is_replaced(void **sta
 
 int main(void)
 {
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		TEST(keys_of_both_kinds_are_served_with_their_chain),
-		TEST(a_replaced_certificate_serves_new_connections_and_leaves_old_ones),
-		TEST(a_secret_whose_link_is_swapped_is_read_again),
-		TEST(a_pair_that_is_half_replaced_waits_for_its_other_half),
-		TEST(a_broken_pair_keeps_the_old_one_and_is_reported_once),
-		TEST(the_expiry_is_a_metric),
-		TEST(what_is_wrong_with_the_files_is_said),
-		TEST(a_lack_of_memory_is_reported),
-		TEST(only_current_versions_and_ciphers_are_spoken),
-		TEST(large_bodies_pass_both_ways),
-		TEST(plain_http_gets_an_answer_that_it_understands),
-		TEST(bytes_that_are_no_handshake_end_the_connection),
-		TEST(handshakes_that_stop_are_cheap_and_bounded),
-		TEST(kept_exchanges_are_answered_later),
-		TEST(a_kept_exchange_learns_that_its_client_has_left),
-		TEST(many_clients_are_served_while_the_certificate_is_replaced),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

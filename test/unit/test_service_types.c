@@ -15,11 +15,10 @@ static int admit(struct service_types *t, unsigned service, unsigned type, uint3
 				   (struct row_text){b, strlen(b)}, now_s);
 }
 
-static void a_service_has_no_more_types_than_the_limit(void **state)
+TEST(a_service_has_no_more_types_than_the_limit)
 {
 	CLEANUP(service_types_freep) struct service_types *t = NULL;
 
-	(void)state;
 	assert_int_equal(service_types_new(&t, KEEP_S), 0);
 	for (unsigned i = 0; i < SERVICE_TYPES_MAX; i++)
 		assert_int_equal(admit(t, 1, i, 1), 0);
@@ -29,11 +28,10 @@ static void a_service_has_no_more_types_than_the_limit(void **state)
 	assert_int_equal(admit(t, 2, SERVICE_TYPES_MAX, 2), 0);
 }
 
-static void types_that_are_not_sent_any_more_make_room(void **state)
+TEST(types_that_are_not_sent_any_more_make_room)
 {
 	CLEANUP(service_types_freep) struct service_types *t = NULL;
 
-	(void)state;
 	assert_int_equal(service_types_new(&t, KEEP_S), 0);
 	for (unsigned i = 0; i < SERVICE_TYPES_MAX; i++)
 		assert_int_equal(admit(t, 1, i, 1), 0);
@@ -45,11 +43,10 @@ static void types_that_are_not_sent_any_more_make_room(void **state)
 	assert_int_equal(admit(t, 1, 1000, KEEP_S + 2), -EDQUOT);
 }
 
-static void there_is_a_limit_on_services(void **state)
+TEST(there_is_a_limit_on_services)
 {
 	CLEANUP(service_types_freep) struct service_types *t = NULL;
 
-	(void)state;
 	assert_int_equal(service_types_new(&t, KEEP_S), 0);
 	for (unsigned i = 0; i < SERVICE_TYPES_MAX_SERVICES; i++)
 		assert_int_equal(admit(t, i, 1, i < 100 ? 1 : 100), 0);
@@ -61,28 +58,15 @@ static void there_is_a_limit_on_services(void **state)
 	assert_int_equal(admit(t, 1u << 31, 1, KEEP_S + 10), -ENOSPC);
 }
 
-static void there_is_a_limit_on_all_types_together(void **state)
+TEST(there_is_a_limit_on_all_types_together)
 {
 	CLEANUP(service_types_freep) struct service_types *t = NULL;
 	const unsigned n = SERVICE_TYPES_MAX_PAIRS / SERVICE_TYPES_MAX;
 
-	(void)state;
 	assert_int_equal(service_types_new(&t, KEEP_S), 0);
 	for (unsigned i = 0; i < n * SERVICE_TYPES_MAX; i++)
 		assert_int_equal(admit(t, i / SERVICE_TYPES_MAX, i % SERVICE_TYPES_MAX, 1), 0);
 	assert_int_equal(admit(t, n, 0, 1), -ENOSPC);
 	assert_int_equal(admit(t, 0, SERVICE_TYPES_MAX, 1), -EDQUOT);
 	assert_int_equal(admit(t, 0, 0, 1), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_service_has_no_more_types_than_the_limit),
-		cmocka_unit_test(types_that_are_not_sent_any_more_make_room),
-		cmocka_unit_test(there_is_a_limit_on_services),
-		cmocka_unit_test(there_is_a_limit_on_all_types_together),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,10 @@
 #include "common/access/session.h"
 #include "test/lib/unit.h"
 
-static void a_session_is_valid_for_its_key_until_it_expires(void **state)
+TEST(a_session_is_valid_for_its_key_until_it_expires)
 {
 	char value[SESSION_VALUE_BYTES];
 
-	(void)state;
 	assert_int_equal(session_make("key", 1000, value), 0);
 	/* HMAC-SHA256 by openssl, so that sessions survive a new release */
 	assert_string_equal(
@@ -17,12 +16,11 @@ static void a_session_is_valid_for_its_key_until_it_expires(void **state)
 	assert_false(session_fits("", value, 999));
 }
 
-static void whoever_changes_a_session_ends_it(void **state)
+TEST(whoever_changes_a_session_ends_it)
 {
 	char value[SESSION_VALUE_BYTES], changed[SESSION_VALUE_BYTES];
 	static const char *const bad[] = {"", ".", "1000", "1000.", "99999999999999999999.ab", "x"};
 
-	(void)state;
 	assert_int_equal(session_make("key", UINT64_MAX, value), 0);
 	assert_true(session_fits("key", value, 1));
 	for (size_t i = 0; value[i]; i++) {
@@ -36,14 +34,13 @@ static void whoever_changes_a_session_ends_it(void **state)
 		assert_false(session_fits("key", bad[i], 1));
 }
 
-static void cookies_are_found_by_their_whole_name(void **state)
+TEST(cookies_are_found_by_their_whole_name)
 {
 	static const char header[] =
 		"a=1; coroot_session=x; coroot_session_80=y;coroot_session_8=z; "
 		"coroot_session_80=y2; coroot_session_80";
 	char value[SESSION_VALUE_BYTES], big[300];
 
-	(void)state;
 	assert_true(session_find(header, "coroot_session_80", 0, value));
 	assert_string_equal(value, "y");
 	assert_true(session_find(header, "coroot_session_80", 1, value));
@@ -63,28 +60,15 @@ static void cookies_are_found_by_their_whole_name(void **state)
 	assert_string_equal(value, "");
 }
 
-static void two_ports_of_a_host_have_cookies_of_their_own(void **state)
+TEST(two_ports_of_a_host_have_cookies_of_their_own)
 {
 	struct host_name with_port, without_port;
 	char name[SESSION_NAME_BYTES];
 
-	(void)state;
 	assert_int_equal(host_name_parse(&with_port, "localhost:65535"), 0);
 	assert_int_equal(host_name_parse(&without_port, "profiles.example.com"), 0);
 	session_name(&with_port, name);
 	assert_string_equal(name, "coroot_session_65535");
 	session_name(&without_port, name);
 	assert_string_equal(name, "coroot_session");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_session_is_valid_for_its_key_until_it_expires),
-		cmocka_unit_test(whoever_changes_a_session_ends_it),
-		cmocka_unit_test(cookies_are_found_by_their_whole_name),
-		cmocka_unit_test(two_ports_of_a_host_have_cookies_of_their_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,11 +72,10 @@ static int stop(void **state)
 #define DROP(table) \
 	"ALTER TABLE profiling_" table " ON CLUSTER `main` DROP PARTITION ID '20260108'\n"
 
-static void a_day_goes_from_all_tables_though_a_server_is_down(void **state)
+TEST_FIXTURE(a_day_goes_from_all_tables_though_a_server_is_down, start, stop)
 {
 	static const int codes[] = {0, 159};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
 		struct err err = {0};
 
@@ -86,37 +85,22 @@ static void a_day_goes_from_all_tables_though_a_server_is_down(void **state)
 	}
 }
 
-static void another_failure_ends_the_check(void **state)
+TEST_FIXTURE(another_failure_ends_the_check, start, stop)
 {
 	struct err err = {0};
 
-	(void)state;
 	assert_int_equal(check("main", 497, &err), -EREMOTEIO);
 	assert_string_equal(server.log.data, DROP("samples"));
 	/* on a single server nobody drops the day later */
 	assert_int_equal(check(NULL, 159, &err), -EREMOTEIO);
 }
 
-static void partitions_that_are_no_days_are_left_alone(void **state)
+TEST_FIXTURE(partitions_that_are_no_days_are_left_alone, start, stop)
 {
 	struct err err = {0};
 
-	(void)state;
 	server.other = "profiling_quality\n";
 	assert_int_equal(check("main", 0, &err), -EINVAL);
 	assert_int_equal(server.log.len, 0);
 	assert_non_null(strstr(err.msg, "profiling_quality"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_day_goes_from_all_tables_though_a_server_is_down,
-						start, stop),
-		cmocka_unit_test_setup_teardown(another_failure_ends_the_check, start, stop),
-		cmocka_unit_test_setup_teardown(partitions_that_are_no_days_are_left_alone, start,
-						stop),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,24 +30,22 @@ static void init(struct fixture *f, uint64_t free0, uint64_t free1)
 					.max_usage_percent = 90};
 }
 
-static void nothing_is_dropped_below_the_limit(void **state)
+TEST(nothing_is_dropped_below_the_limit)
 {
 	struct space_choice c = {0};
 	struct fixture f;
 
-	(void)state;
 	init(&f, 100, 900);
 	assert_int_equal(space_plan(&f.state, &c), SPACE_ENOUGH);
 	init(&f, 1000, 1001); /* more than there is */
 	assert_int_equal(space_plan(&f.state, &c), SPACE_ENOUGH);
 }
 
-static void the_oldest_days_go_until_there_is_room_on_all_disks(void **state)
+TEST(the_oldest_days_go_until_there_is_room_on_all_disks)
 {
 	struct space_choice c = {0};
 	struct fixture f;
 
-	(void)state;
 	init(&f, 80, 500);
 	assert_int_equal(space_plan(&f.state, &c), SPACE_DROP);
 	assert_int_equal(c.day, 20260108);
@@ -66,12 +64,11 @@ static void the_oldest_days_go_until_there_is_room_on_all_disks(void **state)
 	assert_int_equal(space_plan(&f.state, &c), SPACE_ENOUGH);
 }
 
-static void a_disk_full_of_other_things_costs_no_profiles(void **state)
+TEST(a_disk_full_of_other_things_costs_no_profiles)
 {
 	struct space_choice c = {0};
 	struct fixture f;
 
-	(void)state;
 	init(&f, 500, 500);
 	/* to drop both old days would free 80 bytes, and 81 are needed */
 	f.disks[0].total_bytes = 2000;
@@ -82,12 +79,11 @@ static void a_disk_full_of_other_things_costs_no_profiles(void **state)
 	assert_int_equal(space_plan(&f.state, &c), SPACE_DROP);
 }
 
-static void room_for_one_more_day_is_made_on_any_disk(void **state)
+TEST(room_for_one_more_day_is_made_on_any_disk)
 {
 	struct space_choice c = {0};
 	struct fixture f;
 
-	(void)state;
 	init(&f, 500, 500);
 	f.disks[0].total_bytes = 100000;
 	f.disks[0].free_bytes = 59; /* the largest day has 60 */
@@ -96,12 +92,11 @@ static void room_for_one_more_day_is_made_on_any_disk(void **state)
 	assert_int_equal(space_plan(&f.state, &c), SPACE_OTHERS);
 }
 
-static void the_newest_day_and_today_stay(void **state)
+TEST(the_newest_day_and_today_stay)
 {
 	struct space_choice c = {0};
 	struct fixture f;
 
-	(void)state;
 	/* nothing arrives: the newest day is an old one */
 	init(&f, 500, 0);
 	f.days[2].disk = f.days[5].disk = 0;
@@ -117,12 +112,11 @@ static void the_newest_day_and_today_stay(void **state)
 	assert_int_equal(space_plan(&f.state, &c), SPACE_NONE);
 }
 
-static void disks_without_our_data_and_without_size_do_not_matter(void **state)
+TEST(disks_without_our_data_and_without_size_do_not_matter)
 {
 	struct space_choice c = {0};
 	struct fixture f;
 
-	(void)state;
 	init(&f, 500, 0);
 	f.state.n_days = 3;
 	assert_int_equal(space_plan(&f.state, &c), SPACE_ENOUGH);
@@ -132,18 +126,4 @@ static void disks_without_our_data_and_without_size_do_not_matter(void **state)
 	assert_int_equal(space_plan(&f.state, &c), SPACE_ENOUGH);
 	f.state.n_disks = f.state.n_days = 0;
 	assert_int_equal(space_plan(&f.state, &c), SPACE_ENOUGH);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_dropped_below_the_limit),
-		cmocka_unit_test(the_oldest_days_go_until_there_is_room_on_all_disks),
-		cmocka_unit_test(a_disk_full_of_other_things_costs_no_profiles),
-		cmocka_unit_test(room_for_one_more_day_is_made_on_any_disk),
-		cmocka_unit_test(the_newest_day_and_today_stay),
-		cmocka_unit_test(disks_without_our_data_and_without_size_do_not_matter),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,11 @@
 #include "cluster-agent/operator/spec/spec_problems.h"
 #include "test/lib/unit.h"
 
-static void texts_are_made_fit_for_a_status(void **state)
+TEST(texts_are_made_fit_for_a_status)
 {
 	CLEANUP(spec_problems_fini) struct spec_problems p = {0};
 	char text[1000];
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	assert_int_equal(spec_problems_wrong(&p, "spec.a\nb", "is \"%s\" %d", "\x1b[1m\xff", 5), 0);
@@ -24,11 +23,10 @@ static void texts_are_made_fit_for_a_status(void **state)
 	assert_null(p.unused.at[0].text);
 }
 
-static void what_is_beyond_the_limit_is_counted(void **state)
+TEST(what_is_beyond_the_limit_is_counted)
 {
 	CLEANUP(spec_problems_fini) struct spec_problems p = {0};
 
-	(void)state;
 	for (int i = 0; i < SPEC_PROBLEMS_MAX + 3; i++) {
 		assert_int_equal(spec_problems_wrong(&p, "a", "%d", i), 0);
 		assert_int_equal(spec_problems_unused(&p, "a"), 0);
@@ -50,19 +48,7 @@ static int report(void *arg)
 	return r < 0 ? r : spec_problems_unused(&p, "spec.b");
 }
 
-static void memory_may_be_short(void **state)
+TEST(memory_may_be_short)
 {
-	(void)state;
 	check_oom(report, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_are_made_fit_for_a_status),
-		cmocka_unit_test(what_is_beyond_the_limit_is_counted),
-		cmocka_unit_test(memory_may_be_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "cluster-agent/operator/spec/spec_values.h"
 #include "test/lib/unit.h"
 
-static void quantities_have_the_units_of_kubernetes(void **state)
+TEST(quantities_have_the_units_of_kubernetes)
 {
 	static const struct {
 		const char *text;
@@ -48,7 +48,6 @@ static void quantities_have_the_units_of_kubernetes(void **state)
 	};
 	double v;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(right); i++) {
 		assert_int_equal(spec_quantity(right[i].text, &v), 0);
 		assert_true(fabs(v - right[i].value) <= 1e-9 * right[i].value);
@@ -57,11 +56,10 @@ static void quantities_have_the_units_of_kubernetes(void **state)
 		assert_int_equal(spec_quantity(wrong[i], &v), -EINVAL);
 }
 
-static void times_to_live_have_units_from_minutes_to_years(void **state)
+TEST(times_to_live_have_units_from_minutes_to_years)
 {
 	uint64_t s;
 
-	(void)state;
 	assert_int_equal(spec_ttl_seconds("90m", &s), 0);
 	assert_int_equal(s, 5400);
 	assert_int_equal(spec_ttl_seconds("4h", &s), 0);
@@ -111,9 +109,8 @@ static const struct {
 	 {"a", "a:9000", "http://a:8123/", "a:8123,b:8123", NULL, "a;b", "a:0", "a:port", ","}},
 };
 
-static void texts_are_checked_by_rules(void **state)
+TEST(texts_are_checked_by_rules)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const char *const *text = cases[i].texts;
 
@@ -129,9 +126,8 @@ static void texts_are_checked_by_rules(void **state)
 	}
 }
 
-static void rules_allow_nothing_that_their_pattern_refuses(void **state)
+TEST(rules_allow_nothing_that_their_pattern_refuses)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		regex_t pattern;
 
@@ -144,11 +140,10 @@ static void rules_allow_nothing_that_their_pattern_refuses(void **state)
 	}
 }
 
-static void lengths_are_limited(void **state)
+TEST(lengths_are_limited)
 {
 	char text[4096];
 
-	(void)state;
 	memset(text, 'a', sizeof(text));
 	text[511] = '\0';
 	assert_true(text_key.fits(text));
@@ -170,17 +165,4 @@ static void lengths_are_limited(void **state)
 	assert_false(text_url_path.fits(text));
 	memcpy(text, "http://", 7);
 	assert_false(text_http_url.fits(text));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quantities_have_the_units_of_kubernetes),
-		cmocka_unit_test(times_to_live_have_units_from_minutes_to_years),
-		cmocka_unit_test(texts_are_checked_by_rules),
-		cmocka_unit_test(rules_allow_nothing_that_their_pattern_refuses),
-		cmocka_unit_test(lengths_are_limited),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,14 +12,13 @@ static const struct flame_frame stack[] = {F("leaf a.c:3"), F("main :0")};
 static const struct speedscope_texts texts = {"coroot-cluster-agent", "a:b:bytes", "bytes", "svc",
 					      NULL};
 
-static void a_frame_is_shared_and_values_are_weights(void **state)
+TEST(a_frame_is_shared_and_values_are_weights)
 {
 	CLEANUP(speedscope_json_fini) struct speedscope_json s;
 	CLEANUP(buf_fini) struct buf out;
 
 	struct speedscope_texts compared = texts;
 
-	(void)state;
 	compared.base = "svc";
 	buf_init(&out, 1 << 20);
 	assert_int_equal(speedscope_json_init(&s, 3), 0);
@@ -54,18 +53,7 @@ static int make(void *arg)
 	return r == 0 ? speedscope_json_write(&s, &texts, &out) : r;
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-	(void)state;
 	check_oom(make, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_frame_is_shared_and_values_are_weights),
-		cmocka_unit_test(every_failed_allocation_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,11 +83,10 @@ static uint64_t lost(enum profile_loss loss)
 	return fx.profiles.items[0].losses.n[loss];
 }
 
-static void sampled_profiles_are_added_up_by_unit(void **state)
+TEST(sampled_profiles_are_added_up_by_unit)
 {
 	const struct profile *p;
 
-	(void)state;
 	reads(FILE_OF(SAMPLED("seconds", "[0,1],[0,2],[0,1]", "0.01,0.01,0.01") "," SAMPLED(
 		      "milliseconds", "[0]", "5.5") "," SAMPLED("none", "[0],[]",
 								"3,1") "," SAMPLED("bytes", "[2]",
@@ -110,9 +109,8 @@ static void sampled_profiles_are_added_up_by_unit(void **state)
 	assert_false(profile_losses_any(&p->losses));
 }
 
-static void calls_and_returns_become_self_time(void **state)
+TEST(calls_and_returns_become_self_time)
 {
-	(void)state;
 	reads(FILE_OF(EVENTED(
 		      "microseconds", 10, 100,
 		      EVENT(O, 10, 0) "," EVENT(O, 20, 1) "," EVENT(C, 25.5, 1) "," EVENT(
@@ -132,9 +130,8 @@ static void calls_and_returns_become_self_time(void **state)
 	assert_int_equal(value_of(0, "a \"é\"<main"), 80);
 }
 
-static void what_is_broken_is_left_out_and_counted(void **state)
+TEST(what_is_broken_is_left_out_and_counted)
 {
-	(void)state;
 	reads(FILE_OF(SAMPLED("none", "[0],[0,3],[0,-1],[0,0.5],7,[1],[2],[0]",
 			      "1,1,1,1,1,-4,\"x\"")),
 	      1);
@@ -155,12 +152,11 @@ static void what_is_broken_is_left_out_and_counted(void **state)
 	assert_true(fx.profiles.items[0].samples[0].values[0] == INT64_MAX);
 }
 
-static void the_request_says_what_values_are(void **state)
+TEST(the_request_says_what_values_are)
 {
 	const struct folded_unit wall = {"wall", "nanoseconds", 20000000, true};
 	const struct folded_unit inuse = {"inuse_space", "bytes", 1, false};
 
-	(void)state;
 	assert_int_equal(
 		read_as(FILE_OF(SAMPLED("none", "[0]", "2") "," SAMPLED("nanoseconds", "[0]", "7")),
 			&wall),
@@ -171,7 +167,7 @@ static void the_request_says_what_values_are(void **state)
 	profile_is(0, "inuse_space", "bytes", 2);
 }
 
-static void other_texts_are_refused_with_a_reason(void **state)
+TEST(other_texts_are_refused_with_a_reason)
 {
 	static const char *const texts[] = {
 		"",
@@ -190,7 +186,6 @@ static void other_texts_are_refused_with_a_reason(void **state)
 		"\"shared\":{\"frames\":[{}]}}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		if (read_as(texts[i], &samples_of_10_ms) != -EBADMSG)
 			fail_msg("read: %s", texts[i]);
@@ -198,11 +193,10 @@ static void other_texts_are_refused_with_a_reason(void **state)
 	}
 }
 
-static void depth_costs_nothing(void **state)
+TEST(depth_costs_nothing)
 {
 	CLEANUP(buf_fini) struct buf text;
 
-	(void)state;
 	buf_init(&text, 64 * MIB);
 	assert_int_equal(buf_addf(&text, "{\"deep\":"), 0);
 	for (int i = 0; i < 1000000; i++)
@@ -220,14 +214,13 @@ static void depth_costs_nothing(void **state)
 	assert_int_equal(lost(PROFILE_LOSS_CUT_STACKS), 1);
 }
 
-static void spans_are_the_members_of_json(void **state)
+TEST(spans_are_the_members_of_json)
 {
 	static const char text[] = " {\"a\\\"}\" : [1, \"]\\\\\" ,{}] ,\"b\":-1.5e3} ";
 	struct json_span all, name, value, item;
 	struct json_walk w, inner;
 	double number;
 
-	(void)state;
 	assert_true(json_span_first(text, strlen(text), &all));
 	assert_true(json_walk_open(&w, &all, '{'));
 	assert_int_equal(json_walk_next(&w, &name, &value), 1);
@@ -250,11 +243,10 @@ static int read_again(void *text)
 	return read_as(text, &samples_of_10_ms);
 }
 
-static void memory_may_run_out(void **state)
+TEST(memory_may_run_out)
 {
 	char text[] = FILE_OF(SAMPLED("none", "[0,1]", "1"));
 
-	(void)state;
 	check_oom(read_again, text);
 }
 
@@ -272,18 +264,4 @@ static int tear_down(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sampled_profiles_are_added_up_by_unit),
-		cmocka_unit_test(calls_and_returns_become_self_time),
-		cmocka_unit_test(what_is_broken_is_left_out_and_counted),
-		cmocka_unit_test(the_request_says_what_values_are),
-		cmocka_unit_test(other_texts_are_refused_with_a_reason),
-		cmocka_unit_test(depth_costs_nothing),
-		cmocka_unit_test(spans_are_the_members_of_json),
-		cmocka_unit_test(memory_may_run_out),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP_FIXTURE(set_up, tear_down)

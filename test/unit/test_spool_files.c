@@ -146,7 +146,7 @@ static void path_of(const struct fixture *f, uint64_t number, char ret[static 16
 	snprintf(ret, 160, "%s/profiles/%s", f->spool, name);
 }
 
-static void profiles_come_back_oldest_first(void **state)
+TEST_FIXTURE(profiles_come_back_oldest_first, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -162,7 +162,7 @@ static void profiles_come_back_oldest_first(void **state)
 	assert_in_range(n_segments(f), 0, 1);
 }
 
-static void what_was_not_finished_is_there_after_a_restart(void **state)
+TEST_FIXTURE(what_was_not_finished_is_there_after_a_restart, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct spool_place place;
@@ -188,7 +188,7 @@ static void what_was_not_finished_is_there_after_a_restart(void **state)
 	assert_int_equal(n_segments(f), 0);
 }
 
-static void one_that_is_released_has_its_turn_after_the_others(void **state)
+TEST_FIXTURE(one_that_is_released_has_its_turn_after_the_others, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct spool_place place;
@@ -203,7 +203,7 @@ static void one_that_is_released_has_its_turn_after_the_others(void **state)
 	assert_int_equal(take(f, &place), 0);
 }
 
-static void the_oldest_are_dropped_above_the_cap_and_counted(void **state)
+TEST_FIXTURE(the_oldest_are_dropped_above_the_cap_and_counted, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct spool_place place, out;
@@ -229,7 +229,7 @@ static void the_oldest_are_dropped_above_the_cap_and_counted(void **state)
 	assert_int_equal(try_put(f, 201, 70 * 1024, NULL), -EFBIG);
 }
 
-static void a_smaller_cap_holds_after_a_restart(void **state)
+TEST_FIXTURE(a_smaller_cap_holds_after_a_restart, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -242,7 +242,7 @@ static void a_smaller_cap_holds_after_a_restart(void **state)
 	assert_int_equal(state_of(f).n_profiles + state_of(f).n_dropped_full, 100);
 }
 
-static void a_full_disk_costs_the_oldest(void **state)
+TEST_FIXTURE(a_full_disk_costs_the_oldest, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct spool_place place;
@@ -270,7 +270,7 @@ static void a_full_disk_costs_the_oldest(void **state)
 	assert_int_equal(state_of(f).n_dropped_damaged, 0);
 }
 
-static void a_disk_filled_by_others_keeps_the_newest_segment(void **state)
+TEST_FIXTURE(a_disk_filled_by_others_keeps_the_newest_segment, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct spool_place place;
@@ -297,7 +297,7 @@ static void a_disk_filled_by_others_keeps_the_newest_segment(void **state)
 	assert_takes(f, 2, 11);
 }
 
-static void a_torn_end_costs_one_profile(void **state)
+TEST_FIXTURE(a_torn_end_costs_one_profile, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char path[160];
@@ -322,7 +322,7 @@ static void a_torn_end_costs_one_profile(void **state)
 	assert_takes(f, 1, 10);
 }
 
-static void damage_costs_what_it_hits(void **state)
+TEST_FIXTURE(damage_costs_what_it_hits, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct spool_place place;
@@ -352,7 +352,7 @@ static void damage_costs_what_it_hits(void **state)
 	assert_int_equal(state_of(f).n_profiles, 48);
 }
 
-static void a_file_that_cannot_be_read_is_removed_and_counted(void **state)
+TEST_FIXTURE(a_file_that_cannot_be_read_is_removed_and_counted, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char path[160];
@@ -374,7 +374,7 @@ static void a_file_that_cannot_be_read_is_removed_and_counted(void **state)
 	assert_takes(f, 1, 6);
 }
 
-static void a_file_of_a_later_version_is_left_alone(void **state)
+TEST_FIXTURE(a_file_of_a_later_version_is_left_alone, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const struct record_file_header later = {
@@ -404,7 +404,7 @@ static void a_file_of_a_later_version_is_left_alone(void **state)
 	close(fd);
 }
 
-static void a_file_that_the_disk_does_not_give_back_costs_only_itself(void **state)
+TEST_FIXTURE(a_file_that_the_disk_does_not_give_back_costs_only_itself, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char path[160];
@@ -421,7 +421,7 @@ static void a_file_that_the_disk_does_not_give_back_costs_only_itself(void **sta
 	assert_takes(f, 1, 6);
 }
 
-static void a_file_that_somebody_removes_costs_only_itself(void **state)
+TEST_FIXTURE(a_file_that_somebody_removes_costs_only_itself, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char path[160];
@@ -437,7 +437,7 @@ static void a_file_that_somebody_removes_costs_only_itself(void **state)
 	assert_int_equal(state_of(f).n_profiles, 0);
 }
 
-static void a_second_process_is_kept_out(void **state)
+TEST_FIXTURE(a_second_process_is_kept_out, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct spool_files *second = NULL;
@@ -448,7 +448,7 @@ static void a_second_process_is_kept_out(void **state)
 	assert_non_null(strstr(err.msg, "is used by another process"));
 }
 
-static void links_and_foreign_directories_are_refused(void **state)
+TEST_FIXTURE(links_and_foreign_directories_are_refused, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char victim[80], link[96];
@@ -485,7 +485,7 @@ static void links_and_foreign_directories_are_refused(void **state)
 	assert_int_equal(st.st_mode & 07777, 0700);
 }
 
-static void a_directory_that_cannot_be_made_is_named(void **state)
+TEST_FIXTURE(a_directory_that_cannot_be_made_is_named, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct err err = {""};
@@ -495,7 +495,7 @@ static void a_directory_that_cannot_be_made_is_named(void **state)
 	assert_non_null(strstr(err.msg, "/proc/no-such-place/spool"));
 }
 
-static void a_kill_while_writing_loses_nothing_that_was_written(void **state)
+TEST_FIXTURE(a_kill_while_writing_loses_nothing_that_was_written, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -560,37 +560,9 @@ static int put_and_take_one(void *arg)
 	return r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST_FIXTURE(survives_every_failed_allocation, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
 	check_oom(put_and_take_one, &f->cfg);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(profiles_come_back_oldest_first),
-		TEST(what_was_not_finished_is_there_after_a_restart),
-		TEST(one_that_is_released_has_its_turn_after_the_others),
-		TEST(the_oldest_are_dropped_above_the_cap_and_counted),
-		TEST(a_smaller_cap_holds_after_a_restart),
-		TEST(a_full_disk_costs_the_oldest),
-		TEST(a_disk_filled_by_others_keeps_the_newest_segment),
-		TEST(a_torn_end_costs_one_profile),
-		TEST(damage_costs_what_it_hits),
-		TEST(a_file_that_cannot_be_read_is_removed_and_counted),
-		TEST(a_file_of_a_later_version_is_left_alone),
-		TEST(a_file_that_the_disk_does_not_give_back_costs_only_itself),
-		TEST(a_file_that_somebody_removes_costs_only_itself),
-		TEST(a_second_process_is_kept_out),
-		TEST(links_and_foreign_directories_are_refused),
-		TEST(a_directory_that_cannot_be_made_is_named),
-		TEST(a_kill_while_writing_loses_nothing_that_was_written),
-		TEST(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #include "cluster-agent/sql/sql_command.h"
 #include "test/lib/unit.h"
 
-static void knows_what_tools_send(void **state)
+TEST(knows_what_tools_send)
 {
 	static const struct {
 		const char *sql;
@@ -38,7 +38,6 @@ static void knows_what_tools_send(void **state)
 		{"SELECT 1", SQL_COMMAND_NONE, ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct sql_command c;
 
@@ -48,12 +47,11 @@ static void knows_what_tools_send(void **state)
 	}
 }
 
-static void an_id_has_a_limit(void **state)
+TEST(an_id_has_a_limit)
 {
 	char sql[SQL_QUERY_ID_BYTES + 64], id[SQL_QUERY_ID_BYTES + 1];
 	struct sql_command c;
 
-	(void)state;
 	for (size_t len = SQL_QUERY_ID_BYTES - 1; len <= SQL_QUERY_ID_BYTES; len++) {
 		memset(id, 'x', len);
 		id[len] = '\0';
@@ -62,14 +60,4 @@ static void an_id_has_a_limit(void **state)
 		assert_int_equal(c.kind,
 				 len < SQL_QUERY_ID_BYTES ? SQL_COMMAND_KILL : SQL_COMMAND_NONE);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_what_tools_send),
-		cmocka_unit_test(an_id_has_a_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

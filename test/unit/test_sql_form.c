@@ -25,7 +25,7 @@ static int split(const char *type, const char *body, char *stop_at)
 	return sql_form_split(type, copy, strlen(copy), note, stop_at);
 }
 
-static void finds_the_fields_of_a_form(void **state)
+TEST(finds_the_fields_of_a_form)
 {
 	static const char body[] = "--X\r\n" FIELD(
 		"query") "SELECT {a:String}\r\n--X\r\n"
@@ -34,7 +34,6 @@ static void finds_the_fields_of_a_form(void **state)
 										       "\r\n";
 	char stop[] = "query";
 
-	(void)state;
 	assert_int_equal(split(TYPE, body, NULL), 0);
 	assert_string_equal(seen, "query=SELECT {a:String};param_a=it's\r\n--Y \";empty=;");
 	assert_int_equal(split("Multipart/Form-Data;charset=x; boundary=\"X\"", body, NULL), 0);
@@ -42,7 +41,7 @@ static void finds_the_fields_of_a_form(void **state)
 	assert_string_equal(seen, "query=SELECT {a:String};");
 }
 
-static void refuses_what_is_no_form(void **state)
+TEST(refuses_what_is_no_form)
 {
 	static const struct {
 		const char *type;
@@ -66,7 +65,6 @@ static void refuses_what_is_no_form(void **state)
 	};
 	char zero[] = "--X\r\n" FIELD("a") "1?2\r\n--X--";
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (split(cases[i].type, cases[i].body, NULL) != cases[i].r)
 			fail_msg("%s", cases[i].body);
@@ -75,23 +73,11 @@ static void refuses_what_is_no_form(void **state)
 	assert_int_equal(sql_form_split(TYPE, zero, sizeof(zero) - 1, note, NULL), -EINVAL);
 }
 
-static void knows_the_type_of_forms(void **state)
+TEST(knows_the_type_of_forms)
 {
-	(void)state;
 	assert_true(sql_form_is_type(TYPE));
 	assert_true(sql_form_is_type("multipart/form-data"));
 	assert_false(sql_form_is_type(NULL));
 	assert_false(sql_form_is_type("text/plain"));
 	assert_false(sql_form_is_type("multipart/form-data-x"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_the_fields_of_a_form),
-		cmocka_unit_test(refuses_what_is_no_form),
-		cmocka_unit_test(knows_the_type_of_forms),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

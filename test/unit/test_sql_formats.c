@@ -6,12 +6,11 @@ static const struct sql_format *find(const char *name)
 	return sql_format_find(name, strlen(name));
 }
 
-static void finds_every_format_of_its_list_in_any_case(void **state)
+TEST(finds_every_format_of_its_list_in_any_case)
 {
 	const struct sql_format *f;
 	size_t n = 0;
 
-	(void)state;
 	for (; (f = sql_format_at(n)); n++) {
 		char name[64];
 
@@ -29,7 +28,7 @@ static void finds_every_format_of_its_list_in_any_case(void **state)
 			    "text/csv; charset=UTF-8; header=present");
 }
 
-static void does_not_know_formats_with_side_effects_and_other_texts(void **state)
+TEST(does_not_know_formats_with_side_effects_and_other_texts)
 {
 	static const char *const names[] = {
 		"Protobuf", "ProtobufSingle", "ProtobufList", "CapnProto",      "Template",
@@ -37,21 +36,10 @@ static void does_not_know_formats_with_side_effects_and_other_texts(void **state
 		"J",        "JSONx",          "CSVWithName",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (find(names[i]))
 			fail_msg("%s", names[i]);
 	}
 	assert_null(sql_format_find("JSON\0", 5));
 	assert_string_equal(sql_format_find("CSVx", 3)->name, "CSV");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_every_format_of_its_list_in_any_case),
-		cmocka_unit_test(does_not_know_formats_with_side_effects_and_other_texts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

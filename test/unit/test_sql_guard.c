@@ -13,7 +13,7 @@ static int check(const char *sql, struct sql_facts *facts)
 	return r;
 }
 
-static void lets_reading_pass(void **state)
+TEST(lets_reading_pass)
 {
 	static const char *const sql[] = {
 		"SELECT 1",
@@ -63,7 +63,6 @@ static void lets_reading_pass(void **state)
 	};
 	struct sql_facts facts;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sql); i++) {
 		if (check(sql[i], &facts) != 0)
 			fail_msg("refused: %s", sql[i]);
@@ -200,14 +199,13 @@ static void expect_refused(const char *const *sql, size_t n)
 	}
 }
 
-static void refuses_everything_else(void **state)
+TEST(refuses_everything_else)
 {
-	(void)state;
 	expect_refused(refused_statements, ARRAY_SIZE(refused_statements));
 	expect_refused(refused_names, ARRAY_SIZE(refused_names));
 }
 
-static void reports_broken_text_as_invalid_and_not_as_refused(void **state)
+TEST(reports_broken_text_as_invalid_and_not_as_refused)
 {
 	static const char *const sql[] = {
 		"SELECT (FORMAT JSON",
@@ -223,7 +221,6 @@ static void reports_broken_text_as_invalid_and_not_as_refused(void **state)
 	struct sql_facts facts;
 	char *big = test_malloc(SQL_GUARD_MAX_BYTES + 1);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sql); i++) {
 		int r = check(sql[i], &facts);
 
@@ -238,7 +235,7 @@ static void reports_broken_text_as_invalid_and_not_as_refused(void **state)
 	test_free(big);
 }
 
-static void takes_the_clauses_off_the_end(void **state)
+TEST(takes_the_clauses_off_the_end)
 {
 	static const struct {
 		const char *sql;
@@ -267,7 +264,6 @@ static void takes_the_clauses_off_the_end(void **state)
 		{"EXPLAIN SELECT 1 FORMAT TSV", "EXPLAIN SELECT 1 ", "TSV", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char settings[200] = "";
 		struct sql_facts f;
@@ -284,12 +280,11 @@ static void takes_the_clauses_off_the_end(void **state)
 	}
 }
 
-static void limits_how_often_a_query_selects(void **state)
+TEST(limits_how_often_a_query_selects)
 {
 	CLEANUP(buf_fini) struct buf sql;
 	struct sql_facts facts;
 
-	(void)state;
 	buf_init(&sql, SQL_GUARD_MAX_BYTES);
 	assert_int_equal(buf_addf(&sql, "SELECT 1"), 0);
 	for (int i = 1; i < 256; i++)
@@ -299,7 +294,7 @@ static void limits_how_often_a_query_selects(void **state)
 	assert_int_equal(check(sql.data, &facts), -EPERM);
 }
 
-static void names_what_is_refused(void **state)
+TEST(names_what_is_refused)
 {
 	static const struct {
 		const char *sql;
@@ -312,7 +307,6 @@ static void names_what_is_refused(void **state)
 		{"SHOW PROCESSLIST", "PROCESSLIST cannot be shown"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct sql_facts facts;
 		struct err err = {0};
@@ -324,7 +318,7 @@ static void names_what_is_refused(void **state)
 	}
 }
 
-static void finds_the_format_of_the_answer(void **state)
+TEST(finds_the_format_of_the_answer)
 {
 	static const struct {
 		const char *sql;
@@ -338,24 +332,8 @@ static void finds_the_format_of_the_answer(void **state)
 	};
 	struct sql_facts facts;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(check(cases[i].sql, &facts), 0);
 		assert_string_equal(facts.format, cases[i].format);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lets_reading_pass),
-		cmocka_unit_test(refuses_everything_else),
-		cmocka_unit_test(reports_broken_text_as_invalid_and_not_as_refused),
-		cmocka_unit_test(takes_the_clauses_off_the_end),
-		cmocka_unit_test(limits_how_often_a_query_selects),
-		cmocka_unit_test(names_what_is_refused),
-		cmocka_unit_test(finds_the_format_of_the_answer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

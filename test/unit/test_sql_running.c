@@ -6,14 +6,13 @@ static void count(void *ctx)
 	++*(int *)ctx;
 }
 
-static void cancels_by_id_what_is_listed(void **state)
+TEST(cancels_by_id_what_is_listed)
 {
 	static const char *const ids[] = {"a", "b", "a", "c"};
 	struct sql_running_query q[4] = {0};
 	struct sql_running r;
 	int n[4] = {0};
 
-	(void)state;
 	sql_running_init(&r);
 	sql_running_cancel(&r, "a");
 	for (size_t i = 0; i < ARRAY_SIZE(q); i++) {
@@ -40,13 +39,4 @@ static void cancels_by_id_what_is_listed(void **state)
 	sql_running_remove(&r, &q[1]);
 	assert_null(r.first);
 	sql_running_fini(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cancels_by_id_what_is_listed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

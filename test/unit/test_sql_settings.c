@@ -3,7 +3,7 @@
 #include "cluster-agent/sql/sql_settings.h"
 #include "test/lib/unit.h"
 
-static void passes_checks_lowers_ignores_and_refuses(void **state)
+TEST(passes_checks_lowers_ignores_and_refuses)
 {
 	static const struct {
 		const char *name;
@@ -49,7 +49,6 @@ static void passes_checks_lowers_ignores_and_refuses(void **state)
 		{"", "1", -EPERM, NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct sql_setting s;
 		struct err err = {0};
@@ -65,11 +64,10 @@ static void passes_checks_lowers_ignores_and_refuses(void **state)
 	}
 }
 
-static void finds_every_setting_of_its_list(void **state)
+TEST(finds_every_setting_of_its_list)
 {
 	size_t n = 0;
 
-	(void)state;
 	for (const char *name; (name = sql_setting_at(n)); n++) {
 		struct sql_setting s;
 		int r = sql_setting_check(name, "1", &s, NULL);
@@ -79,14 +77,4 @@ static void finds_every_setting_of_its_list(void **state)
 			assert_string_equal(s.name, name);
 	}
 	assert_true(n > 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(passes_checks_lowers_ignores_and_refuses),
-		cmocka_unit_test(finds_every_setting_of_its_list),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

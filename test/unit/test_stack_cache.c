@@ -20,12 +20,11 @@ static uint32_t use(struct stack_cache *c, const char *service, uint64_t from, u
 	return had;
 }
 
-static void a_service_has_its_own_and_keeps_it(void **state)
+TEST(a_service_has_its_own_and_keeps_it)
 {
 	CLEANUP(stack_cache_freep) struct stack_cache *c = NULL;
 	struct stack_dictionary *d = NULL;
 
-	(void)state;
 	assert_int_equal(stack_cache_new(&c, 1 << 30), 0);
 	assert_int_equal(use(c, "a", 0, 10), 0);
 	assert_int_equal(use(c, "b", 0, 5), 0);
@@ -38,12 +37,11 @@ static void a_service_has_its_own_and_keeps_it(void **state)
 	stack_cache_put(c, "a", "b", d);
 }
 
-static void of_two_the_one_that_knows_more_is_kept(void **state)
+TEST(of_two_the_one_that_knows_more_is_kept)
 {
 	CLEANUP(stack_cache_freep) struct stack_cache *c = NULL;
 	struct stack_dictionary *first = NULL;
 
-	(void)state;
 	assert_int_equal(stack_cache_new(&c, 1 << 30), 0);
 	assert_int_equal(use(c, "a", 0, 10), 0);
 	assert_int_equal(stack_cache_take(c, "a", "", &first), 0);
@@ -56,13 +54,12 @@ static void of_two_the_one_that_knows_more_is_kept(void **state)
 	assert_int_equal(use(c, "a", 0, 0), 20);
 }
 
-static void memory_is_bounded(void **state)
+TEST(memory_is_bounded)
 {
 	CLEANUP(stack_cache_freep) struct stack_cache *c = NULL;
 	struct stack_dictionary *d = NULL;
 	size_t of_one;
 
-	(void)state;
 	assert_int_equal(stack_cache_new(&c, 1 << 30), 0);
 	assert_int_equal(use(c, "a", 0, 1000), 0);
 	of_one = stack_cache_bytes(c);
@@ -101,28 +98,15 @@ static void *use_often(void *cache)
 	return NULL;
 }
 
-static void threads_may_share_it(void **state)
+TEST(threads_may_share_it)
 {
 	CLEANUP(stack_cache_freep) struct stack_cache *c = NULL;
 	pthread_t threads[4];
 
-	(void)state;
 	assert_int_equal(stack_cache_new(&c, 1 << 20), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, use_often, c), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
 		pthread_join(threads[i], NULL);
 	assert_true(stack_cache_bytes(c) <= 1 << 20);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_service_has_its_own_and_keeps_it),
-		cmocka_unit_test(of_two_the_one_that_knows_more_is_kept),
-		cmocka_unit_test(memory_is_bounded),
-		cmocka_unit_test(threads_may_share_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

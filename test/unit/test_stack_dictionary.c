@@ -11,14 +11,13 @@
 static const struct flame_frame ab[] = {F("a x.c:1"), F("b x.c:2")};
 static const struct flame_frame cb[] = {F("c x.c:3"), F("b x.c:2")};
 
-static void stacks_come_back_with_the_same_id_for_the_same_text(void **state)
+TEST(stacks_come_back_with_the_same_id_for_the_same_text)
 {
 	CLEANUP(stack_dictionary_freep) struct stack_dictionary *d = NULL;
 	const struct flame_frame *frames;
 	uint32_t id_of_b;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(stack_dictionary_new(&d, NULL), 0);
 	assert_int_equal(stack_dictionary_add(d, 1, ab, 2), 0);
 	assert_int_equal(stack_dictionary_add(d, UINT64_MAX, cb, 2), 0);
@@ -40,7 +39,7 @@ static void stacks_come_back_with_the_same_id_for_the_same_text(void **state)
 	assert_true(stack_dictionary_has(d, 3) && !stack_dictionary_has(d, 4));
 }
 
-static void is_usable_after_each_limit(void **state)
+TEST(is_usable_after_each_limit)
 {
 	static const struct stack_dictionary_limits limits[] = {
 		{.max_stacks = 1},
@@ -50,7 +49,6 @@ static void is_usable_after_each_limit(void **state)
 	char text[4096];
 	const struct flame_frame large[] = {F("a x.c:1"), {.text = text, .len = sizeof(text)}};
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		CLEANUP(stack_dictionary_freep) struct stack_dictionary *d = NULL;
@@ -84,19 +82,7 @@ static int fill(void *arg)
 	return r == 0 ? stack_dictionary_get(d, 77, &frames, &n) : r;
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(fill, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stacks_come_back_with_the_same_id_for_the_same_text),
-		cmocka_unit_test(is_usable_after_each_limit),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,11 +47,10 @@ static uint64_t one_by_one(const struct profile_sample *s)
 	return h;
 }
 
-static void any_number_of_stacks_hash_as_if_alone(void **state)
+TEST_FIXTURE(any_number_of_stacks_hash_as_if_alone, make, NULL)
 {
 	uint32_t all[N_SAMPLES];
 
-	(void)state;
 	for (uint32_t i = 0; i < N_SAMPLES; i++)
 		all[i] = i;
 	for (uint32_t n = 0; n <= N_SAMPLES; n++) {
@@ -65,25 +64,14 @@ static void any_number_of_stacks_hash_as_if_alone(void **state)
 	}
 }
 
-static void only_those_asked_for_are_hashed(void **state)
+TEST_FIXTURE(only_those_asked_for_are_hashed, make, NULL)
 {
 	uint64_t hashes[N_SAMPLES] = {0};
 	uint32_t odd[N_SAMPLES / 2];
 
-	(void)state;
 	for (uint32_t i = 0; i < ARRAY_SIZE(odd); i++)
 		odd[i] = 2 * i + 1;
 	stack_hash_all(locations, samples, odd, ARRAY_SIZE(odd), hashes);
 	for (uint32_t i = 0; i < N_SAMPLES; i++)
 		assert_true(hashes[i] == (i % 2 ? one_by_one(&samples[i]) : 0));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(any_number_of_stacks_hash_as_if_alone, make),
-		cmocka_unit_test_setup(only_those_asked_for_are_hashed, make),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,11 +20,10 @@ static struct stack_match_totals matches_of(const char *search)
 	return stack_matches_get(m);
 }
 
-static void each_stack_counts_once(void **state)
+TEST(each_stack_counts_once)
 {
 	static const char *const searches[] = {"F1", "\"f1\"", "/^f1$/", "x1"};
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct stack_match_totals m;
 		struct stack_value sum = {0};
@@ -47,18 +46,17 @@ static void each_stack_counts_once(void **state)
 	}
 }
 
-static void several_functions_match(void **state)
+TEST(several_functions_match)
 {
 	struct stack_match_totals m;
 
-	(void)state;
 	random_stacks_fill(&stacks, 7, true);
 	m = matches_of("/[fx][0-9]/");
 	assert_int_equal(m.n_functions, 7);
 	assert_int_equal(matches_of("none").n_functions, 0);
 }
 
-static void errors_of_the_search_are_passed_on(void **state)
+TEST(errors_of_the_search_are_passed_on)
 {
 	static const struct flame_frame frame = {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab :0", 43,
 						 0};
@@ -66,20 +64,8 @@ static void errors_of_the_search_are_passed_on(void **state)
 	CLEANUP(stack_matches_freep) struct stack_matches *none = NULL;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(stack_matches_new(&none, "/(/", &err), -EINVAL);
 	assert_int_equal(stack_matches_new(&m, "/(a+)+$/", &err), 0);
 	assert_int_equal(stack_matches_add(m, &frame, 1, (struct stack_value){1, 0}), -EINVAL);
 	assert_string_equal(err.msg, "search: the expression takes too many steps");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_stack_counts_once),
-		cmocka_unit_test(several_functions_match),
-		cmocka_unit_test(errors_of_the_search_are_passed_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,13 +119,12 @@ static void expect_lines(const struct fixture *f, uint32_t sample, const int64_t
 		assert_int_equal(f->profile.locations[s->locations[i]].lines[0].line, lines[i]);
 }
 
-static void test_each_physical_address_stands_for_what_it_is_inlined_into(void **state)
+TEST(test_each_physical_address_stands_for_what_it_is_inlined_into)
 {
 	const uint64_t stack[] = {523, 110, 523, 120, 900};
 	const int64_t lines[] = {523, 500, 501, 110, 523, 500, 501, 120};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(&f, stack, 5, STACK_PROFILE_PHYSICAL), 0);
 	finish(&f);
@@ -133,7 +132,7 @@ static void test_each_physical_address_stands_for_what_it_is_inlined_into(void *
 	end(&f);
 }
 
-static void test_frames_that_are_listed_as_well_are_shown_once(void **state)
+TEST(test_frames_that_are_listed_as_well_are_shown_once)
 {
 	const uint64_t all[] = {523, 500, 501, 110}, rest[] = {500, 501, 110},
 		       from_second[] = {523, 501, 110};
@@ -141,7 +140,6 @@ static void test_frames_that_are_listed_as_well_are_shown_once(void **state)
 		      second_lines[] = {523, 500, 501, 110};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(&f, rest, 3, STACK_PROFILE_PHYSICAL), 0);
 	assert_int_equal(add(&f, all, 4, STACK_PROFILE_PHYSICAL), 0);
@@ -155,14 +153,13 @@ static void test_frames_that_are_listed_as_well_are_shown_once(void **state)
 	end(&f);
 }
 
-static void test_inlined_frames_are_lines_of_one_location(void **state)
+TEST(test_inlined_frames_are_lines_of_one_location)
 {
 	static const char *const names[] = {"leaf", "middle", "outer"};
 	const uint64_t stack[] = {723, 110};
 	const struct profile_location *l;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(&f, stack, 2, STACK_PROFILE_LOGICAL), 0);
 	assert_int_equal(add(&f, stack, 2, STACK_PROFILE_PHYSICAL), 0);
@@ -178,13 +175,12 @@ static void test_inlined_frames_are_lines_of_one_location(void **state)
 	end(&f);
 }
 
-static void test_logical_addresses_are_one_frame_each(void **state)
+TEST(test_logical_addresses_are_one_frame_each)
 {
 	const uint64_t stack[] = {523, 110}, last[] = {110, 523};
 	const int64_t lines[] = {523, 110}, last_lines[] = {110, 523, 500, 501};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(&f, stack, 2, STACK_PROFILE_LOGICAL), 0);
 	assert_int_equal(add(&f, last, 2, STACK_PROFILE_LOGICAL), 0);
@@ -194,7 +190,7 @@ static void test_logical_addresses_are_one_frame_each(void **state)
 	end(&f);
 }
 
-static void test_wrappers_are_shown_where_they_panicked_or_were_listed(void **state)
+TEST(test_wrappers_are_shown_where_they_panicked_or_were_listed)
 {
 	const uint64_t stack[] = {110, 300, 120}, panicked[] = {400, 300, 300, 120},
 		       inlined[] = {623, 120};
@@ -202,7 +198,6 @@ static void test_wrappers_are_shown_where_they_panicked_or_were_listed(void **st
 		      around[] = {623, 120};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(&f, stack, 3, STACK_PROFILE_UNWOUND), 0);
 	assert_int_equal(add(&f, panicked, 4, STACK_PROFILE_UNWOUND), 0);
@@ -218,7 +213,7 @@ static void test_wrappers_are_shown_where_they_panicked_or_were_listed(void **st
 	end(&f);
 }
 
-static void test_a_reason_is_the_leaf(void **state)
+TEST(test_a_reason_is_the_leaf)
 {
 	const uint64_t addresses[] = {300, 120};
 	const struct stack_profile_stack stack = {addresses, 2, STACK_PROFILE_UNWOUND, false,
@@ -226,7 +221,6 @@ static void test_a_reason_is_the_leaf(void **state)
 	const int64_t lines[] = {0, 120};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(stack_profile_add(f.p, &stack, &one), 0);
 	finish(&f);
@@ -235,12 +229,11 @@ static void test_a_reason_is_the_leaf(void **state)
 	end(&f);
 }
 
-static void test_a_stack_is_cut_at_its_limit(void **state)
+TEST(test_a_stack_is_cut_at_its_limit)
 {
 	static uint64_t stack[STACK_PROFILE_DEPTH_MAX];
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(stack); i++)
 		stack[i] = 523;
@@ -250,13 +243,12 @@ static void test_a_stack_is_cut_at_its_limit(void **state)
 	end(&f);
 }
 
-static void test_a_stack_that_fails_is_left_out_and_the_others_stay(void **state)
+TEST(test_a_stack_that_fails_is_left_out_and_the_others_stay)
 {
 	const uint64_t stack[] = {110, 5000};
 	const int64_t lines[] = {110};
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(add(&f, stack, 1, STACK_PROFILE_PHYSICAL), 0);
 	assert_int_equal(add(&f, stack, 2, STACK_PROFILE_PHYSICAL), -EIO);
@@ -282,25 +274,7 @@ static int make(void *arg)
 	return r == 0 ? stack_profile_add(p, &s, &one) : r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
-	(void)state;
 	check_oom(make, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_physical_address_stands_for_what_it_is_inlined_into),
-		cmocka_unit_test(test_frames_that_are_listed_as_well_are_shown_once),
-		cmocka_unit_test(test_inlined_frames_are_lines_of_one_location),
-		cmocka_unit_test(test_logical_addresses_are_one_frame_each),
-		cmocka_unit_test(test_wrappers_are_shown_where_they_panicked_or_were_listed),
-		cmocka_unit_test(test_a_reason_is_the_leaf),
-		cmocka_unit_test(test_a_stack_is_cut_at_its_limit),
-		cmocka_unit_test(test_a_stack_that_fails_is_left_out_and_the_others_stay),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,13 +110,12 @@ static void expect(const struct fixture *f, uint32_t sample, const char *expecte
 	assert_string_equal(got, expected);
 }
 
-static void test_it_is_a_pprof_with_its_types_and_times(void **state)
+TEST(test_it_is_a_pprof_with_its_types_and_times)
 {
 	const uint64_t stack[] = {101, 102};
 	const struct stack_profile_stack s = {.addresses = stack, .n = 2};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, MAX_BYTES);
 	add(&f, &s, 40);
 	finish(&f);
@@ -132,14 +131,13 @@ static void test_it_is_a_pprof_with_its_types_and_times(void **state)
 	end(&f);
 }
 
-static void test_a_reason_is_in_front_of_the_leaf(void **state)
+TEST(test_a_reason_is_in_front_of_the_leaf)
 {
 	const uint64_t stack[] = {1, 101};
 	struct stack_profile_stack s = {
 		.addresses = stack, .n = 2, .hide_runtime = true, .reason = "[chan receive]"};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, MAX_BYTES);
 	add(&f, &s, 1);
 	s.n = 1; /* nothing but the runtime: shown */
@@ -153,13 +151,12 @@ static void test_a_reason_is_in_front_of_the_leaf(void **state)
 	end(&f);
 }
 
-static void test_the_runtime_is_hidden_at_the_leaf_only(void **state)
+TEST(test_the_runtime_is_hidden_at_the_leaf_only)
 {
 	const uint64_t stack[] = {1, 2, 101, 3, 900};
 	struct stack_profile_stack s = {.addresses = stack, .n = 5, .hide_runtime = true};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, MAX_BYTES);
 	add(&f, &s, 1);
 	s.hide_runtime = false;
@@ -174,7 +171,7 @@ static void test_the_runtime_is_hidden_at_the_leaf_only(void **state)
 	end(&f);
 }
 
-static void test_a_stack_with_nothing_to_show_is_none(void **state)
+TEST(test_a_stack_with_nothing_to_show_is_none)
 {
 	const uint64_t root[] = {900};
 	const struct stack_profile_stack stacks[] = {
@@ -184,7 +181,6 @@ static void test_a_stack_with_nothing_to_show_is_none(void **state)
 	const struct stack_values values = {{1}};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, MAX_BYTES);
 	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++)
 		assert_int_equal(stack_profile_add(f.p, &stacks[i], &values), 0);
@@ -194,13 +190,12 @@ static void test_a_stack_with_nothing_to_show_is_none(void **state)
 	end(&f);
 }
 
-static void test_equal_stacks_are_one_sample_and_addresses_are_resolved_once(void **state)
+TEST(test_equal_stacks_are_one_sample_and_addresses_are_resolved_once)
 {
 	const uint64_t stack[] = {101, 102, 103}, shorter[] = {101, 102}, hidden[] = {1, 101, 102};
 	struct stack_profile_stack s = {.addresses = stack, .n = 3};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, MAX_BYTES);
 	add(&f, &s, 5);
 	add(&f, &s, 6);
@@ -222,14 +217,13 @@ static void test_equal_stacks_are_one_sample_and_addresses_are_resolved_once(voi
 	end(&f);
 }
 
-static void test_samples_without_a_value_are_left_out(void **state)
+TEST(test_samples_without_a_value_are_left_out)
 {
 	const uint64_t stack[] = {101, 102};
 	struct stack_profile_stack s = {.addresses = stack, .n = 2};
 	const struct stack_values none = {{0}};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, MAX_BYTES);
 	assert_int_equal(stack_profile_add(f.p, &s, &none), 0);
 	s.n = 1;
@@ -255,12 +249,11 @@ static int fill(struct fixture *f, size_t max_stacks)
 	return r;
 }
 
-static void test_more_than_its_memory_is_no_profile(void **state)
+TEST(test_more_than_its_memory_is_no_profile)
 {
 	const struct stack_profile_times times = {0};
 	size_t n_full = 0;
 
-	(void)state;
 	for (size_t n = 1; n_full < 3; n *= 2) {
 		struct fixture f;
 		int r;
@@ -278,12 +271,11 @@ static void test_more_than_its_memory_is_no_profile(void **state)
 	}
 }
 
-static void test_a_profile_that_is_nearly_full_is_finished(void **state)
+TEST(test_a_profile_that_is_nearly_full_is_finished)
 {
 	const struct stack_profile_times times = {0};
 	size_t n_done = 0, n_over = 0;
 
-	(void)state;
 	for (size_t n = 100; n_over == 0; n += 100) {
 		struct fixture f;
 
@@ -300,13 +292,12 @@ static void test_a_profile_that_is_nearly_full_is_finished(void **state)
 	assert_true(n_done > 3);
 }
 
-static void test_values_of_a_type_can_be_forgotten(void **state)
+TEST(test_values_of_a_type_can_be_forgotten)
 {
 	const uint64_t stack[] = {101, 102, 103};
 	struct stack_profile_stack s = {.addresses = stack, .n = 3};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, MAX_BYTES);
 	add(&f, &s, 5);
 	s.n = 2;
@@ -322,13 +313,12 @@ static void test_values_of_a_type_can_be_forgotten(void **state)
 }
 
 /* Stacks that were added more than once may be several samples. */
-static void test_the_memory_for_stacks_is_that_of_some_of_them(void **state)
+TEST(test_the_memory_for_stacks_is_that_of_some_of_them)
 {
 	enum { STACKS = 300 * 300, TURNS = 2 };
 	uint8_t *sums = calloc(STACKS, 1);
 	struct fixture f;
 
-	(void)state;
 	assert_non_null(sums);
 	begin(&f, (size_t)8 << 20);
 	stack_profile_forget(f.p, 0, 1);
@@ -387,29 +377,9 @@ static int make(void *arg)
 	return stack_profile_finish(p, &times, &n);
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
 	struct program program = {0};
 
-	(void)state;
 	check_oom(make, &program);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_it_is_a_pprof_with_its_types_and_times),
-		cmocka_unit_test(test_a_reason_is_in_front_of_the_leaf),
-		cmocka_unit_test(test_the_runtime_is_hidden_at_the_leaf_only),
-		cmocka_unit_test(test_a_stack_with_nothing_to_show_is_none),
-		cmocka_unit_test(test_equal_stacks_are_one_sample_and_addresses_are_resolved_once),
-		cmocka_unit_test(test_samples_without_a_value_are_left_out),
-		cmocka_unit_test(test_more_than_its_memory_is_no_profile),
-		cmocka_unit_test(test_a_profile_that_is_nearly_full_is_finished),
-		cmocka_unit_test(test_values_of_a_type_can_be_forgotten),
-		cmocka_unit_test(test_the_memory_for_stacks_is_that_of_some_of_them),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

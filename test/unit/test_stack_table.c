@@ -55,11 +55,10 @@ static int64_t sum(uint64_t number, size_t value)
 	return value == number % N_VALUES ? (int64_t)(number * number * 3000 + 3) : 0;
 }
 
-static void test_equal_stacks_are_one(void **state)
+TEST(test_equal_stacks_are_one)
 {
 	struct stack_table *t;
 
-	(void)state;
 	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
 	for (int64_t turn = 0; turn < 3; turn++) {
 		for (uint64_t i = 0; i < 20000; i++) {
@@ -73,13 +72,12 @@ static void test_equal_stacks_are_one(void **state)
 	stack_table_free(t);
 }
 
-static void test_the_same_bytes_and_more_are_another_stack(void **state)
+TEST(test_the_same_bytes_and_more_are_another_stack)
 {
 	size_t at = 0;
 	struct stack_table *t;
 	struct stack_view v;
 
-	(void)state;
 	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
 	add(t, 1, 9, (struct stack_values){{1}});
 	add(t, 1, 10, (struct stack_values){{1}});
@@ -92,13 +90,12 @@ static void test_the_same_bytes_and_more_are_another_stack(void **state)
 	stack_table_free(t);
 }
 
-static void test_sums_stay_at_the_end_of_what_fits(void **state)
+TEST(test_sums_stay_at_the_end_of_what_fits)
 {
 	size_t at = 0;
 	struct stack_table *t;
 	struct stack_view v;
 
-	(void)state;
 	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
 	add(t, 1, 8, (struct stack_values){{1, -1, -5}});
 	add(t, 1, 8, (struct stack_values){{INT64_MAX, INT64_MIN, 7}});
@@ -111,13 +108,12 @@ static void test_sums_stay_at_the_end_of_what_fits(void **state)
 	stack_table_free(t);
 }
 
-static void test_stacks_without_a_value_are_left_out(void **state)
+TEST(test_stacks_without_a_value_are_left_out)
 {
 	size_t at = 0;
 	struct stack_table *t;
 	struct stack_view v;
 
-	(void)state;
 	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
 	add(t, 1, 8, (struct stack_values){{300, 0, 0}});
 	add(t, 2, 8, (struct stack_values){{300, 0, 5}});
@@ -133,7 +129,7 @@ static void test_stacks_without_a_value_are_left_out(void **state)
 	stack_table_free(t);
 }
 
-static void test_stacks_that_begin_alike_come_together(void **state)
+TEST(test_stacks_that_begin_alike_come_together)
 {
 	uint8_t seen[16] = {0};
 	struct stack_table *t;
@@ -141,7 +137,6 @@ static void test_stacks_that_begin_alike_come_together(void **state)
 	uint8_t last = 0;
 	size_t at = 0;
 
-	(void)state;
 	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
 	for (uint64_t i = 0; i < 10000; i++)
 		add(t, (i << 32) | (i % 10 + 1), 12, (struct stack_values){{1}});
@@ -160,13 +155,12 @@ static int64_t one(uint64_t number, size_t value)
 	return value == 0;
 }
 
-static void test_once_cleared_it_is_empty_and_takes_others(void **state)
+TEST(test_once_cleared_it_is_empty_and_takes_others)
 {
 	struct stack_table *t;
 	struct stack_view v;
 	size_t full = 0, at = 0;
 
-	(void)state;
 	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
 	for (int turn = 0; turn < 3; turn++) {
 		for (uint64_t i = 0; i < 5000; i++)
@@ -183,7 +177,7 @@ static void test_once_cleared_it_is_empty_and_takes_others(void **state)
 	stack_table_free(t);
 }
 
-static void test_its_memory_is_limited(void **state)
+TEST(test_its_memory_is_limited)
 {
 	const struct stack_values values = {{1}};
 	struct stack_table *t;
@@ -191,7 +185,6 @@ static void test_its_memory_is_limited(void **state)
 	uint64_t n = 0;
 	int r = 0;
 
-	(void)state;
 	assert_int_equal(stack_table_new(&t, N_VALUES, 1 << 20), 0);
 	for (; r == 0; n++) {
 		memcpy(key, &n, sizeof(n));
@@ -218,24 +211,7 @@ static int make(void *arg)
 	return r;
 }
 
-static void test_failed_allocations_are_survived(void **state)
+TEST(test_failed_allocations_are_survived)
 {
-	(void)state;
 	check_oom(make, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_equal_stacks_are_one),
-		cmocka_unit_test(test_the_same_bytes_and_more_are_another_stack),
-		cmocka_unit_test(test_sums_stay_at_the_end_of_what_fits),
-		cmocka_unit_test(test_stacks_without_a_value_are_left_out),
-		cmocka_unit_test(test_stacks_that_begin_alike_come_together),
-		cmocka_unit_test(test_once_cleared_it_is_empty_and_takes_others),
-		cmocka_unit_test(test_its_memory_is_limited),
-		cmocka_unit_test(test_failed_allocations_are_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

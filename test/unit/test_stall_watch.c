@@ -1,11 +1,10 @@
 #include "common/thread/stall_watch.h"
 #include "test/lib/unit.h"
 
-static void test_a_busy_thread_without_cpu_time_is_stalled(void **state)
+TEST(test_a_busy_thread_without_cpu_time_is_stalled)
 {
 	struct stall_watch w;
 
-	(void)state;
 	stall_watch_init(&w, 10, 1000);
 	assert_int_equal(stall_watch_poll(&w, 1010, 7, true), 0);
 	assert_int_equal(stall_watch_poll(&w, 1020, 7, true), 10);
@@ -14,11 +13,10 @@ static void test_a_busy_thread_without_cpu_time_is_stalled(void **state)
 	assert_int_equal(stall_watch_poll(&w, 1040, 8, true), 10);
 }
 
-static void test_an_idle_thread_is_not_stalled(void **state)
+TEST(test_an_idle_thread_is_not_stalled)
 {
 	struct stall_watch w;
 
-	(void)state;
 	stall_watch_init(&w, 10, 1000);
 	(void)stall_watch_poll(&w, 1010, 7, true);
 	(void)stall_watch_poll(&w, 1020, 7, true);
@@ -27,24 +25,12 @@ static void test_an_idle_thread_is_not_stalled(void **state)
 }
 
 /* The process was stopped, or the machine suspended, and the thread could not run either. */
-static void test_a_late_poll_counts_as_one_period(void **state)
+TEST(test_a_late_poll_counts_as_one_period)
 {
 	struct stall_watch w;
 
-	(void)state;
 	stall_watch_init(&w, 10, 1000);
 	(void)stall_watch_poll(&w, 1010, 7, true);
 	assert_int_equal(stall_watch_poll(&w, 900000, 7, true), 10);
 	assert_int_equal(stall_watch_poll(&w, 900010, 7, true), 20);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_busy_thread_without_cpu_time_is_stalled),
-		cmocka_unit_test(test_an_idle_thread_is_not_stalled),
-		cmocka_unit_test(test_a_late_poll_counts_as_one_period),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

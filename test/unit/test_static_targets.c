@@ -44,12 +44,11 @@ static const char *label(const struct scrape_target *t, const char *name)
 
 #define JOB "scrape_configs:\n- job_name: shop\n  static_configs:\n  - targets: [a.example:80]\n"
 
-static void a_job_needs_a_name_and_addresses(void **state)
+TEST(a_job_needs_a_name_and_addresses)
 {
 	CLEANUP(teardown) struct fixture f;
 	const struct scrape_target *t;
 
-	(void)state;
 	assert_int_equal(parse(&f, JOB), 0);
 	assert_int_equal(f.t.n, 1);
 	t = f.t.targets;
@@ -65,7 +64,7 @@ static void a_job_needs_a_name_and_addresses(void **state)
 	assert_true(t->settings->interval_ns == 0);
 }
 
-static void a_job_may_say_everything(void **state)
+TEST(a_job_may_say_everything)
 {
 	static const char text[] =
 		"scrape_configs:\n"
@@ -86,7 +85,6 @@ static void a_job_may_say_everything(void **state)
 	const struct scrape_target *t;
 	const struct scraper_auth *a;
 
-	(void)state;
 	assert_int_equal(parse(&f, text), 0);
 	assert_int_equal(f.t.n, 3);
 	t = &f.t.targets[1];
@@ -110,21 +108,19 @@ static void a_job_may_say_everything(void **state)
 	assert_string_equal(f.t.targets[2].service, "shop");
 }
 
-static void a_file_may_be_empty(void **state)
+TEST(a_file_may_be_empty)
 {
 	CLEANUP(teardown) struct fixture f;
 	CLEANUP(teardown) struct fixture g;
 
-	(void)state;
 	assert_int_equal(parse(&f, ""), 0);
 	assert_int_equal(f.t.n, 0);
 	assert_int_equal(parse(&g, "scrape_configs: []\n"), 0);
 	assert_int_equal(g.t.n, 0);
 }
 
-static void mistakes_name_their_line(void **state)
+TEST(mistakes_name_their_line)
 {
-	(void)state;
 	check_refused("scrape_config: []\n", "1: the file has no key \"scrape_config\"");
 	check_refused("[]", "1: the file is no mapping");
 	check_refused("scrape_configs: {}\n", "1: scrape_configs is no list");
@@ -160,13 +156,12 @@ static void mistakes_name_their_line(void **state)
 		      "1: job shop has the target a.example:80 twice");
 }
 
-static void addresses_are_one_host_and_one_port(void **state)
+TEST(addresses_are_one_host_and_one_port)
 {
 	static const char *const bad[] = {"a",       "a:",     ":80",   "a:0",         "a:65536",
 					  "a/b:1",   "u@a:1",  "a?b:1", "http://a:80", "[x]:80",
 					  "[::1:80", "::1:80", "a b:1", "[]:80",       "-a:1"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		char text[256], why[256];
 
@@ -188,22 +183,7 @@ static int parse_with_little_memory(void *ctx)
 	return static_targets_parse(&t, &arena, JOB, strlen(JOB), cpu_and_heap, NULL);
 }
 
-static void lack_of_memory_is_an_error(void **state)
+TEST(lack_of_memory_is_an_error)
 {
-	(void)state;
 	check_oom(parse_with_little_memory, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_job_needs_a_name_and_addresses),
-		cmocka_unit_test(a_job_may_say_everything),
-		cmocka_unit_test(a_file_may_be_empty),
-		cmocka_unit_test(mistakes_name_their_line),
-		cmocka_unit_test(addresses_are_one_host_and_one_port),
-		cmocka_unit_test(lack_of_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

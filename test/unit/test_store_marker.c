@@ -7,8 +7,6 @@
 #include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
-#define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
-
 static char dir[64];
 
 static int make_dir(void **state)
@@ -47,12 +45,11 @@ static int check(struct err *err)
 	return store_marker_check(dir, err);
 }
 
-static void what_is_named_must_be_there(void **state)
+TEST_FIXTURE(what_is_named_must_be_there, make_dir, remove_dir)
 {
 	struct err err;
 	char path[100];
 
-	(void)state;
 	assert_int_equal(check(&err), 0); /* of an older version */
 	write_file("table.sql", "CREATE");
 	snprintf(path, sizeof(path), "%s/data", dir);
@@ -70,14 +67,13 @@ static void what_is_named_must_be_there(void **state)
 	assert_non_null(strstr(err.msg, "/data/ is missing"));
 }
 
-static void a_damaged_marker_is_an_error_that_names_it(void **state)
+TEST_FIXTURE(a_damaged_marker_is_an_error_that_names_it, make_dir, remove_dir)
 {
 	static const char *const damaged[] = {
 		"", "a\n", "a", "aend\n", "\nend\n", "/etc\nend\n", "../x\nend\n", "a\nen",
 	};
 	struct err err;
 
-	(void)state;
 	write_file("a", "x");
 	for (size_t i = 0; i < ARRAY_SIZE(damaged); i++) {
 		write_file(STORE_MARKER, damaged[i]);
@@ -88,22 +84,10 @@ static void a_damaged_marker_is_an_error_that_names_it(void **state)
 	assert_int_equal(check(&err), 0);
 }
 
-static void a_directory_that_is_not_there_is_an_error(void **state)
+TEST(a_directory_that_is_not_there_is_an_error)
 {
 	struct err err = {0};
 
-	(void)state;
 	assert_int_equal(store_marker_check("/nonexistent", &err), -ENOENT);
 	assert_int_equal(store_marker_write("/nonexistent", "a\n", 2, &err), -ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(what_is_named_must_be_there),
-		WITH_DIR(a_damaged_marker_is_an_error_that_names_it),
-		cmocka_unit_test(a_directory_that_is_not_there_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

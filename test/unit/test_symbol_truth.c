@@ -96,7 +96,7 @@ static struct truth_result compare(const char *nm, const char *file)
 	return result;
 }
 
-static void every_layout_of_an_executable_is_named_right(void **state)
+TEST(every_layout_of_an_executable_is_named_right)
 {
 	static const char *const flags[] = {"-pie -fPIE",
 					    "-no-pie -fno-pie",
@@ -105,7 +105,6 @@ static void every_layout_of_an_executable_is_named_right(void **state)
 					    "-pie -fPIE -Wl,-z,noseparate-code",
 					    "-pie -fPIE -ffunction-sections -fcf-protection=none"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		struct truth_result r;
 		char command[256];
@@ -117,22 +116,20 @@ static void every_layout_of_an_executable_is_named_right(void **state)
 	}
 }
 
-static void a_stripped_executable_has_no_names_and_no_wrong_ones(void **state)
+TEST(a_stripped_executable_has_no_names_and_no_wrong_ones)
 {
 	struct truth_result r;
 
-	(void)state;
 	run("cc -O1 -o a a.c && strip -o b a");
 	r = compare("nm -S --defined-only a", "b");
 	assert_int_equal(r.right, 0);
 	assert_true(r.unresolved > 600);
 }
 
-static void a_stripped_library_has_its_exported_names_alone(void **state)
+TEST(a_stripped_library_has_its_exported_names_alone)
 {
 	struct truth_result r;
 
-	(void)state;
 	run("cc -O1 -shared -fPIC -o a a.c && strip -o b a");
 	r = compare("nm -S --defined-only a", "b");
 	assert_true(r.right > 300 && r.unresolved >= 290);
@@ -169,7 +166,7 @@ static void read_truth(struct truth *t, const char *file)
 	assert_int_equal(pclose(f), 0);
 }
 
-static void functions_without_names_have_different_frames(void **state)
+TEST(functions_without_names_have_different_frames)
 {
 	struct byte_source src;
 	struct elf_layout l;
@@ -179,7 +176,6 @@ static void functions_without_names_have_different_frames(void **state)
 	char path[64];
 	size_t n_right = 0;
 
-	(void)state;
 	run("cc -O1 -o a a.c && strip -o b a");
 	read_truth(&t, "a");
 	snprintf(path, sizeof(path), "%s/b", dir);
@@ -204,38 +200,24 @@ static void functions_without_names_have_different_frames(void **state)
 	truth_fini(&t);
 }
 
-static void cpp_names_are_readable(void **state)
+TEST(cpp_names_are_readable)
 {
 	struct truth_result r;
 
-	(void)state;
 	run("c++ -O1 -o a b.cc");
 	r = compare("nm -S --defined-only a", "a");
 	assert_true(r.right > 50 && r.unresolved == 0);
 }
 
-static void the_c_library_is_named_right(void **state)
+TEST(the_c_library_is_named_right)
 {
 	const char *libc = "/lib/x86_64-linux-gnu/libc.so.6";
 	struct truth_result r;
 
-	(void)state;
 	if (access(libc, R_OK) < 0)
 		libc = "/lib/aarch64-linux-gnu/libc.so.6";
 	r = compare("nm -DS --defined-only $(ls /lib/*-linux-gnu/libc.so.6)", libc);
 	assert_true(r.right > 5000 && r.unresolved == 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_layout_of_an_executable_is_named_right),
-		cmocka_unit_test(a_stripped_executable_has_no_names_and_no_wrong_ones),
-		cmocka_unit_test(a_stripped_library_has_its_exported_names_alone),
-		cmocka_unit_test(functions_without_names_have_different_frames),
-		cmocka_unit_test(cpp_names_are_readable),
-		cmocka_unit_test(the_c_library_is_named_right),
-	};
-
-	return cmocka_run_group_tests(tests, make_sources, remove_sources);
-}
+GROUP_FIXTURE(make_sources, remove_sources)

@@ -77,7 +77,7 @@ static uint64_t counted(enum symbol_metric m)
 	return metric_get(&symbol_metrics[m]);
 }
 
-static void our_own_functions_have_their_names(void **state)
+TEST_FIXTURE(our_own_functions_have_their_names, start, stop)
 {
 	uint64_t address = (uintptr_t)symbolizer_new;
 	struct symbol_mapping m;
@@ -112,7 +112,7 @@ __asm__(".text\n"
 void ends_with_a_call(void);
 void begins_behind(void);
 
-static void the_first_byte_is_the_functions_unless_a_call_returns_there(void **state)
+TEST_FIXTURE(the_first_byte_is_the_functions_unless_a_call_returns_there, start, stop)
 {
 	uint64_t address = (uintptr_t)begins_behind;
 	struct symbol_mapping m;
@@ -128,7 +128,7 @@ static void the_first_byte_is_the_functions_unless_a_call_returns_there(void **s
 	drop_mapping(&m);
 }
 
-static void what_a_signal_handler_returns_to_has_a_name(void **state)
+TEST_FIXTURE(what_a_signal_handler_returns_to_has_a_name, start, stop)
 {
 	uint64_t signal_return = handler_return_address();
 	struct symbol_mapping m;
@@ -142,7 +142,7 @@ static void what_a_signal_handler_returns_to_has_a_name(void **state)
 	drop_mapping(&m);
 }
 
-static void a_file_that_may_hang_is_read_all_the_same(void **state)
+TEST_FIXTURE(a_file_that_may_hang_is_read_all_the_same, start, stop)
 {
 	uint64_t address = (uintptr_t)our_own_functions_have_their_names;
 	struct symbol_mapping m;
@@ -154,7 +154,7 @@ static void a_file_that_may_hang_is_read_all_the_same(void **state)
 	drop_mapping(&m);
 }
 
-static void a_library_function_has_its_exported_name(void **state)
+TEST_FIXTURE(a_library_function_has_its_exported_name, start, stop)
 {
 	uint64_t address = (uintptr_t)getpid;
 	struct symbol_mapping m;
@@ -167,7 +167,7 @@ static void a_library_function_has_its_exported_name(void **state)
 	drop_mapping(&m);
 }
 
-static void equal_strings_are_the_same_pointer(void **state)
+TEST_FIXTURE(equal_strings_are_the_same_pointer, start, stop)
 {
 	struct symbol_mapping m;
 	const struct symbol_frame *a, *b;
@@ -180,7 +180,7 @@ static void equal_strings_are_the_same_pointer(void **state)
 	drop_mapping(&m);
 }
 
-static void the_vdso_has_names(void **state)
+TEST_FIXTURE(the_vdso_has_names, start, stop)
 {
 	uint64_t vdso = getauxval(AT_SYSINFO_EHDR), found = 0;
 	struct symbol_mapping m;
@@ -198,7 +198,7 @@ static void the_vdso_has_names(void **state)
 	drop_mapping(&m);
 }
 
-static void what_has_no_file_is_unknown(void **state)
+TEST_FIXTURE(what_has_no_file_is_unknown, start, stop)
 {
 	const struct symbol_mapping jit = {.path = "", .fd = -1, .start = 0x1000};
 	const struct symbol_mapping heap = {.path = "[heap]", .fd = -1, .start = 0x1000};
@@ -215,7 +215,7 @@ static void what_has_no_file_is_unknown(void **state)
 	assert_int_equal(counted(SYMBOL_METRIC_NO_MAPPING), before + 3);
 }
 
-static void a_file_that_cannot_be_opened_shows_the_offset(void **state)
+TEST_FIXTURE(a_file_that_cannot_be_opened_shows_the_offset, start, stop)
 {
 	const struct symbol_mapping m = {.path = "/usr/lib/my lib.so (deleted)",
 					 .fd = -1,
@@ -227,7 +227,7 @@ static void a_file_that_cannot_be_opened_shows_the_offset(void **state)
 	assert_string_equal(f->file, "[my_lib.so]");
 }
 
-static void a_file_that_is_no_elf_file_shows_the_offset(void **state)
+TEST_FIXTURE(a_file_that_is_no_elf_file_shows_the_offset, start, stop)
 {
 	struct symbol_mapping m = {.path = "/proc/self/maps", .start = 0x1000, .id = {1, 2, 3, 4}};
 	uint64_t before = counted(SYMBOL_METRIC_BAD_ELF);
@@ -240,7 +240,7 @@ static void a_file_that_is_no_elf_file_shows_the_offset(void **state)
 	closep(&m.fd);
 }
 
-static void a_file_truncated_meanwhile_is_no_crash(void **state)
+TEST_FIXTURE(a_file_truncated_meanwhile_is_no_crash, start, stop)
 {
 	char path[] = "/tmp/symbolizer-XXXXXX";
 	uint64_t address = (uintptr_t)symbolizer_new;
@@ -269,7 +269,7 @@ static void a_file_truncated_meanwhile_is_no_crash(void **state)
 	drop_mapping(&m);
 }
 
-static void kernel_addresses_have_names(void **state)
+TEST_FIXTURE(kernel_addresses_have_names, start, stop)
 {
 	struct symbolizer *s = *state;
 	uint64_t address = 0;
@@ -298,7 +298,7 @@ static void kernel_addresses_have_names(void **state)
 	assert_string_equal(l->frames->file, "[kernel]");
 }
 
-static void hidden_kernel_symbols_say_so(void **state)
+TEST(hidden_kernel_symbols_say_so)
 {
 	char root[] = "/tmp/symbolizer-proc-XXXXXX", path[64];
 	struct symbolizer_config cfg = {.proc_root = root};
@@ -306,7 +306,6 @@ static void hidden_kernel_symbols_say_so(void **state)
 	const struct symbol_location *l;
 	FILE *f;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/kallsyms", root);
 	f = fopen(path, "we");
@@ -321,7 +320,7 @@ static void hidden_kernel_symbols_say_so(void **state)
 	rmdir(root);
 }
 
-static void frames_of_our_own_have_clean_texts(void **state)
+TEST_FIXTURE(frames_of_our_own_have_clean_texts, start, stop)
 {
 	const struct symbol_frame *f = symbolizer_frame(*state, "my\nname", "a file")->frames;
 
@@ -341,7 +340,7 @@ static void fill_frames(struct symbolizer *s, const char *file)
 	}
 }
 
-static void a_profile_of_too_many_names_shows_where_functions_begin(void **state)
+TEST(a_profile_of_too_many_names_shows_where_functions_begin)
 {
 	const struct symbolizer_config cfg = {.frame_limit_bytes = 24u * 1024};
 	const uint64_t address = (uintptr_t)symbolizer_new;
@@ -350,7 +349,6 @@ static void a_profile_of_too_many_names_shows_where_functions_begin(void **state
 	const struct symbol_frame *f;
 	struct symbol_mapping m;
 
-	(void)state;
 	find_mapping(address, &m);
 	assert_int_equal(symbolizer_new(&s, &cfg), 0);
 	/* functions of the program until no more fits */
@@ -375,12 +373,11 @@ static void a_profile_of_too_many_names_shows_where_functions_begin(void **state
 	drop_mapping(&m);
 }
 
-static void frames_without_any_room_are_unknown_until_the_cycle_ends(void **state)
+TEST(frames_without_any_room_are_unknown_until_the_cycle_ends)
 {
 	const struct symbolizer_config cfg = {.frame_limit_bytes = 64u * 1024};
 	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
 
-	(void)state;
 	assert_int_equal(symbolizer_new(&s, &cfg), 0);
 	fill_frames(s, "[file]");
 	assert_string_equal(symbolizer_frame(s, "one more", "x")->frames->function, "[unknown]");
@@ -397,40 +394,7 @@ static int new_and_free(void *arg)
 	return symbolizer_new(&s, &cfg);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(new_and_free, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(our_own_functions_have_their_names, start, stop),
-		cmocka_unit_test_setup_teardown(
-			the_first_byte_is_the_functions_unless_a_call_returns_there, start, stop),
-		cmocka_unit_test_setup_teardown(what_a_signal_handler_returns_to_has_a_name, start,
-						stop),
-		cmocka_unit_test_setup_teardown(a_file_that_may_hang_is_read_all_the_same, start,
-						stop),
-		cmocka_unit_test_setup_teardown(a_library_function_has_its_exported_name, start,
-						stop),
-		cmocka_unit_test_setup_teardown(equal_strings_are_the_same_pointer, start, stop),
-		cmocka_unit_test_setup_teardown(the_vdso_has_names, start, stop),
-		cmocka_unit_test_setup_teardown(what_has_no_file_is_unknown, start, stop),
-		cmocka_unit_test_setup_teardown(a_file_that_cannot_be_opened_shows_the_offset,
-						start, stop),
-		cmocka_unit_test_setup_teardown(a_file_that_is_no_elf_file_shows_the_offset, start,
-						stop),
-		cmocka_unit_test_setup_teardown(a_file_truncated_meanwhile_is_no_crash, start,
-						stop),
-		cmocka_unit_test_setup_teardown(kernel_addresses_have_names, start, stop),
-		cmocka_unit_test(hidden_kernel_symbols_say_so),
-		cmocka_unit_test_setup_teardown(frames_of_our_own_have_clean_texts, start, stop),
-		cmocka_unit_test(a_profile_of_too_many_names_shows_where_functions_begin),
-		cmocka_unit_test(frames_without_any_room_are_unknown_until_the_cycle_ends),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

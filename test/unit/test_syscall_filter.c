@@ -125,9 +125,8 @@ static int refuse_in_all_threads(void)
 	return 0;
 }
 
-static void test_threads_that_run_already_are_refused_too(void **state)
+TEST(test_threads_that_run_already_are_refused_too)
 {
-	(void)state;
 	expect_line_0(refuse_in_all_threads);
 }
 
@@ -166,9 +165,8 @@ static int refuse_and_report(void)
 	return 0;
 }
 
-static void test_a_refused_call_is_counted_and_named_once(void **state)
+TEST(test_a_refused_call_is_counted_and_named_once)
 {
-	(void)state;
 	expect_line_0(refuse_and_report);
 }
 
@@ -188,9 +186,8 @@ static int refuse_sockets(void)
 	return 0;
 }
 
-static void test_sockets_of_unusual_families_are_refused(void **state)
+TEST(test_sockets_of_unusual_families_are_refused)
 {
-	(void)state;
 	expect_line_0(refuse_sockets);
 }
 
@@ -206,9 +203,8 @@ static int call_absent(void)
 	return 0;
 }
 
-static void test_calls_that_are_newer_than_the_list_are_absent(void **state)
+TEST(test_calls_that_are_newer_than_the_list_are_absent)
 {
-	(void)state;
 	expect_line_0(call_absent);
 }
 
@@ -236,9 +232,8 @@ static int call_as_libraries_do(void)
 	return 0;
 }
 
-static void test_calls_of_libraries_do_not_kill(void **state)
+TEST(test_calls_of_libraries_do_not_kill)
 {
-	(void)state;
 	expect_line_0(call_as_libraries_do);
 }
 
@@ -266,11 +261,10 @@ static bool kills(const char *name, enum syscall_filter_mode mode)
 	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
 }
 
-static void test_fatal_calls_end_the_process(void **state)
+TEST(test_fatal_calls_end_the_process)
 {
 	int n = 0;
 
-	(void)state;
 	for (const struct syscall_group *g = syscalls_fatal; g->reason; g++) {
 		for (const char *const *name = g->names; *name; name++) {
 			if (seccomp_syscall_resolve_name(*name) < 0)
@@ -313,7 +307,7 @@ static int call_as_32_bit_filtered(void)
 }
 #endif
 
-static void test_arguments_and_architectures_that_end_the_process(void **state)
+TEST(test_arguments_and_architectures_that_end_the_process)
 {
 	int (*const bodies[])(void) = {
 		make_namespace,
@@ -323,7 +317,6 @@ static void test_arguments_and_architectures_that_end_the_process(void **state)
 #endif
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
 		int status = status_of(bodies[i]);
 
@@ -346,9 +339,8 @@ static int pass_all(void)
 	return 0;
 }
 
-static void test_log_lets_every_call_pass(void **state)
+TEST(test_log_lets_every_call_pass)
 {
-	(void)state;
 	expect_line_0(pass_all);
 	assert_false(kills("setns", SYSCALL_FILTER_OFF));
 }
@@ -380,9 +372,8 @@ static int start_program(void)
 	return 0;
 }
 
-static void test_programs_start_if_the_agent_needs_one(void **state)
+TEST(test_programs_start_if_the_agent_needs_one)
 {
-	(void)state;
 	expect_line_0(start_program);
 }
 
@@ -414,9 +405,8 @@ static void check_names(const struct syscall_group *groups)
 	}
 }
 
-static void test_names_are_of_system_calls(void **state)
+TEST(test_names_are_of_system_calls)
 {
-	(void)state;
 	check_names(syscalls_common);
 	check_names(syscalls_fatal);
 	check_names(syscalls_absent);
@@ -424,13 +414,12 @@ static void test_names_are_of_system_calls(void **state)
 		assert_true(seccomp_syscall_resolve_name(l->name) >= 0);
 }
 
-static void test_an_own_group_takes_precedence(void **state)
+TEST(test_an_own_group_takes_precedence)
 {
 	const struct syscall_group own[] = {{"sampling", SYSCALLS("bpf")}, {0}};
 	const struct syscall_filter_config with = {.own = own}, without = {0},
 					   plugin = {.starts_programs = true};
 
-	(void)state;
 	assert_int_equal(syscall_filter_verdict(&with, SYS_bpf), SYSCALL_ALLOWED);
 	assert_int_equal(syscall_filter_verdict(&without, SYS_bpf), SYSCALL_FATAL);
 	assert_int_equal(syscall_filter_verdict(&without, SYS_execve), SYSCALL_FATAL);
@@ -445,23 +434,4 @@ static void test_an_own_group_takes_precedence(void **state)
 	assert_int_equal(syscall_filter_verdict(&without, 335), SYSCALL_ALLOWED); /* uretprobe */
 	assert_int_equal(syscall_filter_verdict(&without, 336), SYSCALL_ALLOWED); /* uprobe */
 #endif
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_threads_that_run_already_are_refused_too),
-		cmocka_unit_test(test_a_refused_call_is_counted_and_named_once),
-		cmocka_unit_test(test_sockets_of_unusual_families_are_refused),
-		cmocka_unit_test(test_calls_that_are_newer_than_the_list_are_absent),
-		cmocka_unit_test(test_calls_of_libraries_do_not_kill),
-		cmocka_unit_test(test_fatal_calls_end_the_process),
-		cmocka_unit_test(test_arguments_and_architectures_that_end_the_process),
-		cmocka_unit_test(test_log_lets_every_call_pass),
-		cmocka_unit_test(test_programs_start_if_the_agent_needs_one),
-		cmocka_unit_test(test_names_are_of_system_calls),
-		cmocka_unit_test(test_an_own_group_takes_precedence),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,19 +58,17 @@ static int fill_and_free(void *arg)
 	return fill(&head);
 }
 
-static void a_failed_addition_leaves_the_table_as_it_was(void **state)
+TEST(a_failed_addition_leaves_the_table_as_it_was)
 {
-	(void)state;
 	check_oom(fill_and_free, NULL);
 }
 
-static void finds_what_was_added_in_order_of_addition(void **state)
+TEST(finds_what_was_added_in_order_of_addition)
 {
 	CLEANUP(free_all) struct entry *head = NULL;
 	struct entry *e;
 	uint64_t i = 0;
 
-	(void)state;
 	assert_int_equal(fill(&head), 0);
 	for (e = head; e; e = e->hh.next)
 		assert_int_equal(e->key, 4096 * i++);
@@ -79,20 +77,8 @@ static void finds_what_was_added_in_order_of_addition(void **state)
 	assert_null(find(head, 1));
 }
 
-static void hashes_are_seeded(void **state)
+TEST(hashes_are_seeded)
 {
-	(void)state;
 	assert_true(table_seed != 0);
 	assert_true(table_hash("abc", 3) == (uint32_t)XXH3_64bits_withSeed("abc", 3, table_seed));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_failed_addition_leaves_the_table_as_it_was),
-		cmocka_unit_test(finds_what_was_added_in_order_of_addition),
-		cmocka_unit_test(hashes_are_seeded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -179,7 +179,7 @@ static uint64_t build(struct fixture *f, pid_t pid)
 	return n;
 }
 
-static void a_debug_file_describes_code_in_every_compression(void **state)
+TEST_FIXTURE(a_debug_file_describes_code_in_every_compression, set_up, tear_down)
 {
 	static const uint32_t compressions[] = {COMPRESS_NONE, COMPRESS_ZLIB, COMPRESS_ZSTD};
 	struct fixture *f = *state;
@@ -195,7 +195,7 @@ static void a_debug_file_describes_code_in_every_compression(void **state)
 	}
 }
 
-static void the_hosts_debug_file_is_as_good(void **state)
+TEST_FIXTURE(the_hosts_debug_file_is_as_good, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint64_t bare = build(f, PID);
@@ -206,7 +206,7 @@ static void the_hosts_debug_file_is_as_good(void **state)
 	assert_int_equal(build(f, 0), bare + 3);
 }
 
-static void a_broken_debug_file_changes_nothing(void **state)
+TEST_FIXTURE(a_broken_debug_file_changes_nothing, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint64_t bare = build(f, PID);
@@ -219,17 +219,4 @@ static void a_broken_debug_file_changes_nothing(void **state)
 	}
 	put(f, "70/root" BY_ID);
 	assert_int_equal(build(f, PID), bare);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-		TEST(a_debug_file_describes_code_in_every_compression),
-		TEST(the_hosts_debug_file_is_as_good),
-		TEST(a_broken_debug_file_changes_nothing),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,14 +33,13 @@ static struct elf_symbol_table *make_table(void)
 	return make_table_of(SYMBOLS);
 }
 
-static void the_least_recently_used_goes_first(void **state)
+TEST(the_least_recently_used_goes_first)
 {
 	CLEANUP(table_cache_freep) struct table_cache *c = NULL;
 	struct elf_symbol_table *t = make_table();
 	size_t bytes = elf_symbol_table_bytes(t);
 	uint64_t evicted = metric_get(&symbol_metrics[SYMBOL_METRIC_TABLES_EVICTED]);
 
-	(void)state;
 	assert_int_equal(table_cache_new(&c, 3 * bytes), 0);
 	table_cache_adopt(c, (struct table_key){1, 1}, t);
 	table_cache_adopt(c, (struct table_key){2, 1}, make_table());
@@ -55,11 +54,10 @@ static void the_least_recently_used_goes_first(void **state)
 	assert_int_equal(metric_get(&symbol_metrics[SYMBOL_METRIC_TABLES_EVICTED]), evicted + 1);
 }
 
-static void a_table_answers_for_its_key_and_its_addresses(void **state)
+TEST(a_table_answers_for_its_key_and_its_addresses)
 {
 	CLEANUP(table_cache_freep) struct table_cache *c = NULL;
 
-	(void)state;
 	assert_int_equal(table_cache_new(&c, 65536), 0);
 	table_cache_adopt(c, (struct table_key){1, 1}, make_table());
 	assert_null(table_cache_get(c, (struct table_key){1, 2}, TEXT));
@@ -67,12 +65,11 @@ static void a_table_answers_for_its_key_and_its_addresses(void **state)
 	assert_non_null(table_cache_get(c, (struct table_key){1, 1}, TEXT + 5));
 }
 
-static void the_number_of_tables_is_bounded(void **state)
+TEST(the_number_of_tables_is_bounded)
 {
 	CLEANUP(table_cache_freep) struct table_cache *c = NULL;
 	size_t n = 0;
 
-	(void)state;
 	assert_int_equal(table_cache_new(&c, SIZE_MAX / 2), 0);
 	for (uint64_t i = 0; i < TABLE_CACHE_TABLES_MAX + 10; i++)
 		table_cache_adopt(c, (struct table_key){i, 0}, make_table());
@@ -81,13 +78,12 @@ static void the_number_of_tables_is_bounded(void **state)
 	assert_int_equal(n, TABLE_CACHE_TABLES_MAX);
 }
 
-static void shrinking_keeps_what_was_used_last(void **state)
+TEST(shrinking_keeps_what_was_used_last)
 {
 	CLEANUP(table_cache_freep) struct table_cache *c = NULL;
 	struct elf_symbol_table *t = make_table();
 	size_t bytes = elf_symbol_table_bytes(t);
 
-	(void)state;
 	assert_int_equal(table_cache_new(&c, 65536), 0);
 	table_cache_adopt(c, (struct table_key){1, 1}, t);
 	table_cache_adopt(c, (struct table_key){2, 1}, make_table());
@@ -102,13 +98,12 @@ static void shrinking_keeps_what_was_used_last(void **state)
 	assert_int_equal(table_cache_bytes(c), 0);
 }
 
-static void one_large_table_does_not_push_out_all_others(void **state)
+TEST(one_large_table_does_not_push_out_all_others)
 {
 	CLEANUP(table_cache_freep) struct table_cache *c = NULL;
 	struct elf_symbol_table *t = make_table();
 	size_t bytes = elf_symbol_table_bytes(t);
 
-	(void)state;
 	assert_int_equal(table_cache_new(&c, 65536), 0);
 	table_cache_adopt(c, (struct table_key){1, 1}, t);
 	table_cache_adopt(c, (struct table_key){2, 1}, make_table_of(4 * SYMBOLS));
@@ -118,17 +113,4 @@ static void one_large_table_does_not_push_out_all_others(void **state)
 	assert_int_equal(table_cache_bytes(c), 2 * bytes);
 	assert_non_null(table_cache_get(c, (struct table_key){1, 1}, TEXT));
 	assert_non_null(table_cache_get(c, (struct table_key){3, 1}, TEXT));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_least_recently_used_goes_first),
-		cmocka_unit_test(a_table_answers_for_its_key_and_its_addresses),
-		cmocka_unit_test(the_number_of_tables_is_bounded),
-		cmocka_unit_test(shrinking_keeps_what_was_used_last),
-		cmocka_unit_test(one_large_table_does_not_push_out_all_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

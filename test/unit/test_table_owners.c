@@ -35,11 +35,10 @@ static uint64_t build_for(uint32_t n, uint64_t seconds, uint64_t *now_ns)
 }
 
 /* Many programs that are new at once, each of 100 ms, all of the host itself. */
-static void nothing_waits_after_a_start(void **state)
+TEST_FIXTURE(nothing_waits_after_a_start, forget_all, NULL)
 {
 	const uint32_t host = table_owner_of("");
 
-	(void)state;
 	for (unsigned i = 0; i < 250; i++) {
 		table_owners_tick(&owners, NS_PER_S);
 		assert_true(table_owners_may_build(&owners, host));
@@ -47,12 +46,11 @@ static void nothing_waits_after_a_start(void **state)
 	}
 }
 
-static void one_owner_leaves_the_builder_to_others(void **state)
+TEST_FIXTURE(one_owner_leaves_the_builder_to_others, forget_all, NULL)
 {
 	const uint32_t a = table_owner_of("/docker/a"), b = table_owner_of("/docker/b");
 	uint64_t used = 0;
 
-	(void)state;
 	assert_int_not_equal(a, b);
 	table_owners_tick(&owners, NS_PER_S);
 	for (; table_owners_may_build(&owners, a); used += STEP_NS)
@@ -62,12 +60,11 @@ static void one_owner_leaves_the_builder_to_others(void **state)
 }
 
 /* However many they are, and a single one too. */
-static void owners_have_a_limit_over_time(void **state)
+TEST_FIXTURE(owners_have_a_limit_over_time, forget_all, NULL)
 {
 	const uint64_t hour = 3600;
 	uint64_t now_ns = NS_PER_S;
 
-	(void)state;
 	assert_true(build_for(TABLE_OWNERS, hour, &now_ns) >= TABLE_OWNERS_BUILD_NS);
 	for (uint32_t n = TABLE_OWNERS; n > 0; n /= 1024) {
 		uint64_t used_ns = build_for(n, hour, &now_ns);
@@ -78,11 +75,10 @@ static void owners_have_a_limit_over_time(void **state)
 	}
 }
 
-static void a_pause_pays_everything_off(void **state)
+TEST_FIXTURE(a_pause_pays_everything_off, forget_all, NULL)
 {
 	uint64_t now_ns = NS_PER_S;
 
-	(void)state;
 	(void)build_for(TABLE_OWNERS, 600, &now_ns);
 	assert_false(table_owners_may_build(&owners, 0));
 	now_ns += 3600 * NS_PER_S;
@@ -92,11 +88,10 @@ static void a_pause_pays_everything_off(void **state)
 }
 
 /* Time is not lost between calls that are close to each other. */
-static void calls_may_be_frequent(void **state)
+TEST_FIXTURE(calls_may_be_frequent, forget_all, NULL)
 {
 	uint64_t now_ns = NS_PER_S;
 
-	(void)state;
 	table_owners_tick(&owners, now_ns);
 	table_owners_charge(&owners, 0, 2 * NS_PER_S);
 	for (unsigned i = 0; i < 10000; i++, now_ns += NS_PER_MS)
@@ -104,9 +99,8 @@ static void calls_may_be_frequent(void **state)
 	assert_in_range(owners.build_ns, NS_PER_S, NS_PER_S + 10 * NS_PER_MS);
 }
 
-static void an_owner_has_half_of_the_indexes(void **state)
+TEST_FIXTURE(an_owner_has_half_of_the_indexes, forget_all, NULL)
 {
-	(void)state;
 	owners.owners[3].n_tables = 49;
 	assert_true(table_owners_may_add(&owners, 3, 100));
 	owners.owners[3].n_tables = 50;
@@ -114,9 +108,8 @@ static void an_owner_has_half_of_the_indexes(void **state)
 	assert_true(table_owners_may_add(&owners, 4, 100));
 }
 
-static void who_has_more_than_a_share_makes_room(void **state)
+TEST_FIXTURE(who_has_more_than_a_share_makes_room, forget_all, NULL)
 {
-	(void)state;
 	owners.owners[1].bytes = 1000;
 	owners.owners[2].bytes = 100;
 	/* three owners, 400 for each */
@@ -128,19 +121,4 @@ static void who_has_more_than_a_share_makes_room(void **state)
 	assert_int_equal(table_owners_find_debtor(&owners, 1, 1, BUDGET), -ENOENT);
 	owners.owners[1].bytes = 600;
 	assert_int_equal(table_owners_find_debtor(&owners, 2, 1, BUDGET), -ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(nothing_waits_after_a_start, forget_all),
-		cmocka_unit_test_setup(one_owner_leaves_the_builder_to_others, forget_all),
-		cmocka_unit_test_setup(owners_have_a_limit_over_time, forget_all),
-		cmocka_unit_test_setup(a_pause_pays_everything_off, forget_all),
-		cmocka_unit_test_setup(calls_may_be_frequent, forget_all),
-		cmocka_unit_test_setup(an_owner_has_half_of_the_indexes, forget_all),
-		cmocka_unit_test_setup(who_has_more_than_a_share_makes_room, forget_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

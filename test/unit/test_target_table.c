@@ -40,12 +40,11 @@ static struct target *make_with_proxy(const char *app, const char *proxy)
 	return t;
 }
 
-static void an_endpoint_is_its_containers(void **state)
+TEST(an_endpoint_is_its_containers)
 {
 	CLEANUP(target_freep) struct target *old = make_with_proxy("a/1", "p/1");
 	CLEANUP(target_freep) struct target *fresh = make_with_proxy("a/1", "p/2");
 
-	(void)state;
 	target_inherit(fresh, old);
 	assert_false(fresh->endpoints[0]->restarted);
 	assert_true(fresh->endpoints[1]->restarted);
@@ -62,13 +61,12 @@ static void an_endpoint_is_its_containers(void **state)
 	assert_string_equal(target_service(fresh, KUBE_NAMING_COROOT), "svc");
 }
 
-static void an_endpoint_that_stays_keeps_its_state(void **state)
+TEST(an_endpoint_that_stays_keeps_its_state)
 {
 	CLEANUP(target_freep) struct target *old = make("10.0.0.1", "1", 0, 2);
 	CLEANUP(target_freep) struct target *fresh = make("10.0.0.1", "1", 1, 2);
 	const struct target_endpoint *cpu = old->endpoints[1], *other = fresh->endpoints[1];
 
-	(void)state;
 	target_inherit(fresh, old);
 	assert_ptr_equal(fresh->endpoints[0], cpu);
 	assert_ptr_equal(fresh->endpoints[1], other);
@@ -79,38 +77,35 @@ static void an_endpoint_that_stays_keeps_its_state(void **state)
 	}
 }
 
-static void endpoints_that_stay_learn_of_new_containers(void **state)
+TEST(endpoints_that_stay_learn_of_new_containers)
 {
 	CLEANUP(target_freep) struct target *old = make("10.0.0.1", "1", 0, 1);
 	CLEANUP(target_freep) struct target *fresh = make("10.0.0.1", "2", 0, 1);
 
-	(void)state;
 	old->endpoints[0]->n_not_found = 9;
 	target_inherit(fresh, old);
 	assert_true(fresh->endpoints[0]->restarted);
 	assert_int_equal(fresh->endpoints[0]->n_not_found, 0);
 }
 
-static void an_unknown_container_is_not_a_new_one(void **state)
+TEST(an_unknown_container_is_not_a_new_one)
 {
 	CLEANUP(target_freep) struct target *old = make("10.0.0.1", "1", 0, 1);
 	CLEANUP(target_freep) struct target *unknown = make("10.0.0.1", "", 0, 1);
 	CLEANUP(target_freep) struct target *known = make("10.0.0.1", "1", 0, 1);
 
-	(void)state;
 	target_inherit(unknown, old);
 	assert_false(unknown->endpoints[0]->restarted);
 	target_inherit(known, unknown);
 	assert_false(known->endpoints[0]->restarted);
 }
 
-static void a_problem_spares_the_endpoints_it_does_not_concern(void **state)
+TEST(a_problem_spares_the_endpoints_it_does_not_concern)
 {
 	struct scrape_container c = {"app", "", "1"};
 	struct scrape_target from = pod("10.0.0.1", &c, 0, 2);
 	struct target *t = NULL;
 
-	(void)state;
 	from.problem = "annotation x: \"y\" is no port";
 	assert_int_equal(target_new(&t, &from), 0);
 	assert_int_equal(t->n_endpoints, 2);
@@ -124,29 +119,27 @@ static void a_problem_spares_the_endpoints_it_does_not_concern(void **state)
 	target_free(t);
 }
 
-static void nothing_is_kept_at_another_address(void **state)
+TEST(nothing_is_kept_at_another_address)
 {
 	CLEANUP(target_freep) struct target *old = make("10.0.0.1", "1", 0, 1);
 	CLEANUP(target_freep) struct target *fresh = make("10.0.0.2", "1", 0, 1);
 	const struct target_endpoint *was = old->endpoints[0];
 
-	(void)state;
 	target_inherit(fresh, old);
 	assert_ptr_equal(old->endpoints[0], was);
 }
 
-static void an_endpoint_is_there_once(void **state)
+TEST(an_endpoint_is_there_once)
 {
 	CLEANUP(target_freep) struct target *one = make("10.0.0.1", "1", 0, 2);
 	CLEANUP(target_freep) struct target *all = make("fd00::1", "1", 0, 4);
 
-	(void)state;
 	assert_false(one->several_ports);
 	assert_true(all->several_ports);
 	assert_int_equal(all->n_endpoints, 3);
 }
 
-static void what_could_leave_the_pod_is_a_problem(void **state)
+TEST(what_could_leave_the_pod_is_a_problem)
 {
 	static const char *const addresses[] = {
 		"example.com", "10.0.0.1@example.com", "", "10.0.0.1 ", "[::1]", "10.0.0.1/24"};
@@ -156,7 +149,6 @@ static void what_could_leave_the_pod_is_a_problem(void **state)
 	struct scrape_target from = pod("10.0.0.1", &c, 0, 1);
 	struct target *t = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
 		t = make(addresses[i], "", 0, 1);
 		assert_true(t->problem[0] && t->n_endpoints == 0 && t->state == TARGET_INVALID);
@@ -171,11 +163,10 @@ static void what_could_leave_the_pod_is_a_problem(void **state)
 	}
 }
 
-static void a_pod_is_up_when_one_endpoint_is(void **state)
+TEST(a_pod_is_up_when_one_endpoint_is)
 {
 	CLEANUP(target_freep) struct target *t = make("10.0.0.1", "1", 0, 2);
 
-	(void)state;
 	assert_int_equal(target_state_of(t), TARGET_ELSEWHERE);
 	t->owned = true;
 	assert_int_equal(target_state_of(t), TARGET_PENDING);
@@ -185,12 +176,11 @@ static void a_pod_is_up_when_one_endpoint_is(void **state)
 	assert_int_equal(target_state_of(t), TARGET_UP);
 }
 
-static void targets_are_found_by_uid(void **state)
+TEST(targets_are_found_by_uid)
 {
 	CLEANUP(target_table_freep) struct target_table *table = NULL;
 	struct target *t = make("10.0.0.1", "1", 0, 2);
 
-	(void)state;
 	assert_int_equal(target_table_new(&table), 0);
 	assert_null(target_table_first(table));
 	assert_int_equal(target_table_adopt(table, t), 0);
@@ -223,34 +213,12 @@ static int make_table(void *ctx)
 	return r;
 }
 
-static void no_memory_is_an_error(void **state)
+TEST(no_memory_is_an_error)
 {
-	(void)state;
 	check_oom(make_table, NULL);
 }
 
-static void an_endpoint_takes_less_than_a_kib(void **state)
+TEST(an_endpoint_takes_less_than_a_kib)
 {
-	(void)state;
 	assert_true(sizeof(struct target_endpoint) + sizeof(struct target) / 5 < 400);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_endpoint_is_its_containers),
-		cmocka_unit_test(an_endpoint_that_stays_keeps_its_state),
-		cmocka_unit_test(endpoints_that_stay_learn_of_new_containers),
-		cmocka_unit_test(an_unknown_container_is_not_a_new_one),
-		cmocka_unit_test(a_problem_spares_the_endpoints_it_does_not_concern),
-		cmocka_unit_test(nothing_is_kept_at_another_address),
-		cmocka_unit_test(an_endpoint_is_there_once),
-		cmocka_unit_test(what_could_leave_the_pod_is_a_problem),
-		cmocka_unit_test(a_pod_is_up_when_one_endpoint_is),
-		cmocka_unit_test(targets_are_found_by_uid),
-		cmocka_unit_test(no_memory_is_an_error),
-		cmocka_unit_test(an_endpoint_takes_less_than_a_kib),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,13 +27,12 @@ static void fill(struct timeline_step *steps, uint32_t n, enum profile_aggregati
 	timeline_fill(&t, w, n_windows);
 }
 
-static void a_value_is_spread_over_its_window(void **state)
+TEST(a_value_is_spread_over_its_window)
 {
 	struct timeline_step steps[4];
 	/* 30 s of CPU within 30 s, from the middle of the first step */
 	struct timeline_window w[] = {{T0 + 5 * S, T0 + 35 * S, 30 * S}};
 
-	(void)state;
 	fill(steps, 4, PROFILE_AGGREGATION_SUM, w, 1);
 	for (int i = 0; i < 4; i++)
 		assert_near(steps[i].value, 1e9, 1);
@@ -41,7 +40,7 @@ static void a_value_is_spread_over_its_window(void **state)
 	assert_near(steps[1].covered_ns, 10e9, 1);
 }
 
-static void what_overlaps_adds_up(void **state)
+TEST(what_overlaps_adds_up)
 {
 	struct timeline_step steps[2];
 	/* two instances at half a core each, the second for half of the time */
@@ -49,20 +48,18 @@ static void what_overlaps_adds_up(void **state)
 				      {T0, T0 + 10 * S, 5 * S},
 				      {T0 + 5 * S, T0 + 15 * S, 5 * S}};
 
-	(void)state;
 	fill(steps, 2, PROFILE_AGGREGATION_SUM, w, 3);
 	assert_near(steps[0].value, 0.75e9, 1);
 	assert_near(steps[1].value, 0.75e9, 1);
 }
 
-static void a_step_without_profiles_has_no_value(void **state)
+TEST(a_step_without_profiles_has_no_value)
 {
 	struct timeline_step steps[3];
 	struct timeline_window w[] = {{T0 + 20 * S, T0 + 30 * S, 0},
 				      {T0 - 20 * S, T0, 7 * S},
 				      {T0 + 30 * S, T0 + 40 * S, 7 * S}};
 
-	(void)state;
 	fill(steps, 3, PROFILE_AGGREGATION_SUM, w, 3);
 	assert_true(isnan(steps[0].value));
 	assert_true(isnan(steps[1].value));
@@ -71,7 +68,7 @@ static void a_step_without_profiles_has_no_value(void **state)
 	assert_true(isnan(steps[2].value));
 }
 
-static void a_level_is_averaged_over_time_and_added_over_instances(void **state)
+TEST(a_level_is_averaged_over_time_and_added_over_instances)
 {
 	struct timeline_step steps[2];
 	struct timeline_window w[] = {{T0, T0 + 5 * S, 100},
@@ -79,18 +76,16 @@ static void a_level_is_averaged_over_time_and_added_over_instances(void **state)
 				      {T0, T0 + 10 * S, 50},
 				      {T0 + 10 * S, T0 + 12 * S, 80}};
 
-	(void)state;
 	fill(steps, 2, PROFILE_AGGREGATION_AVG, w, 4);
 	assert_near(steps[0].value, 250, 1e-6);
 	assert_near(steps[1].value, 80, 1e-6);
 }
 
-static void a_sum_without_a_duration_is_spread_over_a_second(void **state)
+TEST(a_sum_without_a_duration_is_spread_over_a_second)
 {
 	struct timeline_step steps[2];
 	struct timeline_window w[] = {{T0 + 15 * S, T0 + 15 * S, S / 2}};
 
-	(void)state;
 	fill(steps, 2, PROFILE_AGGREGATION_SUM, w, 1);
 	assert_true(isnan(steps[0].value));
 	assert_near(steps[1].value, 0.5e9, 1);
@@ -100,7 +95,7 @@ static void a_sum_without_a_duration_is_spread_over_a_second(void **state)
 	assert_near(steps[1].value, 80, 1e-6);
 }
 
-static void absurd_windows_do_no_harm(void **state)
+TEST(absurd_windows_do_no_harm)
 {
 	struct timeline_step steps[1];
 	struct timeline_window w[] = {{INT64_MIN, INT64_MAX, 1},
@@ -108,33 +103,16 @@ static void absurd_windows_do_no_harm(void **state)
 				      {T0 + S, T0 - S, 1 * S},
 				      {T0, T0, INT64_MAX}};
 
-	(void)state;
 	fill(steps, 1, PROFILE_AGGREGATION_SUM, w, 4);
 	assert_true(isfinite(steps[0].value));
 	assert_true(steps[0].covered_ns <= 10e9);
 }
 
-static void steps_are_round(void **state)
+TEST(steps_are_round)
 {
-	(void)state;
 	assert_int_equal(timeline_step_ms(3600 * 1000, 300), 15000);
 	assert_int_equal(timeline_step_ms(3600 * 1000, 360), 10000);
 	assert_int_equal(timeline_step_ms(1, 300), 1000);
 	assert_int_equal(timeline_step_ms(INT64_C(86400000) * 7, 300), 3600000);
 	assert_int_equal(timeline_step_ms(INT64_C(86400000) * 7000, 10), INT64_C(86400000) * 700);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_value_is_spread_over_its_window),
-		cmocka_unit_test(what_overlaps_adds_up),
-		cmocka_unit_test(a_step_without_profiles_has_no_value),
-		cmocka_unit_test(a_level_is_averaged_over_time_and_added_over_instances),
-		cmocka_unit_test(a_sum_without_a_duration_is_spread_over_a_second),
-		cmocka_unit_test(absurd_windows_do_no_harm),
-		cmocka_unit_test(steps_are_round),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

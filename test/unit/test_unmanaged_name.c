@@ -103,9 +103,8 @@ static struct program program_of(const char *name)
 	return p;
 }
 
-static void each_process_has_the_name_of_what_it_belongs_to(void **state)
+TEST(each_process_has_the_name_of_what_it_belongs_to)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct ancestry above = {0};
 		char chain[256], *rest = chain, *word, name[128];
@@ -146,9 +145,8 @@ static void check_product(const char *tool, const char *exe, const char *want)
 	assert_string_equal(name, want);
 }
 
-static void what_a_build_tool_has_built_and_runs_is_no_build(void **state)
+TEST(what_a_build_tool_has_built_and_runs_is_no_build)
 {
-	(void)state;
 	check_product("go", "/tmp/go-build123/b001/exe/server", "/process/server");
 	check_product("go", "/tmp/go-build123/b001/shop.test", "/build/go");
 	check_product("go", "/usr/lib/go/pkg/tool/linux_amd64/link", "/build/go");
@@ -158,40 +156,26 @@ static void what_a_build_tool_has_built_and_runs_is_no_build(void **state)
 	check_product("make", "/src/target/debug/shop", "/build/make");
 }
 
-static void package_managers_are_no_builds_while_they_serve(void **state)
+TEST(package_managers_are_no_builds_while_they_serve)
 {
 	struct program npm = program_of("npm"), p = program_of("server.js");
 	struct ancestry above = {0};
 	const struct unmanaged_facts facts = {.exe = "", .program = &p, .above = &above};
 	char name[128];
 
-	(void)state;
 	npm.serves = true;
 	ancestry_add(&above, &npm, false);
 	unmanaged_name(&facts, name, sizeof(name));
 	assert_string_equal(name, "/process/server.js");
 }
 
-static void a_name_is_cut_to_size(void **state)
+TEST(a_name_is_cut_to_size)
 {
 	struct program p = program_of("0123456789");
 	const struct ancestry above = {0};
 	const struct unmanaged_facts facts = {.exe = "", .program = &p, .above = &above};
 	char name[12];
 
-	(void)state;
 	unmanaged_name(&facts, name, sizeof(name));
 	assert_string_equal(name, "/process/01");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_process_has_the_name_of_what_it_belongs_to),
-		cmocka_unit_test(what_a_build_tool_has_built_and_runs_is_no_build),
-		cmocka_unit_test(package_managers_are_no_builds_while_they_serve),
-		cmocka_unit_test(a_name_is_cut_to_size),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

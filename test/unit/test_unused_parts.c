@@ -6,13 +6,12 @@
 
 static const struct made_sample samples[] = {{{5, 9}, 2, {1}}, {{9, 7, 5}, 3, {2}}};
 
-static void what_samples_refer_to_stays(void **state)
+TEST(what_samples_refer_to_stays)
 {
 	static const char *const names[][3] = {{"f5", "f9"}, {"f9", "f7", "f5"}};
 	CLEANUP(arena_fini) struct arena arena;
 	struct profile p;
 
-	(void)state;
 	arena_init(&arena, 1 << 20);
 	p = made_profile(&arena, "a/count", samples, ARRAY_SIZE(samples));
 	assert_int_equal(unused_parts_remove(&p), 0);
@@ -32,12 +31,11 @@ static void what_samples_refer_to_stays(void **state)
 	}
 }
 
-static void without_samples_nothing_stays(void **state)
+TEST(without_samples_nothing_stays)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	struct profile p;
 
-	(void)state;
 	arena_init(&arena, 1 << 20);
 	p = made_profile(&arena, "a/count", NULL, 0);
 	assert_int_equal(unused_parts_remove(&p), 0);
@@ -58,38 +56,24 @@ static int remove_with_little_memory(void *ctx)
 	return unused_parts_remove(&p);
 }
 
-static void no_memory_is_an_error(void **state)
+TEST(no_memory_is_an_error)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	struct profile p;
 
-	(void)state;
 	arena_init(&arena, 1 << 20);
 	p = made_profile(&arena, "a/count", samples, ARRAY_SIZE(samples));
 	check_oom(remove_with_little_memory, &p);
 }
 
-static void a_full_arena_differs_from_lack_of_memory(void **state)
+TEST(a_full_arena_differs_from_lack_of_memory)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	struct profile p;
 
-	(void)state;
 	arena_init(&arena, 1 << 20);
 	p = made_profile(&arena, "a/count", samples, ARRAY_SIZE(samples));
 	arena.limit_bytes = arena.used_bytes;
 	p.n_functions = 1 << 20; /* never read */
 	assert_int_equal(unused_parts_remove(&p), -EFBIG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_samples_refer_to_stays),
-		cmocka_unit_test(without_samples_nothing_stays),
-		cmocka_unit_test(no_memory_is_an_error),
-		cmocka_unit_test(a_full_arena_differs_from_lack_of_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,12 +84,11 @@ static int read_file(const void *data, size_t len, const struct table_file_key *
 	return table_file_read(ret, &src, k, check_page, &f);
 }
 
-static void a_table_is_read_as_it_was_written(void **state)
+TEST(a_table_is_read_as_it_was_written)
 {
 	CLEANUP(buf_fini) struct buf b;
 	struct cfi_table got;
 
-	(void)state;
 	buf_init(&b, 65536);
 	assert_int_equal(write_file(&b), 0);
 	assert_int_equal(read_file(b.data, b.len, &key, &got), 0);
@@ -99,13 +98,12 @@ static void a_table_is_read_as_it_was_written(void **state)
 	assert_memory_equal(&got, &table, sizeof(got));
 }
 
-static void a_byte_that_changed_makes_a_file_damaged(void **state)
+TEST(a_byte_that_changed_makes_a_file_damaged)
 {
 	CLEANUP(buf_fini) struct buf b;
 	struct table_file_key other = key;
 	struct cfi_table got;
 
-	(void)state;
 	buf_init(&b, 65536);
 	assert_int_equal(write_file(&b), 0);
 	for (size_t i = 0; i < b.len; i++) {
@@ -201,7 +199,7 @@ static int load(struct fixture *f, const struct table_file_key *k)
 	return r;
 }
 
-static void what_was_stored_is_found_by_the_next_agent(void **state)
+TEST_FIXTURE(what_was_stored_is_found_by_the_next_agent, make_dir, remove_dir)
 {
 	struct fixture *f = *state;
 	struct unwind_cache_stats stats;
@@ -227,7 +225,7 @@ static void damage_path(const char *path)
 	assert_int_equal(pwrite(fd, "x", 1, 200), 1);
 }
 
-static void a_damaged_file_is_removed(void **state)
+TEST_FIXTURE(a_damaged_file_is_removed, make_dir, remove_dir)
 {
 	struct fixture *f = *state;
 	struct unwind_cache_stats stats;
@@ -247,7 +245,7 @@ static void open_to_others(const char *path)
 	assert_int_equal(chmod(path, 0666), 0);
 }
 
-static void files_and_directories_of_others_are_refused(void **state)
+TEST_FIXTURE(files_and_directories_of_others_are_refused, make_dir, remove_dir)
 {
 	struct fixture *f = *state;
 	struct unwind_cache *other;
@@ -265,7 +263,7 @@ static void files_and_directories_of_others_are_refused(void **state)
 	unlink(link);
 }
 
-static void a_file_that_is_given_up_leaves_nothing(void **state)
+TEST_FIXTURE(a_file_that_is_given_up_leaves_nothing, make_dir, remove_dir)
 {
 	struct fixture *f = *state;
 	struct unwind_cache_file *file;
@@ -299,7 +297,7 @@ static void set_time(const char *path)
 		assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void the_least_recently_used_make_room(void **state)
+TEST_FIXTURE(the_least_recently_used_make_room, make_dir, remove_dir)
 {
 	struct fixture *f = *state;
 	struct unwind_cache_stats stats;
@@ -327,23 +325,4 @@ static void the_least_recently_used_make_room(void **state)
 	unwind_cache_read_stats(f->cache, &stats);
 	assert_int_equal(stats.evicted, 3);
 	assert_int_equal(stats.bytes, 6 * file_bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_table_is_read_as_it_was_written),
-		cmocka_unit_test(a_byte_that_changed_makes_a_file_damaged),
-		cmocka_unit_test_setup_teardown(what_was_stored_is_found_by_the_next_agent,
-						make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(a_damaged_file_is_removed, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(files_and_directories_of_others_are_refused,
-						make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(a_file_that_is_given_up_leaves_nothing, make_dir,
-						remove_dir),
-		cmocka_unit_test_setup_teardown(the_least_recently_used_make_room, make_dir,
-						remove_dir),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static bool has(const struct fixture *f, const char *text)
 	return false;
 }
 
-static void a_binary_is_seen_once_in_a_stack_and_blamed_for_its_end(void **state)
+TEST_FIXTURE(a_binary_is_seen_once_in_a_stack_and_blamed_for_its_end, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	uint32_t libc = unwind_report_binary(f->report, "/usr/lib/libc.so.6");
@@ -60,7 +60,7 @@ static void a_binary_is_seen_once_in_a_stack_and_blamed_for_its_end(void **state
 	assert_int_equal(unwind_report_count(f->report, UNWIND_NO_TABLE), 5);
 }
 
-static void binaries_that_end_walks_come_first_and_are_bounded(void **state)
+TEST_FIXTURE(binaries_that_end_walks_come_first_and_are_bounded, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char path[64];
@@ -81,7 +81,7 @@ static void binaries_that_end_walks_come_first_and_are_bounded(void **state)
 	assert_string_equal(f->texts[4], "unwind:seen:lib254.so=255");
 }
 
-static void texts_are_bounded(void **state)
+TEST_FIXTURE(texts_are_bounded, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char path[64];
@@ -114,22 +114,7 @@ static int build(void *arg)
 	return e;
 }
 
-static void memory_may_be_missing(void **state)
+TEST(memory_may_be_missing)
 {
-	(void)state;
 	check_oom(build, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			a_binary_is_seen_once_in_a_stack_and_blamed_for_its_end, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(binaries_that_end_walks_come_first_and_are_bounded,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(texts_are_bounded, set_up, tear_down),
-		cmocka_unit_test(memory_may_be_missing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,14 +106,13 @@ static uint64_t used_bytes(const struct fixture *f)
 	return stats.used_bytes;
 }
 
-static void test_extents_are_within_a_block_and_disjoint(void **state)
+TEST(test_extents_are_within_a_block_and_disjoint)
 {
 	static struct unwind_extent extents[MAX_EXTENTS];
 	struct unwind_extent e;
 	struct fixture f;
 	unsigned n = 0, seed = 1;
 
-	(void)state;
 	begin(&f, 3 * UNWIND_SLAB_BLOCKS * UNWIND_BLOCK_BYTES);
 	for (;;) {
 		size_t bytes;
@@ -138,12 +137,11 @@ static void test_extents_are_within_a_block_and_disjoint(void **state)
 	end(&f);
 }
 
-static void test_all_but_the_first_block_can_be_used(void **state)
+TEST(test_all_but_the_first_block_can_be_used)
 {
 	struct unwind_extent e;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 1);
 	for (unsigned i = 1; i < UNWIND_SLAB_BLOCKS; i++)
 		(void)get(&f, UNWIND_BLOCK_BYTES);
@@ -153,13 +151,12 @@ static void test_all_but_the_first_block_can_be_used(void **state)
 	end(&f);
 }
 
-static void test_what_is_freed_waits_for_the_grace_period(void **state)
+TEST(test_what_is_freed_waits_for_the_grace_period)
 {
 	struct unwind_slabs_stats stats;
 	struct unwind_extent a, b;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 1);
 	for (unsigned i = 2; i < UNWIND_SLAB_BLOCKS; i++)
 		(void)get(&f, UNWIND_BLOCK_BYTES);
@@ -180,12 +177,11 @@ static void test_what_is_freed_waits_for_the_grace_period(void **state)
 	end(&f);
 }
 
-static void test_what_is_freed_late_in_a_period_waits_as_long(void **state)
+TEST(test_what_is_freed_late_in_a_period_waits_as_long)
 {
 	struct unwind_extent a, b, c;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 1);
 	for (unsigned i = 3; i < UNWIND_SLAB_BLOCKS; i++)
 		(void)get(&f, UNWIND_BLOCK_BYTES);
@@ -204,12 +200,11 @@ static void test_what_is_freed_late_in_a_period_waits_as_long(void **state)
 	end(&f);
 }
 
-static void test_what_no_walk_has_seen_is_free_at_once(void **state)
+TEST(test_what_no_walk_has_seen_is_free_at_once)
 {
 	struct unwind_extent a, b;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 1);
 	for (unsigned i = 2; i < UNWIND_SLAB_BLOCKS; i++)
 		(void)get(&f, UNWIND_BLOCK_BYTES);
@@ -220,12 +215,11 @@ static void test_what_no_walk_has_seen_is_free_at_once(void **state)
 	end(&f);
 }
 
-static void test_an_extent_of_zeroes_is_none(void **state)
+TEST(test_an_extent_of_zeroes_is_none)
 {
 	const struct unwind_extent none = {0};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 1);
 	unwind_slabs_put(f.slabs, &none, 0);
 	unwind_slabs_put_unseen(f.slabs, &none);
@@ -233,12 +227,11 @@ static void test_an_extent_of_zeroes_is_none(void **state)
 	end(&f);
 }
 
-static void test_a_slab_that_cannot_be_made_is_tried_again(void **state)
+TEST(test_a_slab_that_cannot_be_made_is_tried_again)
 {
 	struct unwind_extent e;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 1);
 	f.fail = EPERM;
 	assert_int_equal(unwind_slabs_get(f.slabs, 1, &e), -EPERM);
@@ -268,12 +261,11 @@ static struct unwind_extent fill_three(struct fixture *f)
 	return second;
 }
 
-static void test_idle_slabs_are_not_mapped(void **state)
+TEST(test_idle_slabs_are_not_mapped)
 {
 	struct unwind_extent second, e;
 	struct fixture f;
 
-	(void)state;
 	begin(&f, 3 * UNWIND_SLAB_BYTES);
 	second = fill_three(&f);
 	memset(unwind_slabs_at(f.slabs, &second), 7, UNWIND_BLOCK_BYTES);
@@ -293,14 +285,13 @@ static void test_idle_slabs_are_not_mapped(void **state)
 	end(&f);
 }
 
-static void test_a_slab_that_cannot_be_mapped_loses_nothing(void **state)
+TEST(test_a_slab_that_cannot_be_mapped_loses_nothing)
 {
 	const uint8_t byte = 9;
 	struct unwind_extent e;
 	struct fixture f;
 	uint64_t used;
 
-	(void)state;
 	begin(&f, 1);
 	e = get(&f, 1);
 	used = used_bytes(&f);
@@ -314,21 +305,4 @@ static void test_a_slab_that_cannot_be_mapped_loses_nothing(void **state)
 	assert_int_equal(unwind_slabs_write(f.slabs, &byte, 1, &e), 0);
 	assert_int_equal(*(uint8_t *)unwind_slabs_at(f.slabs, &e), 9);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_idle_slabs_are_not_mapped),
-		cmocka_unit_test(test_a_slab_that_cannot_be_mapped_loses_nothing),
-		cmocka_unit_test(test_extents_are_within_a_block_and_disjoint),
-		cmocka_unit_test(test_all_but_the_first_block_can_be_used),
-		cmocka_unit_test(test_what_is_freed_waits_for_the_grace_period),
-		cmocka_unit_test(test_what_is_freed_late_in_a_period_waits_as_long),
-		cmocka_unit_test(test_what_no_walk_has_seen_is_free_at_once),
-		cmocka_unit_test(test_an_extent_of_zeroes_is_none),
-		cmocka_unit_test(test_a_slab_that_cannot_be_made_is_tried_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static struct upload_item *make(const char *query)
 	return i;
 }
 
-static void the_service_is_decoded_for_the_log(void **state)
+TEST(the_service_is_decoded_for_the_log)
 {
 	static const struct {
 		const char *query, *service;
@@ -28,7 +28,6 @@ static void the_service_is_decoded_for_the_log(void **state)
 		{"", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(upload_item_unrefp) struct upload_item *item = make(cases[i].query);
 		char service[UPLOAD_SERVICE_BYTES];
@@ -39,12 +38,11 @@ static void the_service_is_decoded_for_the_log(void **state)
 	}
 }
 
-static void a_long_service_is_cut(void **state)
+TEST(a_long_service_is_cut)
 {
 	CLEANUP(upload_item_unrefp) struct upload_item *item = NULL;
 	char query[400] = "service.name=", service[UPLOAD_SERVICE_BYTES];
 
-	(void)state;
 	memset(query + strlen(query), 'x', 300);
 	item = make(query);
 	assert_non_null(item);
@@ -52,26 +50,14 @@ static void a_long_service_is_cut(void **state)
 	assert_int_equal(strlen(service), UPLOAD_SERVICE_BYTES - 1);
 }
 
-static void the_last_reference_frees_it(void **state)
+TEST(the_last_reference_frees_it)
 {
 	struct upload_item *item = make("");
 
-	(void)state;
 	assert_non_null(item);
 	assert_ptr_equal(upload_item_ref(item), item);
 	upload_item_unref(item);
 	assert_string_equal(item->body, "body");
 	upload_item_unref(item);
 	upload_item_unref(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_service_is_decoded_for_the_log),
-		cmocka_unit_test(a_long_service_is_cut),
-		cmocka_unit_test(the_last_reference_frees_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

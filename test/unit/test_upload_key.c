@@ -1,11 +1,10 @@
 #include "common/upload/upload_key.h"
 #include "test/lib/unit.h"
 
-static void keys_are_valid_and_differ(void **state)
+TEST(keys_are_valid_and_differ)
 {
 	struct upload_key keys[100];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		upload_key_make(&keys[i]);
 		assert_true(upload_key_is_valid(keys[i].text, strlen(keys[i].text)));
@@ -14,7 +13,7 @@ static void keys_are_valid_and_differ(void **state)
 	}
 }
 
-static void what_is_not_32_hex_digits_is_no_key(void **state)
+TEST(what_is_not_32_hex_digits_is_no_key)
 {
 	static const char *const bad[] = {
 		"",
@@ -25,18 +24,7 @@ static void what_is_not_32_hex_digits_is_no_key(void **state)
 		"0123456789abcdef 123456789abcdef",
 	};
 
-	(void)state;
 	assert_true(upload_key_is_valid("0123456789abcdef0123456789abcdef", 32));
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_false(upload_key_is_valid(bad[i], strlen(bad[i])));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_are_valid_and_differ),
-		cmocka_unit_test(what_is_not_32_hex_digits_is_no_key),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 /* ---- one after the other ---- */
 
-static void test_an_upload_comes_out_as_it_went_in(void **state)
+TEST_FIXTURE(test_an_upload_comes_out_as_it_went_in, log_fixture_setup, log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct log_segment_content c;
@@ -32,7 +32,8 @@ static void test_an_upload_comes_out_as_it_went_in(void **state)
 }
 
 /* The log's thread may be done with an upload a moment after it has answered it. */
-static void test_the_open_segment_comes_even_to_a_reader_that_does_not_wait(void **state)
+TEST_FIXTURE(test_the_open_segment_comes_even_to_a_reader_that_does_not_wait, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 
@@ -48,7 +49,7 @@ static void ignore(void *ctx, int result)
 	assert_int_equal(result, 0);
 }
 
-static void test_frames_of_all_tables_keep_their_order(void **state)
+TEST_FIXTURE(test_frames_of_all_tables_keep_their_order, log_fixture_setup, log_fixture_teardown)
 {
 	static const struct logged_frames frames[] = {
 		{STORE_STACKS, {"stacks", 6, .n_rows = 3, .n_bytes = 100, .quarter = 1}},
@@ -81,7 +82,8 @@ static void test_frames_of_all_tables_keep_their_order(void **state)
 	}
 }
 
-static void test_a_segment_comes_again_until_it_is_committed(void **state)
+TEST_FIXTURE(test_a_segment_comes_again_until_it_is_committed, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct log_segment_content c;
@@ -107,7 +109,7 @@ static void test_a_segment_comes_again_until_it_is_committed(void **state)
 	assert_int_equal(log_fixture_metric(f, "recovered_total"), 1);
 }
 
-static void test_a_token_survives_a_restart(void **state)
+TEST_FIXTURE(test_a_token_survives_a_restart, log_fixture_setup, log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct log_segment_content c;
@@ -130,7 +132,8 @@ static void test_a_token_survives_a_restart(void **state)
 	assert_string_not_equal(c.token, token);
 }
 
-static void test_a_repetition_is_not_appended_even_after_a_restart(void **state)
+TEST_FIXTURE(test_a_repetition_is_not_appended_even_after_a_restart, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct log_segment_content c;
@@ -157,7 +160,7 @@ static void test_a_repetition_is_not_appended_even_after_a_restart(void **state)
 	assert_int_equal(uploads[0], 2);
 }
 
-static void test_the_oldest_ids_are_forgotten(void **state)
+TEST_FIXTURE(test_the_oldest_ids_are_forgotten, log_fixture_setup, log_fixture_teardown)
 {
 	const struct upload_log_config cfg = {.max_ids = 5};
 	struct log_fixture *f = *state;
@@ -172,7 +175,8 @@ static void test_the_oldest_ids_are_forgotten(void **state)
 	assert_int_equal(log_fixture_drain(f, NULL, 0), 8);
 }
 
-static void test_refused_uploads_are_kept_aside_and_remembered(void **state)
+TEST_FIXTURE(test_refused_uploads_are_kept_aside_and_remembered, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	const bool refused[3] = {false, true, false};
 	struct log_fixture *f = *state;
@@ -206,7 +210,7 @@ static void test_refused_uploads_are_kept_aside_and_remembered(void **state)
 	assert_int_equal(log_fixture_upload(&c, 0), 2);
 }
 
-static void test_kept_files_are_bounded(void **state)
+TEST_FIXTURE(test_kept_files_are_bounded, log_fixture_setup, log_fixture_teardown)
 {
 	const bool refused[1] = {true};
 	struct log_fixture *f = *state;
@@ -223,7 +227,7 @@ static void test_kept_files_are_bounded(void **state)
 
 /* ---- limits ---- */
 
-static void test_a_segment_ends_at_its_size(void **state)
+TEST_FIXTURE(test_a_segment_ends_at_its_size, log_fixture_setup, log_fixture_teardown)
 {
 	const struct upload_log_config cfg = {.segment_bytes = 10000};
 	struct log_fixture *f = *state;
@@ -244,7 +248,7 @@ static void test_a_segment_ends_at_its_size(void **state)
 	}
 }
 
-static void test_a_segment_ends_at_its_rows(void **state)
+TEST_FIXTURE(test_a_segment_ends_at_its_rows, log_fixture_setup, log_fixture_teardown)
 {
 	const struct upload_log_config cfg = {.segment_rows = 3};
 	struct log_fixture *f = *state;
@@ -258,7 +262,8 @@ static void test_a_segment_ends_at_its_rows(void **state)
 	assert_int_equal(log_fixture_drain(f, NULL, 0), 7);
 }
 
-static void test_a_full_log_refuses_until_something_is_committed(void **state)
+TEST_FIXTURE(test_a_full_log_refuses_until_something_is_committed, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	const struct upload_log_config cfg = {.max_bytes = 20000, .segment_bytes = 5000};
 	struct log_fixture *f = *state;
@@ -285,7 +290,7 @@ static void test_a_full_log_refuses_until_something_is_committed(void **state)
 	assert_false(s.full);
 }
 
-static void test_an_upload_beyond_a_segment_is_refused(void **state)
+TEST_FIXTURE(test_an_upload_beyond_a_segment_is_refused, log_fixture_setup, log_fixture_teardown)
 {
 	const struct logged_frames frame = {.frame = {.len = UPLOAD_LOG_MAX_RECORD_BYTES}};
 	const struct upload_log_config small = {.max_bytes = 2000};
@@ -305,7 +310,7 @@ static int append_one(void *arg)
 	return log_fixture_append(arg, 1);
 }
 
-static void test_an_append_without_memory_leaves_nothing(void **state)
+TEST_FIXTURE(test_an_append_without_memory_leaves_nothing, log_fixture_setup, log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 
@@ -317,7 +322,8 @@ static void test_an_append_without_memory_leaves_nothing(void **state)
 
 /* ---- life ---- */
 
-static void test_a_stopped_log_takes_nothing_and_gives_what_it_has(void **state)
+TEST_FIXTURE(test_a_stopped_log_takes_nothing_and_gives_what_it_has, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct log_segment_content c;
@@ -331,7 +337,8 @@ static void test_a_stopped_log_takes_nothing_and_gives_what_it_has(void **state)
 	assert_null(upload_log_next(f->log, LOG_FIXTURE_WAIT_NS));
 }
 
-static void test_a_directory_belongs_to_one_log_and_its_files_to_nobody_else(void **state)
+TEST_FIXTURE(test_a_directory_belongs_to_one_log_and_its_files_to_nobody_else, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	const struct upload_log_config cfg = {.dir = f->dir};
@@ -353,7 +360,7 @@ static void test_a_directory_belongs_to_one_log_and_its_files_to_nobody_else(voi
 	assert_int_equal(st.st_mode & 07777, 0600);
 }
 
-static void test_files_of_others_are_left_alone(void **state)
+TEST_FIXTURE(test_files_of_others_are_left_alone, log_fixture_setup, log_fixture_teardown)
 {
 	static const char *const names[] = {"notes", "1.segment", "000000000000000G.segment",
 					    "0000000000000001.segment.old", "LOST+FOUND"};
@@ -372,41 +379,12 @@ static void test_files_of_others_are_left_alone(void **state)
 	}
 }
 
-static void test_a_directory_that_cannot_be_made_is_named(void **state)
+TEST_FIXTURE(test_a_directory_that_cannot_be_made_is_named, log_fixture_setup, log_fixture_teardown)
 {
 	const struct upload_log_config cfg = {.dir = "/nowhere/at/all"};
 	struct upload_log *l = NULL;
 	struct err err = {0};
 
-	(void)state;
 	assert_int_equal(upload_log_open(&l, &cfg, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/nowhere/at/all"));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, log_fixture_setup, log_fixture_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_an_upload_comes_out_as_it_went_in),
-		TEST(test_the_open_segment_comes_even_to_a_reader_that_does_not_wait),
-		TEST(test_frames_of_all_tables_keep_their_order),
-		TEST(test_a_segment_comes_again_until_it_is_committed),
-		TEST(test_a_token_survives_a_restart),
-		TEST(test_a_repetition_is_not_appended_even_after_a_restart),
-		TEST(test_the_oldest_ids_are_forgotten),
-		TEST(test_refused_uploads_are_kept_aside_and_remembered),
-		TEST(test_kept_files_are_bounded),
-		TEST(test_a_segment_ends_at_its_size),
-		TEST(test_a_segment_ends_at_its_rows),
-		TEST(test_a_full_log_refuses_until_something_is_committed),
-		TEST(test_an_upload_beyond_a_segment_is_refused),
-		TEST(test_an_append_without_memory_leaves_nothing),
-		TEST(test_a_stopped_log_takes_nothing_and_gives_what_it_has),
-		TEST(test_a_directory_belongs_to_one_log_and_its_files_to_nobody_else),
-		TEST(test_files_of_others_are_left_alone),
-		TEST(test_a_directory_that_cannot_be_made_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

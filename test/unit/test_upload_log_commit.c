@@ -168,24 +168,14 @@ static void check_commit(struct log_fixture *f, bool refuses)
 		assert_true(index_of(&calls, SYS_fdatasync) < index_of(&calls, SYS_unlinkat));
 }
 
-static void test_a_commit_that_dies_anywhere_is_done_or_not(void **state)
+TEST_FIXTURE(test_a_commit_that_dies_anywhere_is_done_or_not, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	check_commit(*state, false);
 }
 
-static void test_a_commit_with_refused_uploads_that_dies_anywhere_is_done_or_not(void **state)
+TEST_FIXTURE(test_a_commit_with_refused_uploads_that_dies_anywhere_is_done_or_not,
+	     log_fixture_setup, log_fixture_teardown)
 {
 	check_commit(*state, true);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, log_fixture_setup, log_fixture_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_commit_that_dies_anywhere_is_done_or_not),
-		TEST(test_a_commit_with_refused_uploads_that_dies_anywhere_is_done_or_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ static void release(struct log_fixture *f, struct hold *h)
 	upload_log_stop(f->log);
 }
 
-static void test_uploads_that_wait_share_a_sync(void **state)
+TEST_FIXTURE(test_uploads_that_wait_share_a_sync, log_fixture_setup, log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct results results = results_none();
@@ -104,7 +104,8 @@ static void test_uploads_that_wait_share_a_sync(void **state)
 	assert_int_equal(log_fixture_drain(f, NULL, 0), N_TOGETHER + 1);
 }
 
-static void test_memory_that_waits_for_a_slow_disk_is_bounded(void **state)
+TEST_FIXTURE(test_memory_that_waits_for_a_slow_disk_is_bounded, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct results results = results_none();
@@ -130,7 +131,8 @@ static void test_memory_that_waits_for_a_slow_disk_is_bounded(void **state)
 	assert_int_equal(results.n_failed, 0);
 }
 
-static void test_a_repetition_under_way_gets_the_result_of_the_first(void **state)
+TEST_FIXTURE(test_a_repetition_under_way_gets_the_result_of_the_first, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 
@@ -163,7 +165,7 @@ static void test_a_repetition_under_way_gets_the_result_of_the_first(void **stat
 
 /* ---- the disk fails ---- */
 
-static void test_nothing_of_a_failed_sync_is_in_the_log(void **state)
+TEST_FIXTURE(test_nothing_of_a_failed_sync_is_in_the_log, log_fixture_setup, log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct log_segment_content c;
@@ -191,7 +193,8 @@ static void test_nothing_of_a_failed_sync_is_in_the_log(void **state)
 	assert_int_equal(uploads[2], 2);
 }
 
-static void test_a_first_upload_whose_sync_fails_leaves_no_file(void **state)
+TEST_FIXTURE(test_a_first_upload_whose_sync_fails_leaves_no_file, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 
@@ -205,7 +208,7 @@ static void test_a_first_upload_whose_sync_fails_leaves_no_file(void **state)
 	assert_int_equal(log_fixture_drain(f, NULL, 0), 1);
 }
 
-static void test_a_commit_whose_sync_fails_is_tried_again(void **state)
+TEST_FIXTURE(test_a_commit_whose_sync_fails_is_tried_again, log_fixture_setup, log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct log_segment_content c;
@@ -330,24 +333,8 @@ static int run_on_small_disk(struct log_fixture *f, void (*body)(struct log_fixt
 	return status;
 }
 
-static void test_a_full_disk_loses_nothing_and_is_left_by_commits(void **state)
+TEST_FIXTURE(test_a_full_disk_loses_nothing_and_is_left_by_commits, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	assert_int_equal(run_on_small_disk(*state, fill_and_free), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, log_fixture_setup, log_fixture_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_uploads_that_wait_share_a_sync),
-		TEST(test_memory_that_waits_for_a_slow_disk_is_bounded),
-		TEST(test_a_repetition_under_way_gets_the_result_of_the_first),
-		TEST(test_nothing_of_a_failed_sync_is_in_the_log),
-		TEST(test_a_first_upload_whose_sync_fails_leaves_no_file),
-		TEST(test_a_commit_whose_sync_fails_is_tried_again),
-		TEST(test_a_full_disk_loses_nothing_and_is_left_by_commits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

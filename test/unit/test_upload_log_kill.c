@@ -418,7 +418,8 @@ static void drain(struct log_fixture *f, struct ledger *l)
 	}
 }
 
-static void test_killed_again_and_again_it_keeps_each_upload_once(void **state)
+TEST_FIXTURE(test_killed_again_and_again_it_keeps_each_upload_once, log_fixture_setup,
+	     log_fixture_teardown)
 {
 	const char *soak = getenv("SOAK");
 	uint64_t n_kills = soak && strcmp(soak, "long") == 0 ? KILLS_LONG : KILLS;
@@ -434,15 +435,4 @@ static void test_killed_again_and_again_it_keeps_each_upload_once(void **state)
 	drain(f, &l);
 	assert_true(l.acked.n > 0);
 	check(&l);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_killed_again_and_again_it_keeps_each_upload_once, log_fixture_setup,
-			log_fixture_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

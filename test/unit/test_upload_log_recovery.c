@@ -42,7 +42,8 @@ static size_t whole_records(const struct file *file, size_t len)
 	return n;
 }
 
-static void test_a_segment_cut_anywhere_keeps_its_whole_records(void **state)
+TEST_FIXTURE(test_a_segment_cut_anywhere_keeps_its_whole_records, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct file file;
@@ -68,7 +69,8 @@ static void test_a_segment_cut_anywhere_keeps_its_whole_records(void **state)
 	}
 }
 
-static void test_the_oldest_upload_is_as_old_after_a_restart(void **state)
+TEST_FIXTURE(test_the_oldest_upload_is_as_old_after_a_restart, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	const struct timespec hour_ago[2] = {{.tv_nsec = UTIME_OMIT},
 					     {.tv_sec = time(NULL) - 3600}};
@@ -101,7 +103,7 @@ static void test_the_oldest_upload_is_as_old_after_a_restart(void **state)
 	assert_int_equal(s.oldest_age_ns, 0);
 }
 
-static void test_a_torn_end_is_cut_off(void **state)
+TEST_FIXTURE(test_a_torn_end_is_cut_off, log_fixture_setup_in_memory, log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct file file, again;
@@ -142,7 +144,8 @@ static void check_flip(struct log_fixture *f, const struct file *file, size_t at
 	assert_int_equal(log_fixture_files(f, ".damaged", NULL), n_damaged);
 }
 
-static void test_a_flipped_byte_loses_one_upload_and_keeps_the_file(void **state)
+TEST_FIXTURE(test_a_flipped_byte_loses_one_upload_and_keeps_the_file, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct file file;
@@ -152,7 +155,8 @@ static void test_a_flipped_byte_loses_one_upload_and_keeps_the_file(void **state
 		check_flip(f, &file, at);
 }
 
-static void test_damage_that_comes_while_the_log_is_open_is_seen(void **state)
+TEST_FIXTURE(test_damage_that_comes_while_the_log_is_open_is_seen, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct log_segment_content c;
@@ -172,7 +176,8 @@ static void test_damage_that_comes_while_the_log_is_open_is_seen(void **state)
 	assert_int_equal(log_fixture_files(f, ".damaged", NULL), 1);
 }
 
-static void test_a_segment_that_is_cut_while_the_log_is_open_is_damaged(void **state)
+TEST_FIXTURE(test_a_segment_that_is_cut_while_the_log_is_open_is_damaged,
+	     log_fixture_setup_in_memory, log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct log_segment_content c;
@@ -190,7 +195,8 @@ static void test_a_segment_that_is_cut_while_the_log_is_open_is_damaged(void **s
 	assert_int_equal(log_fixture_files(f, ".damaged", NULL), 1);
 }
 
-static void test_a_segment_of_which_nothing_can_be_read_is_kept_aside(void **state)
+TEST_FIXTURE(test_a_segment_of_which_nothing_can_be_read_is_kept_aside, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct file file;
@@ -205,7 +211,8 @@ static void test_a_segment_of_which_nothing_can_be_read_is_kept_aside(void **sta
 	assert_int_equal(log_fixture_append(f, 1), 0);
 }
 
-static void test_a_log_of_a_newer_release_is_not_touched(void **state)
+TEST_FIXTURE(test_a_log_of_a_newer_release_is_not_touched, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct upload_log_config cfg = {.dir = f->dir};
@@ -225,7 +232,8 @@ static void test_a_log_of_a_newer_release_is_not_touched(void **state)
 }
 
 /* Their rows lack a column, which whoever inserts them has to know. */
-static void test_uploads_of_an_earlier_release_are_marked(void **state)
+TEST_FIXTURE(test_uploads_of_an_earlier_release_are_marked, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct log_segment_content c;
@@ -279,7 +287,8 @@ static size_t count_known(struct log_fixture *f, uint64_t n)
 	return known;
 }
 
-static void test_a_file_of_ids_cut_anywhere_keeps_the_older_ones(void **state)
+TEST_FIXTURE(test_a_file_of_ids_cut_anywhere_keeps_the_older_ones, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct file file;
@@ -302,7 +311,8 @@ static void test_a_file_of_ids_cut_anywhere_keeps_the_older_ones(void **state)
 	}
 }
 
-static void test_a_flipped_byte_loses_the_ids_of_one_commit(void **state)
+TEST_FIXTURE(test_a_flipped_byte_loses_the_ids_of_one_commit, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct file file;
@@ -322,7 +332,8 @@ static void test_a_flipped_byte_loses_the_ids_of_one_commit(void **state)
 	}
 }
 
-static void test_a_file_of_ids_without_a_header_is_kept_aside(void **state)
+TEST_FIXTURE(test_a_file_of_ids_without_a_header_is_kept_aside, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct file file;
@@ -342,7 +353,8 @@ static void test_a_file_of_ids_without_a_header_is_kept_aside(void **state)
  * A crash between the two steps of a commit leaves the segment's file: it must not be inserted
  * again, although its ids may be forgotten.
  */
-static void test_a_committed_segment_that_was_not_removed_is_removed(void **state)
+TEST_FIXTURE(test_a_committed_segment_that_was_not_removed_is_removed, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	const struct upload_log_config cfg = {.max_ids = 1};
 	struct log_fixture *f = *state;
@@ -361,7 +373,8 @@ static void test_a_committed_segment_that_was_not_removed_is_removed(void **stat
 }
 
 /* A segment of the same number but of another log is not the one that was committed. */
-static void test_a_commit_is_of_a_segment_and_not_of_a_number(void **state)
+TEST_FIXTURE(test_a_commit_is_of_a_segment_and_not_of_a_number, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct file ids, segment;
@@ -384,7 +397,8 @@ static void test_a_commit_is_of_a_segment_and_not_of_a_number(void **state)
  * A write failed, its bytes could not be removed, and the upload was sent again: the earlier
  * segment must come out as it was inserted, without the upload.
  */
-static void test_an_id_in_two_segments_counts_in_the_later_one(void **state)
+TEST_FIXTURE(test_an_id_in_two_segments_counts_in_the_later_one, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
 {
 	struct log_fixture *f = *state;
 	struct log_segment_content c;
@@ -410,30 +424,4 @@ static void test_an_id_in_two_segments_counts_in_the_later_one(void **state)
 	assert_int_equal(c.n_records, 2);
 	assert_int_equal(log_fixture_upload(&c, 0), N_UPLOADS - 1);
 	assert_int_equal(log_fixture_upload(&c, 1), 9);
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, log_fixture_setup_in_memory, log_fixture_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_segment_cut_anywhere_keeps_its_whole_records),
-		TEST(test_the_oldest_upload_is_as_old_after_a_restart),
-		TEST(test_a_torn_end_is_cut_off),
-		TEST(test_a_flipped_byte_loses_one_upload_and_keeps_the_file),
-		TEST(test_damage_that_comes_while_the_log_is_open_is_seen),
-		TEST(test_a_segment_that_is_cut_while_the_log_is_open_is_damaged),
-		TEST(test_a_segment_of_which_nothing_can_be_read_is_kept_aside),
-		TEST(test_a_log_of_a_newer_release_is_not_touched),
-		TEST(test_uploads_of_an_earlier_release_are_marked),
-		TEST(test_a_file_of_ids_cut_anywhere_keeps_the_older_ones),
-		TEST(test_a_flipped_byte_loses_the_ids_of_one_commit),
-		TEST(test_a_file_of_ids_without_a_header_is_kept_aside),
-		TEST(test_a_committed_segment_that_was_not_removed_is_removed),
-		TEST(test_a_commit_is_of_a_segment_and_not_of_a_number),
-		TEST(test_an_id_in_two_segments_counts_in_the_later_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

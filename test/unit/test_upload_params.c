@@ -9,11 +9,10 @@ static void assert_text(const struct row_text *t, const char *expected)
 	assert_memory_equal(t->data, expected, t->len);
 }
 
-static void everything_but_the_service_is_a_label(void **state)
+TEST(everything_but_the_service_is_a_label)
 {
 	struct upload_params p = {0};
 
-	(void)state;
 	upload_params_add(&p, "container.id", "/docker/a");
 	upload_params_add(&p, "service.name", "/docker/web");
 	upload_params_add(&p, "host.name", "node1");
@@ -28,11 +27,10 @@ static void everything_but_the_service_is_a_label(void **state)
 	assert_text(&p.labels[2].value, "");
 }
 
-static void a_repeated_parameter_is_no_label(void **state)
+TEST(a_repeated_parameter_is_no_label)
 {
 	struct upload_params p = {0};
 
-	(void)state;
 	upload_params_add(&p, "service.name", "a");
 	upload_params_add(&p, "x", "1");
 	upload_params_add(&p, "node", "n1");
@@ -44,11 +42,10 @@ static void a_repeated_parameter_is_no_label(void **state)
 	assert_text(&p.host, "n1");
 }
 
-static void host_name_is_preferred_to_node(void **state)
+TEST(host_name_is_preferred_to_node)
 {
 	struct upload_params p = {0};
 
-	(void)state;
 	upload_params_add(&p, "service.name", "a");
 	upload_params_add(&p, "host.name", "h");
 	upload_params_add(&p, "node", "n");
@@ -56,24 +53,22 @@ static void host_name_is_preferred_to_node(void **state)
 	assert_text(&p.host, "h");
 }
 
-static void without_a_service_there_is_an_error(void **state)
+TEST(without_a_service_there_is_an_error)
 {
 	struct upload_params p = {0};
 	struct err err = {""};
 
-	(void)state;
 	upload_params_add(&p, "service.name", "");
 	upload_params_add(&p, "node", "n1");
 	assert_int_equal(upload_params_finish(&p, &err), -EINVAL);
 	assert_string_equal(err.msg, "query parameter service.name is missing");
 }
 
-static void too_many_are_an_error(void **state)
+TEST(too_many_are_an_error)
 {
 	static char names[UPLOAD_PARAMS_MAX + 1][8];
 	struct upload_params p = {0};
 
-	(void)state;
 	upload_params_add(&p, "service.name", "a");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		assert_int_equal(upload_params_finish(&p, NULL), 0);
@@ -81,17 +76,4 @@ static void too_many_are_an_error(void **state)
 		upload_params_add(&p, names[i], "v");
 	}
 	assert_int_equal(upload_params_finish(&p, NULL), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_but_the_service_is_a_label),
-		cmocka_unit_test(a_repeated_parameter_is_no_label),
-		cmocka_unit_test(host_name_is_preferred_to_node),
-		cmocka_unit_test(without_a_service_there_is_an_error),
-		cmocka_unit_test(too_many_are_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,12 +263,11 @@ static void run_threads(struct stages *s, bool stop_early)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-static void every_request_is_answered_and_what_was_stored_reached_the_store(void **state)
+TEST(every_request_is_answered_and_what_was_stored_reached_the_store)
 {
 	unsigned long n_rows;
 	struct stages s;
 
-	(void)state;
 	start(&s);
 	run_threads(&s, false);
 	stop(&s);
@@ -283,7 +282,7 @@ static void every_request_is_answered_and_what_was_stored_reached_the_store(void
 	assert_true(atomic_load(&stored.n_rows[STORE_STACKS]) > 0);
 }
 
-static void an_upload_is_recognised_by_its_key_or_else_by_its_content(void **state)
+TEST(an_upload_is_recognised_by_its_key_or_else_by_its_content)
 {
 	static const char *const headers[] = {
 		"Idempotency-Key: 00112233445566778899aabbccddeeff",
@@ -296,7 +295,6 @@ static void an_upload_is_recognised_by_its_key_or_else_by_its_content(void **sta
 	};
 	struct stages s;
 
-	(void)state;
 	start(&s);
 	for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
 		assert_int_equal(
@@ -308,24 +306,12 @@ static void an_upload_is_recognised_by_its_key_or_else_by_its_content(void **sta
 	assert_int_equal(atomic_load(&stored.n_rows[STORE_STACKS]), 1);
 }
 
-static void stopping_amid_uploads_answers_those_that_were_taken(void **state)
+TEST(stopping_amid_uploads_answers_those_that_were_taken)
 {
 	struct stages s;
 
-	(void)state;
 	start(&s);
 	run_threads(&s, true);
 	stop(&s);
 	assert_true(atomic_load(&s.n_stored) >= N_THREADS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_request_is_answered_and_what_was_stored_reached_the_store),
-		cmocka_unit_test(an_upload_is_recognised_by_its_key_or_else_by_its_content),
-		cmocka_unit_test(stopping_amid_uploads_answers_those_that_were_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

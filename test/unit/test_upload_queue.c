@@ -28,11 +28,10 @@ static const char *next_body(const struct upload_queue *q)
 	return next(q)->item->body;
 }
 
-static void uploads_come_in_the_order_they_were_added(void **state)
+TEST(uploads_come_in_the_order_they_were_added)
 {
 	CLEANUP(upload_queue_fini) struct upload_queue q;
 
-	(void)state;
 	upload_queue_init(&q, 10, 100);
 	assert_int_equal(add(&q, "one"), 0);
 	assert_int_equal(add(&q, "two"), 0);
@@ -46,11 +45,10 @@ static void uploads_come_in_the_order_they_were_added(void **state)
 	assert_int_equal(q.n_items, 1);
 }
 
-static void the_oldest_makes_room(void **state)
+TEST(the_oldest_makes_room)
 {
 	CLEANUP(upload_queue_fini) struct upload_queue q;
 
-	(void)state;
 	upload_queue_init(&q, 2, 10);
 	assert_int_equal(add(&q, "one"), 0);
 	assert_int_equal(add(&q, "two"), 0);
@@ -62,11 +60,10 @@ static void the_oldest_makes_room(void **state)
 	assert_int_equal(q.n_dropped, 3);
 }
 
-static void what_is_under_way_is_not_dropped(void **state)
+TEST(what_is_under_way_is_not_dropped)
 {
 	CLEANUP(upload_queue_fini) struct upload_queue q;
 
-	(void)state;
 	upload_queue_init(&q, 1, 10);
 	assert_int_equal(add(&q, "one"), 0);
 	next(&q)->sending = true;
@@ -75,11 +72,10 @@ static void what_is_under_way_is_not_dropped(void **state)
 	assert_int_equal(q.n_dropped, 1);
 }
 
-static void one_larger_than_the_queue_drops_nothing_but_itself(void **state)
+TEST(one_larger_than_the_queue_drops_nothing_but_itself)
 {
 	CLEANUP(upload_queue_fini) struct upload_queue q;
 
-	(void)state;
 	upload_queue_init(&q, 10, 10);
 	assert_int_equal(add(&q, "one"), 0);
 	assert_int_equal(add(&q, "longer than ten"), -EFBIG);
@@ -87,11 +83,10 @@ static void one_larger_than_the_queue_drops_nothing_but_itself(void **state)
 	assert_int_equal(q.n_dropped, 1);
 }
 
-static void one_that_failed_lets_others_go_first(void **state)
+TEST(one_that_failed_lets_others_go_first)
 {
 	CLEANUP(upload_queue_fini) struct upload_queue q;
 
-	(void)state;
 	upload_queue_init(&q, 10, 100);
 	assert_int_equal(add(&q, "one"), 0);
 	assert_int_equal(add(&q, "two"), 0);
@@ -101,11 +96,10 @@ static void one_that_failed_lets_others_go_first(void **state)
 	assert_string_equal(next_body(&q), "one");
 }
 
-static void one_that_is_not_due_is_not_sent(void **state)
+TEST(one_that_is_not_due_is_not_sent)
 {
 	CLEANUP(upload_queue_fini) struct upload_queue q;
 
-	(void)state;
 	upload_queue_init(&q, 10, 100);
 	assert_true(upload_queue_next_due_ns(&q) == UINT64_MAX);
 	assert_int_equal(add(&q, "one"), 0);
@@ -125,23 +119,7 @@ static int add_one(void *arg)
 	return add(&q, "one");
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(add_one, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(uploads_come_in_the_order_they_were_added),
-		cmocka_unit_test(the_oldest_makes_room),
-		cmocka_unit_test(what_is_under_way_is_not_dropped),
-		cmocka_unit_test(one_larger_than_the_queue_drops_nothing_but_itself),
-		cmocka_unit_test(one_that_failed_lets_others_go_first),
-		cmocka_unit_test(one_that_is_not_due_is_not_sent),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

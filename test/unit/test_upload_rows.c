@@ -84,7 +84,7 @@ static void make(struct fixture *f)
 	assert_int_equal(upload_rows_make(&f->rows, &f->batch, &upload, &cfg, &f->arena, &err), 0);
 }
 
-static void test_an_upload_without_losses_has_an_empty_line(void **state)
+TEST_FIXTURE(test_an_upload_without_losses_has_an_empty_line, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -93,7 +93,7 @@ static void test_an_upload_without_losses_has_an_empty_line(void **state)
 	assert_false(profile_losses_any(&f->rows.losses));
 }
 
-static void test_losses_of_all_parts_and_of_the_upload_are_added(void **state)
+TEST_FIXTURE(test_losses_of_all_parts_and_of_the_upload_are_added, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -109,7 +109,7 @@ static void test_losses_of_all_parts_and_of_the_upload_are_added(void **state)
 			    "become no profile: jdk.?FileRead");
 }
 
-static void test_a_long_note_is_cut_to_the_line(void **state)
+TEST_FIXTURE(test_a_long_note_is_cut_to_the_line, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char note[2 * UPLOAD_LEFT_OUT_BYTES];
@@ -133,7 +133,7 @@ static struct profile_string type_name(char *text, size_t size, unsigned n)
 	return (struct profile_string){text, (size_t)len};
 }
 
-static void test_a_type_with_a_long_name_is_left_out_and_named(void **state)
+TEST_FIXTURE(test_a_type_with_a_long_name_is_left_out_and_named, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct profile_value_type types[2] = {{{"pprof:cpu:nanoseconds", 21}}};
@@ -164,7 +164,7 @@ static int make_with(struct fixture *f, struct service_types *t, struct err *err
 	return upload_rows_make(&f->rows, &f->batch, &upload, &cfg, &f->arena, err);
 }
 
-static void test_types_beyond_the_limit_of_a_service_are_left_out(void **state)
+TEST_FIXTURE(test_types_beyond_the_limit_of_a_service_are_left_out, set_up, tear_down)
 {
 	CLEANUP(service_types_freep) struct service_types *t = NULL;
 	struct profile_value_type types[LIMIT_PPROF_TYPES];
@@ -184,7 +184,7 @@ static void test_types_beyond_the_limit_of_a_service_are_left_out(void **state)
 	assert_string_equal(f->rows.left_out, "41 sample types left out");
 }
 
-static void test_an_upload_of_which_nothing_is_left_is_refused(void **state)
+TEST_FIXTURE(test_an_upload_of_which_nothing_is_left_is_refused, set_up, tear_down)
 {
 	CLEANUP(service_types_freep) struct service_types *t = NULL;
 	struct fixture *f = *state;
@@ -203,7 +203,7 @@ static void test_an_upload_of_which_nothing_is_left_is_refused(void **state)
 	assert_string_equal(err.msg, "service shop has 64 other sample types already");
 }
 
-static void test_the_end_of_a_long_service_name_becomes_a_hash(void **state)
+TEST_FIXTURE(test_the_end_of_a_long_service_name_becomes_a_hash, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char name[5000];
@@ -215,7 +215,7 @@ static void test_the_end_of_a_long_service_name_becomes_a_hash(void **state)
 	assert_int_equal(row_batch_rows(&f->batch), 6);
 }
 
-static void test_a_stack_with_more_text_than_a_row_may_have_is_cut(void **state)
+TEST_FIXTURE(test_a_stack_with_more_text_than_a_row_may_have_is_cut, set_up, tear_down)
 {
 	enum { N = 300, BYTES = 60000 };
 	struct profile_value_type type = {{"pprof:cpu:nanoseconds", 21}};
@@ -243,22 +243,4 @@ static void test_a_stack_with_more_text_than_a_row_may_have_is_cut(void **state)
 	make(f);
 	assert_string_equal(f->rows.left_out, "1 stack cut: too many frames");
 	free(name);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_an_upload_without_losses_has_an_empty_line),
-		TEST(test_losses_of_all_parts_and_of_the_upload_are_added),
-		TEST(test_a_long_note_is_cut_to_the_line),
-		TEST(test_a_type_with_a_long_name_is_left_out_and_named),
-		TEST(test_types_beyond_the_limit_of_a_service_are_left_out),
-		TEST(test_an_upload_of_which_nothing_is_left_is_refused),
-		TEST(test_the_end_of_a_long_service_name_becomes_a_hash),
-		TEST(test_a_stack_with_more_text_than_a_row_may_have_is_cut),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

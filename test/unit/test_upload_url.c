@@ -3,7 +3,7 @@
 #include "common/upload/upload_url.h"
 #include "test/lib/unit.h"
 
-static void labels_are_encoded_and_empty_ones_left_out(void **state)
+TEST(labels_are_encoded_and_empty_ones_left_out)
 {
 	const struct upload_label labels[] = {
 		{"service.name", "/system.slice/a b&c.service"},
@@ -14,51 +14,46 @@ static void labels_are_encoded_and_empty_ones_left_out(void **state)
 	};
 	AUTO_FREE char *url = NULL;
 
-	(void)state;
 	assert_int_equal(upload_url_make(&url, "http://h/v1/profiles", labels), 0);
 	assert_string_equal(url, "http://h/v1/profiles?service.name=/system.slice/"
 				 "a%20b%26c.service&host.name=n%C3%B6rd");
 }
 
-static void an_endpoint_with_a_query_keeps_it(void **state)
+TEST(an_endpoint_with_a_query_keeps_it)
 {
 	const struct upload_label labels[] = {{"a", "1"}, {}};
 	AUTO_FREE char *url = NULL;
 
-	(void)state;
 	assert_int_equal(upload_url_make(&url, "http://h/p?x=y", labels), 0);
 	assert_string_equal(url, "http://h/p?x=y&a=1");
 }
 
-static void a_url_no_server_takes_is_refused(void **state)
+TEST(a_url_no_server_takes_is_refused)
 {
 	static char value[9000];
 	const struct upload_label labels[] = {{"a", value}, {}};
 	char *url = NULL;
 
-	(void)state;
 	memset(value, 'x', sizeof(value) - 1);
 	assert_int_equal(upload_url_make(&url, "http://h/", labels), -EFBIG);
 	assert_null(url);
 }
 
-static void the_collector_endpoint_gets_the_path(void **state)
+TEST(the_collector_endpoint_gets_the_path)
 {
 	AUTO_FREE char *plain = NULL, *slash = NULL;
 
-	(void)state;
 	assert_int_equal(upload_url_from_collector(&plain, "http://h:1"), 0);
 	assert_int_equal(upload_url_from_collector(&slash, "http://h:1/base//"), 0);
 	assert_string_equal(plain, "http://h:1/v1/profiles");
 	assert_string_equal(slash, "http://h:1/base/v1/profiles");
 }
 
-static void credentials_are_removed_from_a_url_that_is_shown(void **state)
+TEST(credentials_are_removed_from_a_url_that_is_shown)
 {
 	char with[] = "https://user:p%40ss@h:1/base?x=a@b", without[] = "http://h/@x",
 	     other[] = "h:1";
 
-	(void)state;
 	upload_url_remove_user(with);
 	assert_string_equal(with, "https://h:1/base?x=a@b");
 	upload_url_remove_user(without);
@@ -76,22 +71,7 @@ static int make_one(void *arg)
 	return upload_url_make(&url, "http://localhost/v1/profiles", labels);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-	(void)state;
 	check_oom(make_one, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(labels_are_encoded_and_empty_ones_left_out),
-		cmocka_unit_test(an_endpoint_with_a_query_keeps_it),
-		cmocka_unit_test(a_url_no_server_takes_is_refused),
-		cmocka_unit_test(the_collector_endpoint_gets_the_path),
-		cmocka_unit_test(credentials_are_removed_from_a_url_that_is_shown),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

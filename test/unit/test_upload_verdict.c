@@ -3,9 +3,8 @@
 #include "common/upload/upload_verdict.h"
 #include "test/lib/unit.h"
 
-static void only_four_statuses_are_about_the_profile(void **state)
+TEST(only_four_statuses_are_about_the_profile)
 {
-	(void)state;
 	for (int status = 100; status < 600; status++) {
 		enum upload_verdict v = upload_verdict(0, status);
 		bool is_profiles = status == 400 || status == 413 || status == 415 || status == 422;
@@ -15,13 +14,12 @@ static void only_four_statuses_are_about_the_profile(void **state)
 	}
 }
 
-static void what_passes_by_itself_differs_from_what_must_be_mended(void **state)
+TEST(what_passes_by_itself_differs_from_what_must_be_mended)
 {
 	static const int busy[] = {429, 500, 502, 503, 504, 599};
 	static const int blocked[] = {301, 302, 307, 401, 403, 404, 405,
 				      407, 408, 409, 410, 414, 426};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(busy); i++)
 		assert_int_equal(upload_verdict(0, busy[i]), UPLOAD_BUSY);
 	for (size_t i = 0; i < ARRAY_SIZE(blocked); i++)
@@ -29,9 +27,8 @@ static void what_passes_by_itself_differs_from_what_must_be_mended(void **state)
 	assert_int_equal(upload_verdict(-ECONNREFUSED, 0), UPLOAD_BUSY);
 }
 
-static void another_profile_is_tried_if_it_might_fare_better(void **state)
+TEST(another_profile_is_tried_if_it_might_fare_better)
 {
-	(void)state;
 	assert_true(upload_verdict_may_differ(0, 500));
 	assert_true(upload_verdict_may_differ(0, 414));
 	assert_true(upload_verdict_may_differ(-ECONNRESET, 0));
@@ -41,11 +38,10 @@ static void another_profile_is_tried_if_it_might_fare_better(void **state)
 	assert_false(upload_verdict_may_differ(-ECONNREFUSED, 0));
 }
 
-static void reasons_are_in_the_operators_words(void **state)
+TEST(reasons_are_in_the_operators_words)
 {
 	char text[UPLOAD_REASON_BYTES];
 
-	(void)state;
 	upload_verdict_reason(0, 401, text);
 	assert_string_equal(text, "the API key is refused (401)");
 	upload_verdict_reason(0, 307, text);
@@ -56,16 +52,4 @@ static void reasons_are_in_the_operators_words(void **state)
 		upload_verdict_reason(0, status, text);
 		assert_true(strlen(text) > 6);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_four_statuses_are_about_the_profile),
-		cmocka_unit_test(what_passes_by_itself_differs_from_what_must_be_mended),
-		cmocka_unit_test(another_profile_is_tried_if_it_might_fare_better),
-		cmocka_unit_test(reasons_are_in_the_operators_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,11 +170,10 @@ static void run_until_uploaded(struct fixture *f, unsigned n)
 	} while (!strstr(b.data, line));
 }
 
-static void all_are_sent(void **state)
+TEST(all_are_sent)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	set_up(&f, true, 4, 100);
 	for (int i = 0; i < 20; i++)
 		add(&f, "profile");
@@ -187,11 +186,10 @@ static void all_are_sent(void **state)
 	tear_down(&f);
 }
 
-static void a_receiver_that_is_full_is_tried_again(void **state)
+TEST(a_receiver_that_is_full_is_tried_again)
 {
 	struct fixture f = {.n_refusals = 5, .refusal = 503};
 
-	(void)state;
 	set_up(&f, true, 4, 100);
 	for (int i = 0; i < 3; i++)
 		add(&f, "profile");
@@ -212,13 +210,12 @@ static void note_receipt(void *ctx, uint64_t number, const char *refusal)
 		 refusal ?: "taken");
 }
 
-static void the_sender_hears_what_became_of_each_profile(void **state)
+TEST(the_sender_hears_what_became_of_each_profile)
 {
 	const struct upload_label labels[] = {{"service.name", "a"}, {}};
 	struct fixture f = {.n_refusals = 1, .refusal = 413};
 	char receipts[200] = "";
 
-	(void)state;
 	set_up(&f, true, 1, 100);
 	uploader_on_receipt(f.uploader, note_receipt, receipts);
 	for (uint64_t number = 7; number <= 8; number++) {
@@ -236,11 +233,10 @@ static void the_sender_hears_what_became_of_each_profile(void **state)
 	tear_down(&f);
 }
 
-static void every_attempt_of_a_profile_has_its_key(void **state)
+TEST(every_attempt_of_a_profile_has_its_key)
 {
 	struct fixture f = {.n_refusals = 2, .refusal = 503};
 
-	(void)state;
 	set_up(&f, true, 1, 100);
 	add(&f, "one");
 	add(&f, "two");
@@ -256,11 +252,10 @@ static void every_attempt_of_a_profile_has_its_key(void **state)
 	tear_down(&f);
 }
 
-static void a_refused_profile_does_not_hold_up_the_next(void **state)
+TEST(a_refused_profile_does_not_hold_up_the_next)
 {
 	struct fixture f = {.n_refusals = 1, .refusal = 400};
 
-	(void)state;
 	set_up(&f, true, 4, 100);
 	add(&f, "bad");
 	add(&f, "good");
@@ -271,11 +266,10 @@ static void a_refused_profile_does_not_hold_up_the_next(void **state)
 	tear_down(&f);
 }
 
-static void what_can_be_mended_drops_nothing(void **state)
+TEST(what_can_be_mended_drops_nothing)
 {
 	static const unsigned statuses[] = {301, 307, 401, 403, 404, 405, 408, 409, 410, 418};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
 		struct fixture f = {.n_refusals = 30, .refusal = statuses[i]};
 
@@ -290,12 +284,11 @@ static void what_can_be_mended_drops_nothing(void **state)
 	}
 }
 
-static void a_server_that_fails_now_and_then_drops_nothing(void **state)
+TEST(a_server_that_fails_now_and_then_drops_nothing)
 {
 	struct fixture f = {.fails_on_poison = true, .fault_every_ns = 3600 * NS_PER_S};
 	unsigned n = 0, failed;
 
-	(void)state;
 	set_up(&f, true, 1, 100);
 	add(&f, "poison");
 	do {
@@ -312,11 +305,10 @@ static void a_server_that_fails_now_and_then_drops_nothing(void **state)
 	tear_down(&f);
 }
 
-static void a_profile_that_the_receiver_fails_on_holds_up_nobody(void **state)
+TEST(a_profile_that_the_receiver_fails_on_holds_up_nobody)
 {
 	struct fixture f = {.fails_on_poison = true};
 
-	(void)state;
 	set_up(&f, true, 1, 100);
 	add(&f, "poison");
 	for (int i = 0; i < 3; i++)
@@ -334,12 +326,11 @@ static void a_profile_that_the_receiver_fails_on_holds_up_nobody(void **state)
 	tear_down(&f);
 }
 
-static void a_full_queue_loses_the_oldest_and_counts_it(void **state)
+TEST(a_full_queue_loses_the_oldest_and_counts_it)
 {
 	struct fixture f = {0};
 	char big[601];
 
-	(void)state;
 	memset(big, 'x', 600);
 	big[600] = '\0';
 	set_up(&f, false, 1, 3);
@@ -356,21 +347,4 @@ static void a_full_queue_loses_the_oldest_and_counts_it(void **state)
 	assert_int_equal(loop_run(f.loop), 0);
 	assert_metric(&f, "\ntest_profiles_uploaded_total 0\n");
 	tear_down(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_are_sent),
-		cmocka_unit_test(a_receiver_that_is_full_is_tried_again),
-		cmocka_unit_test(the_sender_hears_what_became_of_each_profile),
-		cmocka_unit_test(every_attempt_of_a_profile_has_its_key),
-		cmocka_unit_test(a_refused_profile_does_not_hold_up_the_next),
-		cmocka_unit_test(what_can_be_mended_drops_nothing),
-		cmocka_unit_test(a_server_that_fails_now_and_then_drops_nothing),
-		cmocka_unit_test(a_profile_that_the_receiver_fails_on_holds_up_nobody),
-		cmocka_unit_test(a_full_queue_loses_the_oldest_and_counts_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

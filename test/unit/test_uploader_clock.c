@@ -210,11 +210,10 @@ static void expect_time(struct fixture *f, unsigned n, int64_t ahead_s)
 		fail_msg("profile %u is off by %lld s", n, (long long)(off_ns / S));
 }
 
-static void times_are_corrected_by_the_receivers_date(void **state)
+TEST(times_are_corrected_by_the_receivers_date)
 {
 	static const int64_t ahead_s[] = {-7200, 3000, 30 * 86400, -50 * 60};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ahead_s); i++) {
 		CLEANUP(tear_down) struct fixture f;
 
@@ -237,11 +236,10 @@ static void times_are_corrected_by_the_receivers_date(void **state)
 	}
 }
 
-static void a_right_clock_changes_nothing(void **state)
+TEST(a_right_clock_changes_nothing)
 {
 	CLEANUP(tear_down) struct fixture f;
 
-	(void)state;
 	set_up(&f);
 	for (int n = 0; n < 8; n++)
 		add(&f);
@@ -256,11 +254,10 @@ static void a_right_clock_changes_nothing(void **state)
 	assert_true(metric(&f, "test_clock_ahead_seconds") == 0);
 }
 
-static void a_receiver_without_a_date_gets_all_the_same(void **state)
+TEST(a_receiver_without_a_date_gets_all_the_same)
 {
 	CLEANUP(tear_down) struct fixture f;
 
-	(void)state;
 	set_up(&f);
 	f.has_date = false;
 	for (int n = 0; n < 8; n++)
@@ -270,11 +267,10 @@ static void a_receiver_without_a_date_gets_all_the_same(void **state)
 		expect_time(&f, n, 0);
 }
 
-static void what_waited_on_disk_is_corrected_too(void **state)
+TEST(what_waited_on_disk_is_corrected_too)
 {
 	CLEANUP(tear_down) struct fixture f;
 
-	(void)state;
 	set_up(&f);
 	/* made before the receiver has ever answered */
 	f.status = 503;
@@ -301,16 +297,4 @@ static void what_waited_on_disk_is_corrected_too(void **state)
 	expect_time(&f, 2, -7200);
 	expect_time(&f, 3, -7200);
 	assert_string_equal(f.skews[3], "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times_are_corrected_by_the_receivers_date),
-		cmocka_unit_test(a_right_clock_changes_nothing),
-		cmocka_unit_test(a_receiver_without_a_date_gets_all_the_same),
-		cmocka_unit_test(what_waited_on_disk_is_corrected_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

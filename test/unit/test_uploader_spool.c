@@ -311,7 +311,7 @@ static unsigned port_of(const struct fixture *f)
 	return http_server_port(f->server);
 }
 
-static void what_waited_is_delivered_by_the_next_process_oldest_first(void **state)
+TEST_FIXTURE(what_waited_is_delivered_by_the_next_process_oldest_first, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -325,7 +325,7 @@ static void what_waited_is_delivered_by_the_next_process_oldest_first(void **sta
 	assert_none_dropped(f);
 }
 
-static void an_hour_with_a_refused_key_loses_nothing(void **state)
+TEST_FIXTURE(an_hour_with_a_refused_key_loses_nothing, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -349,7 +349,7 @@ static void an_hour_with_a_refused_key_loses_nothing(void **state)
 	assert_none_dropped(f);
 }
 
-static void an_outage_is_made_up_for_without_a_restart(void **state)
+TEST_FIXTURE(an_outage_is_made_up_for_without_a_restart, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -369,7 +369,7 @@ static void an_outage_is_made_up_for_without_a_restart(void **state)
 	assert_none_dropped(f);
 }
 
-static void neither_the_backlog_nor_new_profiles_starve(void **state)
+TEST_FIXTURE(neither_the_backlog_nor_new_profiles_starve, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	unsigned n_new = 0, n_old = 0, n;
@@ -395,7 +395,7 @@ static void neither_the_backlog_nor_new_profiles_starve(void **state)
 	assert_received(f, 1, 300 + n_new);
 }
 
-static void a_receiver_that_never_answers_costs_no_profile(void **state)
+TEST_FIXTURE(a_receiver_that_never_answers_costs_no_profile, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct script_server silent = {.n_replies = 0};
@@ -413,7 +413,7 @@ static void a_receiver_that_never_answers_costs_no_profile(void **state)
 	assert_received(f, 1, 20);
 }
 
-static void what_waits_at_the_end_is_written_however_much_it_is(void **state)
+TEST_FIXTURE(what_waits_at_the_end_is_written_however_much_it_is, set_up, tear_down)
 {
 	const struct upload_label labels[] = {{"service.name", "a"}, {}};
 	CLEANUP(spool_files_closep) struct spool_files *files = NULL;
@@ -445,7 +445,7 @@ static void what_waits_at_the_end_is_written_however_much_it_is(void **state)
 	assert_int_equal(s.n_profiles, 24);
 }
 
-static void without_a_spool_profiles_wait_in_memory(void **state)
+TEST_FIXTURE(without_a_spool_profiles_wait_in_memory, set_up, tear_down)
 {
 	static const char *const dirs[] = {"", "/proc/nowhere/spool"};
 	struct fixture *f = *state;
@@ -468,7 +468,7 @@ static void without_a_spool_profiles_wait_in_memory(void **state)
 	assert_received(f, 1, 100);
 }
 
-static void a_disk_that_does_not_answer_holds_up_nothing(void **state)
+TEST_FIXTURE(a_disk_that_does_not_answer_holds_up_nothing, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct silent_file *silent = silent_file_new();
@@ -499,7 +499,7 @@ static void a_disk_that_does_not_answer_holds_up_nothing(void **state)
 	assert_received(f, 1, 50);
 }
 
-static void a_full_spool_drops_the_oldest_and_says_so(void **state)
+TEST_FIXTURE(a_full_spool_drops_the_oldest_and_says_so, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	double dropped;
@@ -528,7 +528,7 @@ static void a_full_spool_drops_the_oldest_and_says_so(void **state)
 	assert_true(n_received(f) >= 3000 - dropped);
 }
 
-static void a_full_disk_is_tried_with_one_profile_at_a_time(void **state)
+TEST_FIXTURE(a_full_disk_is_tried_with_one_profile_at_a_time, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	double errors;
@@ -567,7 +567,7 @@ static void a_full_disk_is_tried_with_one_profile_at_a_time(void **state)
 	assert_none_dropped(f);
 }
 
-static void a_poisoned_profile_does_not_block_the_backlog(void **state)
+TEST_FIXTURE(a_poisoned_profile_does_not_block_the_backlog, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -611,7 +611,7 @@ static void overwrite_notes(const struct fixture *f, const char *text)
 	assert_int_equal(system(command), 0);
 }
 
-static void a_note_is_kept_for_each_endpoint(void **state)
+TEST_FIXTURE(a_note_is_kept_for_each_endpoint, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char command[128], large[2048];
@@ -648,7 +648,7 @@ static void a_note_is_kept_for_each_endpoint(void **state)
 	assert_string_equal(f->note, "");
 }
 
-static void without_a_spool_there_is_no_note(void **state)
+TEST_FIXTURE(without_a_spool_there_is_no_note, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -730,7 +730,7 @@ static unsigned list_disk(const struct fixture *f, struct on_disk **list)
 	return n;
 }
 
-static void what_is_on_disk_survives_kills_and_arrives(void **state)
+TEST_FIXTURE(what_is_on_disk_survives_kills_and_arrives, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct on_disk *list = NULL;
@@ -772,28 +772,9 @@ static void what_is_on_disk_survives_kills_and_arrives(void **state)
 	kill_and_wait(pid);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(what_waited_is_delivered_by_the_next_process_oldest_first),
-		TEST(an_hour_with_a_refused_key_loses_nothing),
-		TEST(an_outage_is_made_up_for_without_a_restart),
-		TEST(neither_the_backlog_nor_new_profiles_starve),
-		TEST(a_receiver_that_never_answers_costs_no_profile),
-		TEST(what_waits_at_the_end_is_written_however_much_it_is),
-		TEST(without_a_spool_profiles_wait_in_memory),
-		TEST(a_disk_that_does_not_answer_holds_up_nothing),
-		TEST(a_full_spool_drops_the_oldest_and_says_so),
-		TEST(a_full_disk_is_tried_with_one_profile_at_a_time),
-		TEST(a_poisoned_profile_does_not_block_the_backlog),
-		TEST(a_note_is_kept_for_each_endpoint),
-		TEST(without_a_spool_there_is_no_note),
-		TEST(what_is_on_disk_survives_kills_and_arrives),
-	};
-
 	if (argc == 4)
 		send_for_ever(argv[1], argv[2], argv[3]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -145,7 +145,7 @@ static uint64_t n_on_disk(const struct fixture *f)
 	return s.n_profiles;
 }
 
-static void all_is_written_although_the_disk_was_full(void **state)
+TEST_FIXTURE(all_is_written_although_the_disk_was_full, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	char path[96];
@@ -171,7 +171,7 @@ static void all_is_written_although_the_disk_was_full(void **state)
 	assert_int_equal(n_on_disk(f), 200);
 }
 
-static void nothing_stays_in_memory_until_the_end(void **state)
+TEST_FIXTURE(nothing_stays_in_memory_until_the_end, set_up, tear_down)
 {
 	struct script_server silent = {.n_replies = 0};
 	struct fixture *f = *state;
@@ -192,16 +192,4 @@ static void nothing_stays_in_memory_until_the_end(void **state)
 	stop(f);
 	script_server_stop(&silent);
 	assert_int_equal(n_on_disk(f), 493);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(all_is_written_although_the_disk_was_full, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(nothing_stays_in_memory_until_the_end, set_up,
-						tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

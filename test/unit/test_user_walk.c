@@ -59,22 +59,20 @@ static void check_one_step(uint64_t sp, uint64_t fp)
 	assert_false(w->guessed);
 }
 
-static void the_cfa_is_above_the_stack_pointer(void **state)
+TEST(the_cfa_is_above_the_stack_pointer)
 {
 	const struct unwind_rule rule = {.base = UNWIND_CFA_SP, .cfa = 4};
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
 	host.stack[13] = in_function(2);
 	check_one_step(stack_at(14), 0x1234);
 }
 
-static void the_frame_pointer_is_restored_from_below_the_cfa(void **state)
+TEST(the_frame_pointer_is_restored_from_below_the_cfa)
 {
 	const struct unwind_rule beside = {UNWIND_CFA_SP, UNWIND_FP_AT_CFA, 4, -2, 0};
 	const struct unwind_rule apart = {UNWIND_CFA_SP, UNWIND_FP_AT_CFA, 4, -4, 0};
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, beside, end}, 3);
 	host.stack[12] = 0x5678;
 	host.stack[13] = in_function(2);
@@ -85,11 +83,10 @@ static void the_frame_pointer_is_restored_from_below_the_cfa(void **state)
 	check_one_step(stack_at(14), 0x9abc);
 }
 
-static void the_cfa_is_above_the_frame_pointer(void **state)
+TEST(the_cfa_is_above_the_frame_pointer)
 {
 	const struct unwind_rule rule = {UNWIND_CFA_FP, UNWIND_FP_AT_CFA, 2, -2, 0};
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
 	w->fp = stack_at(20);
 	host.stack[20] = 0x5678;
@@ -97,12 +94,11 @@ static void the_cfa_is_above_the_frame_pointer(void **state)
 	check_one_step(stack_at(22), 0x5678);
 }
 
-static void a_frame_may_be_larger_than_half_a_megabyte(void **state)
+TEST(a_frame_may_be_larger_than_half_a_megabyte)
 {
 	const uint32_t words = 70000;
 	const struct unwind_rule rule = {UNWIND_CFA_SP, 0, words & 0xffff, 0, words >> 16};
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
 	host.stack[100] = in_function(2);
 	w->sp = stack_at(101) - words * 8;
@@ -110,12 +106,11 @@ static void a_frame_may_be_larger_than_half_a_megabyte(void **state)
 }
 
 /* Stacks that a function has aligned: the CFA is in the frame. */
-static void the_cfa_is_read_from_the_stack(void **state)
+TEST(the_cfa_is_read_from_the_stack)
 {
 	const struct unwind_rule at_fp = {UNWIND_CFA_AT_FP, UNWIND_FP_AT_FP, (uint16_t)-1, 0, 0};
 	const struct unwind_rule at_sp = {UNWIND_CFA_AT_SP, UNWIND_FP_AT_SP, 3, 1, 1};
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, at_fp, end}, 3);
 	w->fp = stack_at(20);
 	host.stack[19] = stack_at(30);
@@ -129,11 +124,10 @@ static void the_cfa_is_read_from_the_stack(void **state)
 	check_one_step(stack_at(41), 0x9abc);
 }
 
-static void the_plt_pushes_within_an_entry(void **state)
+TEST(the_plt_pushes_within_an_entry)
 {
 	const struct unwind_rule rule = {.base = UNWIND_CFA_PLT, .cfa = 11};
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
 	host.stack[10] = host.stack[11] = in_function(2);
 	w->ip = BIAS + TEXT_AT + FUNCTION_BYTES + 16 + 10;
@@ -144,13 +138,12 @@ static void the_plt_pushes_within_an_entry(void **state)
 	check_one_step(stack_at(12), 0x1234);
 }
 
-static void registers_are_known_at_the_tick_only(void **state)
+TEST(registers_are_known_at_the_tick_only)
 {
 	const struct unwind_rule by_rbx = {.base = UNWIND_CFA_REGISTER + 3, .cfa = 2};
 	const struct unwind_rule vfork = {
 		.base = UNWIND_CFA_SP, .how = UNWIND_RA_REGISTER, .aux = 5};
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, by_rbx, end}, 3);
 	w->registers[3] = stack_at(50);
 	host.stack[51] = in_function(2);
@@ -168,13 +161,12 @@ static void registers_are_known_at_the_tick_only(void **state)
 }
 
 /* The frame after that of the tick has its CFA in rax, which the leaf has left alone. */
-static void registers_are_used_once_more_if_they_are_likely(void **state)
+TEST(registers_are_used_once_more_if_they_are_likely)
 {
 	const struct unwind_rule leaf = {.base = UNWIND_CFA_SP, .cfa = 1};
 	const struct unwind_rule by_rax = {.base = UNWIND_CFA_REGISTER + 0, .cfa = 1};
 	const struct unwind_rule rules[] = {unknown, leaf, end, by_rax, leaf};
 
-	(void)state;
 	make_program(rules, 5);
 	host.stack[10] = in_function(3);
 	w->registers[0] = stack_at(20);
@@ -227,9 +219,8 @@ static void make_rbx_stack(void)
 	host.stack[80] = in_function(2);
 }
 
-static void rbx_is_known_as_long_as_callees_have_saved_it(void **state)
+TEST(rbx_is_known_as_long_as_callees_have_saved_it)
 {
-	(void)state;
 	make_rbx_stack();
 	assert_int_equal(host_walk(), WALK_END_BOTTOM);
 	assert_int_equal(host.scratch.n_user, 5);
@@ -256,9 +247,8 @@ static void rbx_is_known_as_long_as_callees_have_saved_it(void **state)
 }
 
 /* By a rule that does not say where it is, and by a step that has no rule. */
-static void rbx_is_lost_where_nothing_says_where_it_is(void **state)
+TEST(rbx_is_lost_where_nothing_says_where_it_is)
 {
-	(void)state;
 	make_rbx_stack();
 	host.stack[31] = in_function(6); /* between 4 and 3 */
 	host.stack[32] = in_function(3);
@@ -273,11 +263,10 @@ static void rbx_is_lost_where_nothing_says_where_it_is(void **state)
 	assert_int_equal(host.scratch.n_user, 4);
 }
 
-static void the_cfa_is_read_from_an_indexed_place(void **state)
+TEST(the_cfa_is_read_from_an_indexed_place)
 {
 	const struct unwind_rule rule = {UNWIND_CFA_AT_INDEXED + 9, 0, (uint16_t)-1, 0, 2};
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
 	w->registers[9] = 5;
 	host.stack[14] = stack_at(30);
@@ -286,14 +275,13 @@ static void the_cfa_is_read_from_an_indexed_place(void **state)
 }
 
 /* The code that a signal has interrupted: at any address, with all its registers. */
-static void a_signal_frame_has_all_registers(void **state)
+TEST(a_signal_frame_has_all_registers)
 {
 	const struct unwind_rule handler = {.base = UNWIND_CFA_SP, .cfa = 1};
 	const struct unwind_rule restorer = {.base = UNWIND_CFA_SIGNAL};
 	const struct unwind_rule by_r10 = {.base = UNWIND_CFA_REGISTER + 10, .cfa = 1};
 	uint64_t *saved;
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, handler, restorer, by_r10, end}, 5);
 	host.stack[10] = in_function(2);
 	saved = &host.stack[11] + SIGNAL_OFFSET / 8;
@@ -310,11 +298,10 @@ static void a_signal_frame_has_all_registers(void **state)
 }
 
 /* A call that does not return may be the last instruction of its function. */
-static void a_return_address_belongs_to_the_call_before_it(void **state)
+TEST(a_return_address_belongs_to_the_call_before_it)
 {
 	const struct unwind_rule rule = {.base = UNWIND_CFA_SP, .cfa = 1};
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, rule, end, unknown}, 4);
 	host.stack[10] = BIAS + TEXT_AT + 3 * FUNCTION_BYTES;
 	assert_int_equal(host_walk(), WALK_END_BOTTOM);
@@ -323,11 +310,10 @@ static void a_return_address_belongs_to_the_call_before_it(void **state)
 	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
 }
 
-static void a_walk_says_why_it_ended(void **state)
+TEST(a_walk_says_why_it_ended)
 {
 	const struct unwind_rule rule = {.base = UNWIND_CFA_SP, .cfa = 1};
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, rule}, 2);
 	assert_int_equal(host_walk(), WALK_END_BOTTOM); /* a return address of 0 */
 	host.stack[10] = 5;
@@ -347,9 +333,8 @@ static void a_walk_says_why_it_ended(void **state)
 	assert_int_equal(host_walk(), WALK_END_UNREADABLE); /* by frame pointer */
 }
 
-static void a_guess_must_lead_up_and_to_code(void **state)
+TEST(a_guess_must_lead_up_and_to_code)
 {
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, unknown, end}, 3);
 	w->fp = stack_at(20);
 	host.stack[20] = 0x5678;
@@ -370,11 +355,10 @@ static void a_guess_must_lead_up_and_to_code(void **state)
 	assert_int_equal(host.scratch.n_user, 1);
 }
 
-static void an_end_by_a_frame_pointer_of_0_is_a_guess(void **state)
+TEST(an_end_by_a_frame_pointer_of_0_is_a_guess)
 {
 	const struct unwind_rule rule = {.base = UNWIND_CFA_SP, .cfa = 4};
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, rule, unknown}, 3);
 	host.stack[13] = in_function(2);
 	w->fp = 0;
@@ -383,11 +367,10 @@ static void an_end_by_a_frame_pointer_of_0_is_a_guess(void **state)
 	assert_true(w->guessed);
 }
 
-static void a_record_of_another_process_is_not_used(void **state)
+TEST(a_record_of_another_process_is_not_used)
 {
 	struct unwind_process *p;
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, end}, 2);
 	p = host.slab[host.process.block].processes;
 	assert_int_equal(host_walk(), WALK_END_BOTTOM);
@@ -412,11 +395,10 @@ static enum walk_end walk_recursion(unsigned depth)
 	return host_walk();
 }
 
-static void a_deep_stack_keeps_its_leaf_and_its_root(void **state)
+TEST(a_deep_stack_keeps_its_leaf_and_its_root)
 {
 	struct scratch *s = &host.scratch;
 
-	(void)state;
 	assert_int_equal(walk_recursion(SAMPLER_USER_FRAMES - 1), WALK_END_BOTTOM);
 	assert_int_equal(s->n_user, SAMPLER_USER_FRAMES);
 	assert_int_equal(s->event.root_at, 0);
@@ -436,12 +418,11 @@ static void a_deep_stack_keeps_its_leaf_and_its_root(void **state)
 	assert_int_equal(s->event.root_at, 0);
 }
 
-static void few_changes_of_the_stack_are_believed(void **state)
+TEST(few_changes_of_the_stack_are_believed)
 {
 	const struct unwind_rule rule = {UNWIND_CFA_FP, UNWIND_FP_AT_CFA, 2, -2, 0};
 	const unsigned frames[] = {500, 400, 410, 300, 310, 200};
 
-	(void)state;
 	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
 	w->fp = stack_at(frames[0]);
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
@@ -462,13 +443,12 @@ static uint64_t next_random(uint64_t *seed)
 	return *seed >> 33;
 }
 
-static void every_row_is_found(void **state)
+TEST(every_row_is_found)
 {
 	static const unsigned sizes[] = {1, 2, 3, 5, 100, 1023, 1024, 1025, 4000, 4095, 4096};
 	union unwind_block *b = &host.slab[1];
 	uint64_t seed = 1;
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
 		unsigned n = sizes[k], first = (unsigned)next_random(&seed) % (4097 - n);
 		unsigned address = 0, i = 0;
@@ -486,11 +466,10 @@ static void every_row_is_found(void **state)
 }
 
 /* Frames of any size, up to the end of readable memory. */
-static void frames_are_read_to_the_end_of_the_stack(void **state)
+TEST(frames_are_read_to_the_end_of_the_stack)
 {
 	const unsigned depth = 6;
 
-	(void)state;
 	for (uint16_t words = 2; words < 2 * USER_WORDS; words++) {
 		const struct unwind_rule rules[] = {
 			unknown,
@@ -517,7 +496,7 @@ static void frames_are_read_to_the_end_of_the_stack(void **state)
 }
 
 /* One word of a pair is on this page, the other one on the next. */
-static void a_frame_may_cross_pages(void **state)
+TEST(a_frame_may_cross_pages)
 {
 	const struct unwind_rule rules[] = {
 		unknown,
@@ -526,7 +505,6 @@ static void a_frame_may_cross_pages(void **state)
 	};
 	const unsigned last = USER_PAGE_BYTES / 8 - 1;
 
-	(void)state;
 	make_program(rules, ARRAY_SIZE(rules));
 	w->sp = stack_at(last);
 	host.stack[last] = 0xfade;
@@ -535,7 +513,7 @@ static void a_frame_may_cross_pages(void **state)
 }
 
 /* What a walk has read is not what the next one finds. */
-static void memory_may_change_between_walks(void **state)
+TEST(memory_may_change_between_walks)
 {
 	const struct unwind_rule rules[] = {
 		unknown,
@@ -543,7 +521,6 @@ static void memory_may_change_between_walks(void **state)
 		end,
 	};
 
-	(void)state;
 	make_program(rules, ARRAY_SIZE(rules));
 	for (uint64_t fp = 1; fp < 4; fp++) {
 		w->ip = in_function(1);
@@ -555,14 +532,13 @@ static void memory_may_change_between_walks(void **state)
 }
 
 /* Rules are remembered, but those of a table that had the same index before are not. */
-static void a_table_may_follow_another_one(void **state)
+TEST(a_table_may_follow_another_one)
 {
 	const struct unwind_blocks_row rows[] = {
 		{TEXT_AT, 0}, {TEXT_AT + FUNCTION_BYTES, 1}, {TEXT_AT + 2 * FUNCTION_BYTES, 0}};
 	struct unwind_rule rules[] = {
 		unknown, {.base = UNWIND_CFA_SP, .how = UNWIND_FP_AT_CFA, .fp = -2}, end};
 
-	(void)state;
 	make_program(rules, ARRAY_SIZE(rules));
 	host.stack[HOST_STACK_WORDS - 1] = in_function(2);
 	for (uint16_t words = 2; words < 10; words++) {
@@ -587,12 +563,11 @@ static void a_table_may_follow_another_one(void **state)
 }
 
 /* What lies behind a table is not taken for an address in it whose rule is remembered. */
-static void nothing_is_remembered_outside_a_table(void **state)
+TEST(nothing_is_remembered_outside_a_table)
 {
 	const struct unwind_rule rules[] = {unknown, end};
 	struct unwind_blocks_mapping m = {BIAS, BIAS + (UINT64_C(1) << 42), BIAS, TABLE};
 
-	(void)state;
 	make_program(rules, ARRAY_SIZE(rules));
 	host.process = unwind_blocks_process(&blocks, HOST_TGID, HOST_START_TIME, &m, 1, 0);
 	assert_int_equal(host_walk(), WALK_END_BOTTOM);
@@ -602,14 +577,13 @@ static void nothing_is_remembered_outside_a_table(void **state)
 	}
 }
 
-static void every_mapping_is_found(void **state)
+TEST(every_mapping_is_found)
 {
 	static struct unwind_blocks_mapping m[UNWIND_MAPPINGS];
 	struct scratch *s = &host.scratch;
 	struct unwind_mappings *found = &s->walk.mappings;
 	uint64_t at = 0x1000;
 
-	(void)state;
 	memset(&host, 0, sizeof(host));
 	unwind_blocks_init(&blocks, host.slab, host.tables);
 	for (uint32_t i = 0; i < UNWIND_MAPPINGS; i++) {
@@ -634,14 +608,13 @@ static void every_mapping_is_found(void **state)
 	}
 }
 
-static void a_table_may_have_several_pieces(void **state)
+TEST(a_table_may_have_several_pieces)
 {
 	const uint32_t page = 2 * UNWIND_BLOCK_PAGES + 7;
 	struct unwind_table *t = &host.tables[TABLE];
 	const uint64_t address = (uint64_t)(5 + page) << UNWIND_PAGE_SHIFT;
 	const struct unwind_rule *rule;
 
-	(void)state;
 	memset(&host, 0, sizeof(host));
 	*t = (struct unwind_table){.first_page = 5,
 				   .n_pages = page + 1,
@@ -656,39 +629,4 @@ static void a_table_may_have_several_pieces(void **state)
 	assert_null(unwind_find_rule(t, address - UNWIND_PAGE_BYTES)); /* a page without rows */
 	assert_null(unwind_find_rule(t, address + UNWIND_PAGE_BYTES));
 	assert_null(unwind_find_rule(t, 0));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_cfa_is_above_the_stack_pointer),
-		cmocka_unit_test(the_frame_pointer_is_restored_from_below_the_cfa),
-		cmocka_unit_test(the_cfa_is_above_the_frame_pointer),
-		cmocka_unit_test(a_frame_may_be_larger_than_half_a_megabyte),
-		cmocka_unit_test(the_cfa_is_read_from_the_stack),
-		cmocka_unit_test(the_plt_pushes_within_an_entry),
-		cmocka_unit_test(registers_are_known_at_the_tick_only),
-		cmocka_unit_test(registers_are_used_once_more_if_they_are_likely),
-		cmocka_unit_test(rbx_is_known_as_long_as_callees_have_saved_it),
-		cmocka_unit_test(rbx_is_lost_where_nothing_says_where_it_is),
-		cmocka_unit_test(the_cfa_is_read_from_an_indexed_place),
-		cmocka_unit_test(a_signal_frame_has_all_registers),
-		cmocka_unit_test(a_return_address_belongs_to_the_call_before_it),
-		cmocka_unit_test(a_walk_says_why_it_ended),
-		cmocka_unit_test(a_guess_must_lead_up_and_to_code),
-		cmocka_unit_test(an_end_by_a_frame_pointer_of_0_is_a_guess),
-		cmocka_unit_test(a_record_of_another_process_is_not_used),
-		cmocka_unit_test(a_deep_stack_keeps_its_leaf_and_its_root),
-		cmocka_unit_test(few_changes_of_the_stack_are_believed),
-		cmocka_unit_test(every_row_is_found),
-		cmocka_unit_test(frames_are_read_to_the_end_of_the_stack),
-		cmocka_unit_test(a_frame_may_cross_pages),
-		cmocka_unit_test(memory_may_change_between_walks),
-		cmocka_unit_test(a_table_may_follow_another_one),
-		cmocka_unit_test(nothing_is_remembered_outside_a_table),
-		cmocka_unit_test(every_mapping_is_found),
-		cmocka_unit_test(a_table_may_have_several_pieces),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

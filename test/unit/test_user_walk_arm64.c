@@ -55,9 +55,8 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void a_leaf_returns_to_the_link_register(void **state)
+TEST_FIXTURE(a_leaf_returns_to_the_link_register, set_up, NULL)
 {
-	(void)state;
 	w->ip = in_function(LEAF);
 	w->registers[LR] = SIGNATURE | in_function(PAIR);
 	host.stack[10] = 0x5678;
@@ -72,9 +71,8 @@ static void a_leaf_returns_to_the_link_register(void **state)
 	assert_int_equal(w->sp, stack_at(20));
 }
 
-static void only_a_leaf_does(void **state)
+TEST_FIXTURE(only_a_leaf_does, set_up, NULL)
 {
-	(void)state;
 	w->ip = in_function(ALONE);
 	w->registers[LR] = in_function(END);
 	host.stack[10] = in_function(LEAF);
@@ -83,11 +81,10 @@ static void only_a_leaf_does(void **state)
 }
 
 /* A leaf that a signal has interrupted returns to the link register that was saved. */
-static void a_signal_frame_has_the_link_register(void **state)
+TEST_FIXTURE(a_signal_frame_has_the_link_register, set_up, NULL)
 {
 	uint64_t *saved = &host.stack[12] + SIGNAL_OFFSET / 8;
 
-	(void)state;
 	w->ip = in_function(ALONE);
 	host.stack[10] = in_function(RESTORER);
 	saved[FP] = 0x5678;
@@ -103,9 +100,8 @@ static void a_signal_frame_has_the_link_register(void **state)
 }
 
 /* Code whose table is not built, called by code that has one: its record is not below the CFA. */
-static void a_table_is_of_use_after_a_guess(void **state)
+TEST_FIXTURE(a_table_is_of_use_after_a_guess, set_up, NULL)
 {
-	(void)state;
 	w->ip = in_function(NONE);
 	w->fp = stack_at(12);
 	host.stack[12] = stack_at(20);
@@ -123,9 +119,8 @@ static void a_table_is_of_use_after_a_guess(void **state)
 }
 
 /* It has no record, so it is not known where its frame ends. */
-static void a_function_without_a_record_ends_a_guess(void **state)
+TEST_FIXTURE(a_function_without_a_record_ends_a_guess, set_up, NULL)
 {
-	(void)state;
 	w->ip = in_function(NONE);
 	w->fp = stack_at(12);
 	host.stack[12] = stack_at(20);
@@ -133,17 +128,4 @@ static void a_function_without_a_record_ends_a_guess(void **state)
 	host.stack[14] = host.stack[15] = in_function(PAIR); /* of an earlier call */
 	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
 	assert_int_equal(host.scratch.n_user, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_leaf_returns_to_the_link_register, set_up),
-		cmocka_unit_test_setup(only_a_leaf_does, set_up),
-		cmocka_unit_test_setup(a_signal_frame_has_the_link_register, set_up),
-		cmocka_unit_test_setup(a_table_is_of_use_after_a_guess, set_up),
-		cmocka_unit_test_setup(a_function_without_a_record_ends_a_guess, set_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

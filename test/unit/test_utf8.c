@@ -1,7 +1,7 @@
 #include "common/text/utf8.h"
 #include "test/lib/unit.h"
 
-static void what_is_not_utf8_becomes_question_marks(void **state)
+TEST(what_is_not_utf8_becomes_question_marks)
 {
 	static const struct {
 		const char *text;
@@ -20,7 +20,6 @@ static void what_is_not_utf8_becomes_question_marks(void **state)
 		{"\xf4\x90\x80\x80", "????"}, /* above U+10FFFF */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char text[64];
 		size_t len = strlen(cases[i].text);
@@ -32,13 +31,4 @@ static void what_is_not_utf8_becomes_question_marks(void **state)
 		assert_string_equal(text, cases[i].repaired);
 		assert_true(utf8_is_valid(text, len));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_not_utf8_becomes_question_marks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static int run(const char *first, const char *second, const char *third)
 	return wait_command.run(args, &error);
 }
 
-static void each_url_is_asked_until_it_answers_200(void **state)
+TEST(each_url_is_asked_until_it_answers_200)
 {
 	const struct script_reply replies[] = {{OK, SCRIPT_CLOSE, 0},
 					       {BUSY, SCRIPT_CLOSE, 0},
@@ -28,7 +28,6 @@ static void each_url_is_asked_until_it_answers_200(void **state)
 	struct script_server server = {.replies = replies, .n_replies = ARRAY_SIZE(replies)};
 	char first[96], second[96];
 
-	(void)state;
 	script_server_start(&server);
 	snprintf(first, sizeof(first), "%s/readyz", server.url);
 	snprintf(second, sizeof(second), "%s/api/session", server.url);
@@ -40,13 +39,12 @@ static void each_url_is_asked_until_it_answers_200(void **state)
 		assert_string_equal(server.requests[i], "GET /api/session");
 }
 
-static void the_last_answer_is_in_the_error(void **state)
+TEST(the_last_answer_is_in_the_error)
 {
 	const struct script_reply replies[] = {{BUSY, SCRIPT_CLOSE, 0}};
 	struct script_server server = {.replies = replies, .n_replies = 1};
 	char url[96], expected[160];
 
-	(void)state;
 	script_server_start(&server);
 	snprintf(url, sizeof(url), "%s/readyz", server.url);
 	assert_int_equal(run("--timeout=0s", url, NULL), -EIO);
@@ -57,12 +55,11 @@ static void the_last_answer_is_in_the_error(void **state)
 	assert_non_null(strstr(error.msg, url));
 }
 
-static void certificates_are_verified_unless_that_is_switched_off(void **state)
+TEST(certificates_are_verified_unless_that_is_switched_off)
 {
 	struct tls_server server = {0};
 	char url[96], ca[96];
 
-	(void)state;
 	tls_server_start(&server);
 	snprintf(url, sizeof(url), "https://127.0.0.1:%u/", server.port);
 	snprintf(ca, sizeof(ca), "--ca-file=%s", server.cert_file);
@@ -72,9 +69,8 @@ static void certificates_are_verified_unless_that_is_switched_off(void **state)
 	tls_server_stop(&server);
 }
 
-static void bad_arguments_are_one_line(void **state)
+TEST(bad_arguments_are_one_line)
 {
-	(void)state;
 	assert_int_equal(run(NULL, NULL, NULL), -EINVAL);
 	assert_non_null(strstr(error.msg, "usage: wait-for "));
 	assert_int_equal(run("--timeout=soon", "http://x", NULL), -EINVAL);
@@ -83,16 +79,4 @@ static void bad_arguments_are_one_line(void **state)
 	assert_int_equal(run("--speed=9", "http://x", NULL), -EINVAL);
 	assert_int_equal(run("not a url", NULL, NULL), -EINVAL);
 	assert_string_equal(error.msg, "\"not a url\" is not a URL");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_url_is_asked_until_it_answers_200),
-		cmocka_unit_test(the_last_answer_is_in_the_error),
-		cmocka_unit_test(certificates_are_verified_unless_that_is_switched_off),
-		cmocka_unit_test(bad_arguments_are_one_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

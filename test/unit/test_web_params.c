@@ -31,24 +31,22 @@ static int parse(struct query_request *p, enum web_endpoint_id endpoint,
 	return web_params_parse(p, endpoint, texts, count(texts), NOW, err);
 }
 
-static void times_become_ns(void **state)
+TEST(times_become_ns)
 {
 	const struct web_param_text texts[MAX_TEXTS] = {{"from", "1699999990000"},
 							{"to", "1700000000000"}};
 	struct query_request p;
 
-	(void)state;
 	assert_int_equal(parse(&p, WEB_APPLICATIONS, texts, NULL), 0);
 	assert_true(p.filter.from_ns == (NOW - 10000) * MS && p.filter.to_ns == NOW * MS);
 	assert_false(p.has_base);
 }
 
-static void what_is_not_given_has_a_default(void **state)
+TEST(what_is_not_given_has_a_default)
 {
 	const struct web_param_text texts[MAX_TEXTS] = {SERVICE, TYPE};
 	struct query_request p;
 
-	(void)state;
 	assert_int_equal(parse(&p, WEB_TIMELINE, texts, NULL), 0);
 	assert_true(p.filter.from_ns == (NOW - 3600000) * MS && p.filter.to_ns == NOW * MS);
 	assert_int_equal(p.n_points, 300);
@@ -58,7 +56,7 @@ static void what_is_not_given_has_a_default(void **state)
 	assert_true(p.zoom == 0);
 }
 
-static void nonsense_is_refused_with_a_sentence(void **state)
+TEST(nonsense_is_refused_with_a_sentence)
 {
 	static const struct {
 		struct web_param_text texts[MAX_TEXTS];
@@ -90,7 +88,6 @@ static void nonsense_is_refused_with_a_sentence(void **state)
 		{{SERVICE, TYPE, {"format", "xml"}}, "format is not json or columns"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct query_request p;
 		struct err err = {""};
@@ -100,25 +97,23 @@ static void nonsense_is_refused_with_a_sentence(void **state)
 	}
 }
 
-static void wrong_matchers_are_refused_by_the_name_of_the_parameter(void **state)
+TEST(wrong_matchers_are_refused_by_the_name_of_the_parameter)
 {
 	const struct web_param_text texts[MAX_TEXTS] = {SERVICE, TYPE, {"baseWhere", "pod"}};
 	struct query_request p;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(parse(&p, WEB_FLAMEGRAPH, texts, &err), -EINVAL);
 	assert_memory_equal(err.msg, "baseWhere: ", 11);
 }
 
-static void texts_that_are_too_long_are_refused(void **state)
+TEST(texts_that_are_too_long_are_refused)
 {
 	char *text = malloc(5000);
 	const struct web_param_text texts[MAX_TEXTS] = {{"service", text}};
 	struct query_request p;
 	struct err err = {""};
 
-	(void)state;
 	memset(text, 'x', 4999);
 	text[4999] = '\0';
 	assert_int_equal(parse(&p, WEB_FLAMEGRAPH, texts, &err), -EINVAL);
@@ -126,7 +121,7 @@ static void texts_that_are_too_long_are_refused(void **state)
 	free(text);
 }
 
-static void texts_are_passed_on(void **state)
+TEST(texts_are_passed_on)
 {
 	const struct web_param_text texts[MAX_TEXTS] = {SERVICE,
 							TYPE,
@@ -135,7 +130,6 @@ static void texts_are_passed_on(void **state)
 							{"zoom", "00000000000000ff"}};
 	struct query_request p;
 
-	(void)state;
 	assert_int_equal(parse(&p, WEB_FLAMEGRAPH, texts, NULL), 0);
 	assert_string_equal(p.filter.service, "s");
 	assert_string_equal(p.filter.type, "a:b:c");
@@ -145,7 +139,7 @@ static void texts_are_passed_on(void **state)
 	assert_true(p.zoom == 255);
 }
 
-static void what_is_not_given_of_the_base_is_as_in_the_selection(void **state)
+TEST(what_is_not_given_of_the_base_is_as_in_the_selection)
 {
 	const struct web_param_text range[MAX_TEXTS] = {
 		SERVICE,          TYPE,           {"instance", "i"},   {"where", "pod=\"a\""},
@@ -155,7 +149,6 @@ static void what_is_not_given_of_the_base_is_as_in_the_selection(void **state)
 		{"from", "1000"}, {"to", "2000"}, {"baseInstance", ""}, {"baseWhere", ""}};
 	struct query_request p;
 
-	(void)state;
 	assert_int_equal(parse(&p, WEB_FLAMEGRAPH, range, NULL), 0);
 	assert_true(p.has_base && p.base.from_ns == 500 * MS && p.base.to_ns == 1000 * MS);
 	assert_string_equal(p.base.service, "s");
@@ -169,16 +162,15 @@ static void what_is_not_given_of_the_base_is_as_in_the_selection(void **state)
 	assert_null(p.base.where);
 }
 
-static void names_that_begin_with_an_underscore_are_ignored(void **state)
+TEST(names_that_begin_with_an_underscore_are_ignored)
 {
 	const struct web_param_text texts[MAX_TEXTS] = {{"_", "1"}, {"_t", ""}, {"_", "2"}};
 	struct query_request p;
 
-	(void)state;
 	assert_int_equal(parse(&p, WEB_TYPES, texts, NULL), 0);
 }
 
-static void seconds_are_the_length_of_the_range(void **state)
+TEST(seconds_are_the_length_of_the_range)
 {
 	const struct web_param_text texts[MAX_TEXTS] = {SERVICE, TYPE, {"seconds", "30"}};
 	const struct web_param_text both[MAX_TEXTS] = {
@@ -186,7 +178,6 @@ static void seconds_are_the_length_of_the_range(void **state)
 	struct query_request p;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(parse(&p, WEB_PPROF, texts, NULL), 0);
 	assert_true(p.filter.from_ns == (NOW - 30000) * MS && p.filter.to_ns == NOW * MS);
 	assert_int_equal(parse(&p, WEB_PPROF, both, &err), -EINVAL);
@@ -194,12 +185,11 @@ static void seconds_are_the_length_of_the_range(void **state)
 }
 
 /* A row that no endpoint takes is forgotten, and a second one of a name would never be read. */
-static void every_row_belongs_to_endpoints_and_is_found(void **state)
+TEST(every_row_belongs_to_endpoints_and_is_found)
 {
 	size_t n;
 	const struct web_param *rows = web_params(&n);
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		assert_true(rows[i].endpoints != 0);
 		assert_true((rows[i].required & ~rows[i].endpoints) == 0);
@@ -208,22 +198,4 @@ static void every_row_belongs_to_endpoints_and_is_found(void **state)
 			if (strcmp(rows[k].name, rows[i].name) == 0)
 				assert_true((rows[k].endpoints & rows[i].endpoints) == 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times_become_ns),
-		cmocka_unit_test(what_is_not_given_has_a_default),
-		cmocka_unit_test(nonsense_is_refused_with_a_sentence),
-		cmocka_unit_test(wrong_matchers_are_refused_by_the_name_of_the_parameter),
-		cmocka_unit_test(texts_that_are_too_long_are_refused),
-		cmocka_unit_test(texts_are_passed_on),
-		cmocka_unit_test(what_is_not_given_of_the_base_is_as_in_the_selection),
-		cmocka_unit_test(names_that_begin_with_an_underscore_are_ignored),
-		cmocka_unit_test(seconds_are_the_length_of_the_range),
-		cmocka_unit_test(every_row_belongs_to_endpoints_and_is_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,11 +46,10 @@ static void check(const uint64_t *keys, size_t n, size_t n_more)
 	assert_int_equal(sum, sum_after);
 }
 
-static void every_order_becomes_the_same(void **state)
+TEST(every_order_becomes_the_same)
 {
 	uint64_t keys[N], random = 1;
 
-	(void)state;
 	for (size_t n = 0; n < N; n = n < 50 ? n + 1 : n * 2) {
 		for (size_t n_more = 0; n_more <= 4; n_more++) {
 			for (size_t i = 0; i < n; i++)
@@ -67,13 +66,4 @@ static void every_order_becomes_the_same(void **state)
 			check(keys, n, n_more);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_order_becomes_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,12 +68,11 @@ static void end(struct fixture *f)
 	sem_destroy(&f->gate);
 }
 
-static void test_every_job_is_run_once(void **state)
+TEST(test_every_job_is_run_once)
 {
 	bool seen[N_JOBS] = {false};
 	struct fixture f;
 
-	(void)state;
 	begin(&f, NULL, N_THREADS, N_JOBS);
 	assert_int_equal(worker_pool_start(f.pool), 0);
 	assert_int_equal(worker_pool_threads(f.pool), N_THREADS);
@@ -89,11 +88,10 @@ static void test_every_job_is_run_once(void **state)
 	end(&f);
 }
 
-static void test_jobs_that_wait_are_run_before_it_stops_and_none_later(void **state)
+TEST(test_jobs_that_wait_are_run_before_it_stops_and_none_later)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, NULL, 2, 100);
 	for (size_t i = 0; i < 100; i++)
 		assert_int_equal(worker_pool_submit(f.pool, &jobs[i]), 0);
@@ -106,13 +104,12 @@ static void test_jobs_that_wait_are_run_before_it_stops_and_none_later(void **st
 	end(&f);
 }
 
-static void test_a_full_queue_refuses_while_the_threads_are_busy(void **state)
+TEST(test_a_full_queue_refuses_while_the_threads_are_busy)
 {
 	struct fixture f;
 	unsigned n = 0;
 	int r;
 
-	(void)state;
 	begin(&f, NULL, 1, 3);
 	f.closed = true;
 	assert_int_equal(worker_pool_start(f.pool), 0);
@@ -130,11 +127,10 @@ static void test_a_full_queue_refuses_while_the_threads_are_busy(void **state)
 	end(&f);
 }
 
-static void test_the_owner_drops_what_waits(void **state)
+TEST(test_the_owner_drops_what_waits)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, NULL, 1, 2);
 	assert_int_equal(worker_pool_submit(f.pool, &jobs[0]), 0);
 	assert_int_equal(worker_pool_submit(f.pool, &jobs[1]), 0);
@@ -147,11 +143,10 @@ static void test_the_owner_drops_what_waits(void **state)
 	end(&f);
 }
 
-static void test_a_job_may_take_the_next_one_along(void **state)
+TEST(test_a_job_may_take_the_next_one_along)
 {
 	struct fixture f;
 
-	(void)state;
 	begin(&f, "pool-test", 1, 2);
 	f.takes_another = true;
 	assert_int_equal(worker_pool_submit(f.pool, &jobs[0]), 0);
@@ -164,12 +159,11 @@ static void test_a_job_may_take_the_next_one_along(void **state)
 	end(&f);
 }
 
-static void test_a_pool_without_threads_or_places_is_refused(void **state)
+TEST(test_a_pool_without_threads_or_places_is_refused)
 {
 	struct worker_pool_config cfg = {.n_threads = 0, .max_queued = 1, .run = run};
 	struct worker_pool *p = NULL;
 
-	(void)state;
 	assert_int_equal(worker_pool_new(&p, &cfg), -EINVAL);
 	cfg = (struct worker_pool_config){.n_threads = 1, .run = run};
 	assert_int_equal(worker_pool_new(&p, &cfg), -EINVAL);
@@ -187,23 +181,7 @@ static int make_one(void *ctx)
 	return r < 0 ? r : worker_pool_start(p);
 }
 
-static void test_allocations_may_fail(void **state)
+TEST(test_allocations_may_fail)
 {
-	(void)state;
 	check_oom(make_one, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_job_is_run_once),
-		cmocka_unit_test(test_jobs_that_wait_are_run_before_it_stops_and_none_later),
-		cmocka_unit_test(test_a_full_queue_refuses_while_the_threads_are_busy),
-		cmocka_unit_test(test_the_owner_drops_what_waits),
-		cmocka_unit_test(test_a_job_may_take_the_next_one_along),
-		cmocka_unit_test(test_a_pool_without_threads_or_places_is_refused),
-		cmocka_unit_test(test_allocations_may_fail),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,12 +63,11 @@ static void answer(struct fixture *f)
 	assert_int_equal(queue_push(f->answers, &an_answer), 0);
 }
 
-static void test_a_waiting_thread_ends_when_it_is_stopped(void **state)
+TEST(test_a_waiting_thread_ends_when_it_is_stopped)
 {
 	struct worker_thread *t;
 	struct fixture f;
 
-	(void)state;
 	t = begin(&f, false);
 	assert_int_equal(worker_thread_join(t, UINT64_MAX), 0);
 	assert_int_equal(f.n_entered, 1);
@@ -77,12 +76,11 @@ static void test_a_waiting_thread_ends_when_it_is_stopped(void **state)
 	assert_int_equal(worker_thread_join(NULL, UINT64_MAX), 0);
 }
 
-static void test_join_gives_up_on_a_hanging_thread_after_its_timeout(void **state)
+TEST(test_join_gives_up_on_a_hanging_thread_after_its_timeout)
 {
 	struct worker_thread *t;
 	struct fixture f;
 
-	(void)state;
 	t = begin(&f, true);
 	assert_int_equal(worker_thread_join(t, 0), -ETIMEDOUT);
 	assert_int_equal(worker_thread_join(t, NS_PER_MS), -ETIMEDOUT);
@@ -93,12 +91,11 @@ static void test_join_gives_up_on_a_hanging_thread_after_its_timeout(void **stat
 	end(&f);
 }
 
-static void test_an_abandoned_thread_frees_itself_and_touches_nothing_of_its_owner(void **state)
+TEST(test_an_abandoned_thread_frees_itself_and_touches_nothing_of_its_owner)
 {
 	struct worker_thread *t;
 	struct fixture f;
 
-	(void)state;
 	t = begin(&f, true);
 	assert_true(worker_thread_abandon(t));
 	f.n_entered = 1000;
@@ -108,13 +105,12 @@ static void test_an_abandoned_thread_frees_itself_and_touches_nothing_of_its_own
 	end(&f);
 }
 
-static void test_a_thread_that_ends_while_it_is_abandoned_is_freed_once(void **state)
+TEST(test_a_thread_that_ends_while_it_is_abandoned_is_freed_once)
 {
 	struct worker_thread *t;
 	struct fixture f;
 	bool left;
 
-	(void)state;
 	for (int i = 0; i < 50; i++) {
 		t = begin(&f, false);
 		worker_thread_stop(t);
@@ -124,13 +120,12 @@ static void test_a_thread_that_ends_while_it_is_abandoned_is_freed_once(void **s
 	}
 }
 
-static void test_cpu_time_is_that_of_the_thread(void **state)
+TEST(test_cpu_time_is_that_of_the_thread)
 {
 	struct worker_thread *t;
 	struct fixture f;
 	uint64_t before;
 
-	(void)state;
 	t = begin(&f, true);
 	answer(&f);
 	while ((before = worker_thread_cpu_ns(t)) == 0)
@@ -154,25 +149,9 @@ static int start_and_join(void *arg)
 	return r < 0 ? r : worker_thread_join(t, UINT64_MAX);
 }
 
-static void test_allocations_may_fail(void **state)
+TEST(test_allocations_may_fail)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	check_oom(start_and_join, &f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_waiting_thread_ends_when_it_is_stopped),
-		cmocka_unit_test(test_join_gives_up_on_a_hanging_thread_after_its_timeout),
-		cmocka_unit_test(
-			test_an_abandoned_thread_frees_itself_and_touches_nothing_of_its_owner),
-		cmocka_unit_test(test_a_thread_that_ends_while_it_is_abandoned_is_freed_once),
-		cmocka_unit_test(test_cpu_time_is_that_of_the_thread),
-		cmocka_unit_test(test_allocations_may_fail),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

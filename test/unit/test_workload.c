@@ -17,11 +17,10 @@ static void check_name(const struct workload_facts *f, const char *want)
 	assert_string_equal(w->container_id, want);
 }
 
-static void containers_have_short_ids_and_units_their_names(void **state)
+TEST(containers_have_short_ids_and_units_their_names)
 {
 	struct workload_facts f = {.exe = "/bin/x", .comm = "x"};
 
-	(void)state;
 	f.cgroup = (struct cgroup_path){CGROUP_DOCKER, ID};
 	check_name(&f, "/docker/0123456789ab");
 	f.cgroup.kind = CGROUP_CONTAINERD;
@@ -36,11 +35,10 @@ static void containers_have_short_ids_and_units_their_names(void **state)
 	check_name(&f, "/talos/apid");
 }
 
-static void everything_else_is_called_as_its_executable(void **state)
+TEST(everything_else_is_called_as_its_executable)
 {
 	struct workload_facts f = {.exe = "/usr/bin/python3.11", .comm = "worker"};
 
-	(void)state;
 	check_name(&f, "/process/python3.11");
 	f.exe = "/tmp/build/app (deleted)";
 	check_name(&f, "/process/app");
@@ -59,13 +57,12 @@ static void everything_else_is_called_as_its_executable(void **state)
 	check_name(&f, "/kernel");
 }
 
-static void no_name_is_too_long(void **state)
+TEST(no_name_is_too_long)
 {
 	char exe[4000];
 	struct workload_facts f = {.exe = exe, .comm = "x"};
 	struct workload *w;
 
-	(void)state;
 	memset(exe, 'x', sizeof(exe) - 1);
 	exe[0] = '/';
 	exe[sizeof(exe) - 1] = '\0';
@@ -81,14 +78,13 @@ static void no_name_is_too_long(void **state)
 	workload_unref(w);
 }
 
-static void the_workload_of_a_process_is_read_from_its_folder(void **state)
+TEST(the_workload_of_a_process_is_read_from_its_folder)
 {
 	AUTO_CLOSE int self_fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int other_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const struct workload_facts facts = {.comm = "x"}, named = {.exe = "/bin/y", .comm = "x"};
 	CLEANUP(workload_unrefp) struct workload *w = NULL, *v = NULL;
 
-	(void)state;
 	assert_int_equal(workload_read(&w, self_fd, &facts), 0);
 	if (strncmp(w->service, "/process/", 9) == 0)
 		assert_string_equal(w->service, "/process/test_workload");
@@ -98,12 +94,11 @@ static void the_workload_of_a_process_is_read_from_its_folder(void **state)
 	assert_int_equal(workload_read(&v, other_fd, &facts), -ESRCH);
 }
 
-static void workloads_are_the_same_by_service_and_container(void **state)
+TEST(workloads_are_the_same_by_service_and_container)
 {
 	const struct workload_facts one = {.exe = "/bin/a"}, two = {.exe = "/bin/b"};
 	CLEANUP(workload_unrefp) struct workload *a = NULL, *b = NULL, *same = NULL;
 
-	(void)state;
 	assert_int_equal(workload_new(&a, &one), 0);
 	assert_int_equal(workload_new(&b, &two), 0);
 	assert_int_equal(workload_new(&same, &one), 0);
@@ -114,12 +109,11 @@ static void workloads_are_the_same_by_service_and_container(void **state)
 	assert_true(workload_compare(a, same) != 0);
 }
 
-static void containers_have_the_ids_of_their_runtimes(void **state)
+TEST(containers_have_the_ids_of_their_runtimes)
 {
 	struct workload_facts f = {.exe = "/bin/x"};
 	CLEANUP(workload_unrefp) struct workload *w = NULL, *other = NULL, *unit = NULL;
 
-	(void)state;
 	f.cgroup = (struct cgroup_path){CGROUP_KUBEPODS, ID, .pod_uid = "7a1c"};
 	assert_int_equal(workload_new(&w, &f), 0);
 	assert_int_equal(w->kind, CGROUP_KUBEPODS);
@@ -138,7 +132,7 @@ static void containers_have_the_ids_of_their_runtimes(void **state)
 	assert_string_equal(unit->runtime_id, "");
 }
 
-static void a_named_workload_keeps_its_ids(void **state)
+TEST(a_named_workload_keeps_its_ids)
 {
 	const struct workload_names names = {
 		.service = "/k8s/shop/cart",
@@ -152,7 +146,6 @@ static void a_named_workload_keeps_its_ids(void **state)
 	struct workload_facts f = {.exe = "/bin/x"};
 	CLEANUP(workload_unrefp) struct workload *raw = NULL, *named = NULL;
 
-	(void)state;
 	f.cgroup = (struct cgroup_path){CGROUP_KUBEPODS, ID, .pod_uid = "7a1c"};
 	assert_int_equal(workload_new(&raw, &f), 0);
 	assert_int_equal(workload_new_named(&named, raw, &names), 0);
@@ -177,26 +170,9 @@ static int read_own(void *arg)
 	return workload_read(&w, *(int *)arg, &facts);
 }
 
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
 	AUTO_CLOSE int fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	(void)state;
 	check_oom(read_own, &fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(containers_have_short_ids_and_units_their_names),
-		cmocka_unit_test(everything_else_is_called_as_its_executable),
-		cmocka_unit_test(no_name_is_too_long),
-		cmocka_unit_test(the_workload_of_a_process_is_read_from_its_folder),
-		cmocka_unit_test(workloads_are_the_same_by_service_and_container),
-		cmocka_unit_test(containers_have_the_ids_of_their_runtimes),
-		cmocka_unit_test(a_named_workload_keeps_its_ids),
-		cmocka_unit_test(survives_every_failed_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

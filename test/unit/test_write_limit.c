@@ -124,33 +124,28 @@ static int miss_the_directory(void)
 	return 0;
 }
 
-static void the_directory_can_be_written(void **state)
+TEST(the_directory_can_be_written)
 {
-	(void)state;
 	in_child(write_inside);
 }
 
-static void nothing_else_can(void **state)
+TEST(nothing_else_can)
 {
-	(void)state;
 	in_child(write_outside);
 }
 
-static void everything_can_be_read(void **state)
+TEST(everything_can_be_read)
 {
-	(void)state;
 	in_child(read_on);
 }
 
-static void threads_inherit_it(void **state)
+TEST(threads_inherit_it)
 {
-	(void)state;
 	in_child(start_thread);
 }
 
-static void without_the_directory_nothing_changes(void **state)
+TEST(without_the_directory_nothing_changes)
 {
-	(void)state;
 	in_child(miss_the_directory);
 }
 
@@ -180,15 +175,4 @@ static int tear_down(void **state)
 	return remove_tree(root);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_directory_can_be_written),
-		cmocka_unit_test(nothing_else_can),
-		cmocka_unit_test(everything_can_be_read),
-		cmocka_unit_test(threads_inherit_it),
-		cmocka_unit_test(without_the_directory_nothing_changes),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP_FIXTURE(set_up, tear_down)
