@@ -23,8 +23,10 @@ static void insert(const char *service, const char *type, const char *value, uns
 	char sql[1000];
 
 	snprintf(sql, sizeof(sql),
-		 "INSERT INTO profiling_quality SELECT %s, %s, " START ", " START
-		 " + 60, 'n', 1, 0, %s, 1, map(), 1, map(), map(), map() FROM numbers(%u) "
+		 "INSERT INTO profiling_quality (ServiceName, Type, Start, End, Host, Samples, "
+		 "Value, "
+		 "Instance, Upload) SELECT %s, %s, " START ", " START
+		 " + 60, 'n', 1, %s, 1, 1 FROM numbers(%u) "
 		 "SETTINGS max_block_size = 100",
 		 service, type, value, n);
 	if (store_maintain(store, sql, NULL, &err) < 0)
