@@ -156,7 +156,7 @@ static void a_profile_comes_out_of_the_api_as_it_went_in(void **state)
 		    "\"total\":[30000000,30000000,30000000,10000000,20000000],"
 		    "\"self\":[0,0,0,10000000,20000000],\"inlined\":[]}");
 	assert_json(flame, "quality",
-		    "{\"samples\":3,\"truncated\":0,\"lost\":3,"
+		    "{\"scope\":\"selection\",\"samples\":3,\"truncated\":0,\"lost\":3,"
 		    "\"lostReasons\":{\"ring_full\":3},\"runtimes\":{\"java:off\":2},"
 		    "\"unwinding\":{\"complete\":2,\"no_table:lib.so\":1}}");
 	assert_json(flame, "other", "{\"nodes\":0,\"value\":0}");
@@ -188,11 +188,12 @@ static void instances_are_distinguished(void **state)
 	json_decref(timeline);
 	flame = get("flamegraph", "many", "&instance=/u/x@n1");
 	assert_int_equal(int_at(flame, "total"), 30000000);
-	/* every node reports its own losses */
-	assert_int_equal(int_at(json_object_get(flame, "quality"), "lost"), 6);
+	assert_int_equal(int_at(json_object_get(flame, "quality"), "lost"), 3);
 	json_decref(flame);
 	flame = get("flamegraph", "many", "");
 	assert_int_equal(int_at(flame, "total"), 60000000);
+	/* every node reports its own losses */
+	assert_int_equal(int_at(json_object_get(flame, "quality"), "lost"), 6);
 	json_decref(flame);
 	flame = get("flamegraph", "many", "&instance=/u/nobody");
 	assert_int_equal(int_at(flame, "total"), 0);
@@ -521,7 +522,8 @@ static void applications_are_listed_with_their_types_and_cores(void **state)
 	assert_json(application_of(list, "exact"), "types", types);
 	assert_json(application_of(list, "exact"), "cores", "0.003");
 	assert_json(application_of(list, "level"), "cores", "null");
-	assert_true(int_at(list, "lastSeen") == end_ms + 10000);
+	/* profiles that were stored when they arrived are later */
+	assert_true(int_at(list, "lastSeen") >= end_ms + 10000);
 	/* sorted by cores */
 	assert_string_equal(
 		json_string_value(json_object_get(
@@ -533,7 +535,7 @@ static void applications_are_listed_with_their_types_and_cores(void **state)
 		 end_ms - 80000);
 	list = agent_get_json(&agent, path);
 	assert_json(list, "applications", "[]");
-	assert_true(int_at(list, "lastSeen") == end_ms + 10000);
+	assert_true(int_at(list, "lastSeen") >= end_ms + 10000);
 	json_decref(list);
 }
 
@@ -703,7 +705,7 @@ static void the_tables_hold_what_coroot_would_write(void **state)
 		  expected);
 	query_tsv(s,
 		  "SELECT count() FROM profiling_samples WHERE ServiceName IN "
-		  "('hostile', 'empty', 'old', 'young')",
+		  "('hostile', 'empty')",
 		  "0\n");
 	/* 50 uploads have the same 200 stacks, whose rows were not stored 50 times */
 	query_tsv(
