@@ -170,7 +170,7 @@ test("mistakes in annotations are reported as the pod's problem, not in the log"
   const wrong = [
     ["no-port", { port: "eighty" }, /"eighty" is not a port/],
     ["no-scheme", { scheme: "gopher" }, /"gopher", not http or https/],
-    ["no-type", { types: "heap,wall" }, /"wall" is not a type of profile/],
+    ["no-type", { types: "heap,walls" }, /"walls" is not a type of profile/],
   ];
   await createPods(
     cluster,
