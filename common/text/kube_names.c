@@ -136,6 +136,11 @@ static const char *label(const struct kube_labels *l, enum kube_label i)
 	return l && l->values[i] ? l->values[i] : "";
 }
 
+static bool has_hash(const struct kube_labels *l)
+{
+	return has(label(l, KUBE_LABEL_TEMPLATE_HASH)) || has(label(l, KUBE_LABEL_ROLLOUT_HASH));
+}
+
 static size_t replica_set_owner_len(const char *name, const struct kube_labels *l)
 {
 	size_t len = strlen(name), n;
@@ -186,6 +191,17 @@ static size_t hash_owner_len(const char *pod, size_t len, size_t base, const cha
 	return len == GENERATED_CHARS ? cut_half_hash(pod, len - RANDOM_CHARS, hash) : 0;
 }
 
+/*
+ * A name of 58 characters and more leaves no room for the dash, nor for a hash, so that its
+ * beginning stands for it. Otherwise each pod would be an application.
+ */
+static size_t cut_owner_len(const char *pod, size_t len)
+{
+	size_t n = len == GENERATED_CHARS ? len - RANDOM_CHARS : 0;
+
+	return n > 0 && strspn(pod + n, SAFE_CHARS) == RANDOM_CHARS ? n : 0;
+}
+
 /* Returns the pod's Job, "" if there is none. An index may be between its name and the rest. */
 static const char *job_of(const char *pod, const struct kube_labels *l)
 {
@@ -212,7 +228,11 @@ static size_t replica_owner_len(const char *pod, const struct kube_labels *l)
 		n = config_len(pod, base, label(l, KUBE_LABEL_DEPLOYMENT_CONFIG));
 	if (n == 0 && set[0])
 		return strcmp(set, pod) == 0 ? cut_suffix(pod, len, DIGITS, 1, len) : 0;
-	return n == 0 && has(label(l, KUBE_LABEL_REVISION)) ? base : n;
+	if (n == 0 && has(label(l, KUBE_LABEL_REVISION)))
+		n = base;
+	if (n == 0 && base == 0 && (has_hash(l) || has(label(l, KUBE_LABEL_REVISION))))
+		n = cut_owner_len(pod, len);
+	return n;
 }
 
 void kube_owner_by_labels(char ret[static KUBE_PART_BYTES], const char *pod,

@@ -105,7 +105,8 @@ void kube_owner_name(char ret[static KUBE_PART_BYTES], const char *kind, const c
 
 /*
  * The same by the labels alone, which must agree with the pod's name. *ret is "" if they do not
- * tell: the pod may have a controller that sets none.
+ * tell: the pod may have a controller that sets none. Of a name of 58 characters and more, *ret
+ * has the first 58, as the pod's name has.
  */
 void kube_owner_by_labels(char ret[static KUBE_PART_BYTES], const char *pod,
 			  const struct kube_labels *labels);

@@ -188,9 +188,6 @@ TEST(labels_name_the_controller_that_set_them)
 		{FORTY "r-the-name-of-it-7"
 		       "x2x4z",
 		 FORTY "r-the-name-of-it", HASH("7d4b9c6f55")},
-		{FORTY "r-the-name-of-it-4"
-		       "x2x4z",
-		 "", HASH("7d4b9c6f55")},
 		{"report-1-x2x4z", "report-1", JOB("report-1")},
 		{"hello-28283967-khz2f", "hello", JOB("hello-28283967")},
 		{"hello-28283967-khz2f", "hello", OLD_JOB("hello-28283967")},
@@ -213,6 +210,45 @@ TEST(labels_name_the_controller_that_set_them)
 		{"web-x2x4z", "", {{0}}},
 		{"", "", HASH("7d4b9c6f55")},
 		{"a b-7d4b9c6f55-x2x4z", "", HASH("7d4b9c6f55")},
+	};
+	char ret[KUBE_PART_BYTES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		kube_owner_by_labels(ret, cases[i].pod, &cases[i].labels);
+		if (strcmp(ret, cases[i].want) != 0)
+			fail_msg("%s: \"%s\", not \"%s\"", cases[i].pod, ret, cases[i].want);
+	}
+}
+
+/* In a pod's name of 63 characters, neither a dash nor a hash has room. */
+TEST(pods_of_a_name_of_58_characters_share_its_beginning)
+{
+	static const struct {
+		const char *pod, *want;
+		struct kube_labels labels;
+	} cases[] = {
+		{FORTY "r-the-name-of-it-4"
+		       "x2x4z",
+		 FORTY "r-the-name-of-it-4", HASH("7d4b9c6f55")},
+		{FORTY "r-the-name-of-it-4"
+		       "bcdfg",
+		 FORTY "r-the-name-of-it-4", ROLLOUT("98765bcdf")},
+		{FORTY "r-daemons-of-it-xy"
+		       "x2x4z",
+		 FORTY "r-daemons-of-it-xy", REVISION("7d4b9c6f55")},
+		{FORTY "r-daemons-of-it-x-"
+		       "x2x4z",
+		 FORTY "r-daemons-of-it-x", REVISION("7d4b9c6f55")},
+		/* nothing random at the end, a shorter name, and nobody who made it */
+		{FORTY "r-daemons-of-it-xy"
+		       "x2x4a",
+		 "", REVISION("7d4b9c6f55")},
+		{FORTY "r-daemons-of-it-x"
+		       "x2x4z",
+		 "", REVISION("7d4b9c6f55")},
+		{FORTY "r-daemons-of-it-xy"
+		       "x2x4z",
+		 "", REVISION("")},
 	};
 	char ret[KUBE_PART_BYTES];
 
