@@ -1,6 +1,7 @@
 /*
- * What a runtime has said about sandboxes and images. Neither ever changes under its id, so only
- * their end makes entries wrong, and they go when a list no longer has them. Bounded.
+ * What a runtime has said about sandboxes and images. Entries go when a list no longer has them. A
+ * sandbox never changes under its id; an image may get another tag, so its name is that of the
+ * last list. Bounded.
  */
 #ifndef NODE_AGENT_CONTAINER_CRI_CACHE_H
 #define NODE_AGENT_CONTAINER_CRI_CACHE_H

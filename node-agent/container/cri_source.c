@@ -196,12 +196,13 @@ static const char *image_name(const struct cri_source *s, const struct cri_conta
 	return name ? name : cri_cache_find_image(&s->cache, c->image);
 }
 
-static void report(struct cri_source *s, const struct cri_container *c)
+/* image may be NULL: not known yet. */
+static void report(struct cri_source *s, const struct cri_container *c, const char *image)
 {
 	struct container_facts facts = {
 		.id = c->id,
 		.name = c->name,
-		.image = image_name(s, c),
+		.image = image,
 		.namespace = c->namespace,
 		.pod = c->pod,
 		.pod_uid = c->pod_uid,
@@ -214,12 +215,16 @@ static void report(struct cri_source *s, const struct cri_container *c)
 static void report_asked_or_running(void *source, const struct cri_container *c)
 {
 	struct cri_source *s = source;
+	bool is_asked = find_id(s, c->id);
+	const char *image;
 
-	if (!c->is_running && !find_id(s, c->id))
+	if (!c->is_running && !is_asked)
 		return;
-	if (!image_name(s, c))
+	/* an image may have another tag since its name was read, and a new container be of that */
+	image = is_asked && is_image_id(c->image) ? NULL : image_name(s, c);
+	if (!image)
 		s->wants_images = true;
-	report(s, c);
+	report(s, c, image);
 }
 
 /* Reports a container whose image ListImages has named, for the second time. */
@@ -234,7 +239,7 @@ static void report_image(void *source, const struct cri_container *c)
 	if (!name)
 		cri_cache_add_image(&s->cache, c->image_id[0] ? c->image_id : c->image, "");
 	else if (name[0])
-		report(s, c);
+		report(s, c, name);
 }
 
 static void report_sandbox(struct cri_source *s, const char *id)
