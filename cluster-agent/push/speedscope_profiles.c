@@ -13,9 +13,6 @@
 #include "cluster-agent/push/stack_nodes.h"
 #include "common/limits.h"
 
-/* How many open calls are looked through for the one that returns. */
-#define MAX_UNWOUND 4096u
-
 /* One kind of unit: the stacks of all profiles that have it. */
 struct group {
 	bool used;
@@ -27,6 +24,7 @@ struct reader {
 	struct arena *arena;
 	struct frame_source *frames;
 	uint32_t n_frames;
+	uint32_t *n_open; /* calls that are open, by frame; all 0 between profiles */
 	struct group groups[SPEEDSCOPE_KINDS];
 	struct profile_losses losses;
 	struct err *err;
@@ -132,7 +130,8 @@ static int read_frames(struct reader *r, const struct json_span *array)
 	if (n > LIMIT_PPROF_FUNCTIONS)
 		return too_large(r, -EFBIG);
 	r->frames = arena_alloc(r->arena, (n + 1) * sizeof(*r->frames));
-	if (!r->frames)
+	r->n_open = arena_calloc(r->arena, n + 1, sizeof(*r->n_open));
+	if (!r->frames || !r->n_open)
 		return too_large(r, arena_error(r->arena, n * sizeof(*r->frames)));
 	(void)json_walk_open(&w, array, '[');
 	while ((e = json_walk_next(&w, NULL, &item)) > 0) {
@@ -239,21 +238,33 @@ static void pass(struct reader *r, struct calls *c, double at)
 	c->has_last = true;
 }
 
+static int enter(struct reader *r, struct calls *c, uint32_t frame)
+{
+	int e = stack_nodes_child(&c->group->stacks, c->node, frame, &c->node);
+
+	if (e == 0)
+		r->n_open[frame]++;
+	return too_large(r, e);
+}
+
+/* Ends the innermost open call, of which there is one, and returns its frame. */
+static uint32_t end_call(struct reader *r, struct calls *c)
+{
+	const struct stack_node *call = &c->group->stacks.nodes[c->node];
+
+	r->n_open[call->frame]--;
+	c->node = call->parent;
+	return call->frame;
+}
+
 /* Returns false if no call of the frame is open. Calls that it made end with it. */
 static bool leave(struct reader *r, struct calls *c, uint32_t frame)
 {
-	const struct stack_node *nodes = c->group->stacks.nodes;
-	uint32_t node = c->node;
-
-	for (unsigned i = 0; node > 0 && i < MAX_UNWOUND; i++) {
-		if (nodes[node].frame == frame) {
-			r->losses.n[PROFILE_LOSS_BROKEN_SAMPLES] += i;
-			c->node = nodes[node].parent;
-			return true;
-		}
-		node = nodes[node].parent;
-	}
-	return false;
+	if (r->n_open[frame] == 0)
+		return false;
+	while (end_call(r, c) != frame)
+		r->losses.n[PROFILE_LOSS_BROKEN_SAMPLES]++;
+	return true;
 }
 
 static int read_event(struct reader *r, struct calls *c, const struct json_span *event)
@@ -276,8 +287,7 @@ static int read_event(struct reader *r, struct calls *c, const struct json_span 
 	if (e == 0 && !isnan(at) && frame_of(r, &number, &frame)) {
 		pass(r, c, at);
 		if (json_span_is(&type, "\"O\""))
-			return too_large(
-				r, stack_nodes_child(&c->group->stacks, c->node, frame, &c->node));
+			return enter(r, c, frame);
 		if (json_span_is(&type, "\"C\"") && leave(r, c, frame))
 			return 0;
 	}
@@ -303,6 +313,8 @@ static int read_evented(struct reader *r, struct group *g, const struct source *
 	}
 	if (c.node > 0 && json_span_number(&s->end, &end) && end > c.last)
 		pass(r, &c, end);
+	while (c.node > 0)
+		(void)end_call(r, &c);
 	return e < 0 ? broken(r, "a list of events is not valid JSON") : 0;
 }
 

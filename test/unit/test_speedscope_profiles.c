@@ -214,6 +214,33 @@ TEST(depth_costs_nothing)
 	assert_int_equal(lost(PROFILE_LOSS_CUT_STACKS), 1);
 }
 
+/* Looking for an open call costs nothing, however many others are open. */
+TEST(a_return_ends_any_number_of_calls)
+{
+	CLEANUP(buf_fini) struct buf text;
+
+	buf_init(&text, 64 * MIB);
+	assert_int_equal(buf_addf(&text,
+				  "{\"profiles\":[{\"type\":\"evented\",\"unit\":\"nanoseconds\","
+				  "\"startValue\":0,\"endValue\":9,\"events\":[" EVENT(O, 0, 0)),
+			 0);
+	for (int i = 0; i < 10000; i++)
+		assert_int_equal(buf_addf(&text, "," EVENT(O, 0, 1)), 0);
+	for (int i = 0; i < 300000; i++)
+		assert_int_equal(buf_addf(&text, "," EVENT(C, 1, 2)), 0);
+	assert_int_equal(buf_addf(&text, "," EVENT(C, 2, 0) "]}]," FRAMES "}"), 0);
+	reads(text.data, 1);
+	assert_int_equal(made_profile_sum(&fx.profiles.items[0], 0), 2);
+	assert_int_equal(lost(PROFILE_LOSS_BROKEN_SAMPLES), 10000 + 300000);
+	/* of another profile, nothing is open */
+	reads(FILE_OF(EVENTED("nanoseconds", 0, 9, EVENT(O, 0, 0)) "," EVENTED(
+		      "nanoseconds", 0, 9, EVENT(C, 1, 0) "," EVENT(O, 1, 1) "," EVENT(C, 3, 0))),
+	      1);
+	assert_int_equal(value_of(0, "main"), 9);
+	assert_int_equal(value_of(0, "a \"é\""), 8);
+	assert_int_equal(lost(PROFILE_LOSS_BROKEN_SAMPLES), 2);
+}
+
 TEST(spans_are_the_members_of_json)
 {
 	static const char text[] = " {\"a\\\"}\" : [1, \"]\\\\\" ,{}] ,\"b\":-1.5e3} ";
