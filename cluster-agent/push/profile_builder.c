@@ -8,7 +8,9 @@
 
 #include "common/data/table.h"
 #include "common/limits.h"
+#include "common/text/utf8.h"
 
+#define CUT_MARK "…"
 #define FIRST_FRAMES 256u
 #define FIRST_SAMPLES 256u
 
@@ -76,15 +78,24 @@ static uint64_t hash_frame(const struct frame_source *f)
 	return XXH3_64bits_withSeed(&f->line, sizeof(f->line), h);
 }
 
+/* As pprof_decode.h does with a string that is too long. */
 static int copy_text(struct profile_builder *b, const struct profile_string *from,
 		     struct profile_string *ret)
 {
-	size_t len = from->len < LIMIT_PPROF_STRING_BYTES ? from->len : LIMIT_PPROF_STRING_BYTES;
-	char *copy = arena_strndup(b->profile.arena, len > 0 ? from->data : "", len);
+	bool is_cut = from->len > LIMIT_PPROF_STRING_BYTES;
+	size_t mark_len = is_cut ? strlen(CUT_MARK) : 0;
+	size_t len = is_cut ? utf8_cut(from->data, from->len, LIMIT_PPROF_STRING_BYTES - mark_len)
+			    : from->len;
+	char *copy = arena_alloc(b->profile.arena, len + mark_len + 1);
 
 	if (!copy)
-		return no_room(b, len);
-	*ret = (struct profile_string){copy, len};
+		return no_room(b, len + mark_len + 1);
+	if (len > 0)
+		memcpy(copy, from->data, len);
+	memcpy(copy + len, CUT_MARK, mark_len);
+	copy[len + mark_len] = '\0';
+	b->profile.losses.n[PROFILE_LOSS_CUT_STRINGS] += is_cut;
+	*ret = (struct profile_string){copy, len + mark_len};
 	return 0;
 }
 

@@ -35,7 +35,10 @@ struct frame_source {
 int profile_builder_init(struct profile_builder *b, struct arena *arena, uint32_t n_types,
 			 struct err *err) MUST_CHECK;
 
-/* Copies the texts. *ret_location is for the stacks that have the frame. */
+/*
+ * Copies the texts; those beyond the limit are cut, which the profile's losses count. *ret_location
+ * is for the stacks that have the frame.
+ */
 int profile_builder_add_frame(struct profile_builder *b, const struct frame_source *frame,
 			      uint32_t *ret_location) MUST_CHECK;
 

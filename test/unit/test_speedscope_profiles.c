@@ -241,6 +241,27 @@ TEST(a_return_ends_any_number_of_calls)
 	assert_int_equal(lost(PROFILE_LOSS_BROKEN_SAMPLES), 2);
 }
 
+TEST(names_that_are_too_long_are_cut_and_counted)
+{
+	CLEANUP(buf_fini) struct buf text;
+	const struct profile_string *name;
+
+	buf_init(&text, MIB);
+	assert_int_equal(buf_addf(&text, "{\"profiles\":[" SAMPLED(
+						 "none", "[0],[0]",
+						 "1,1") "],\"shared\":{\"frames\":[{\"name\":\"ab"),
+			 0);
+	for (unsigned i = 0; i < LIMIT_PPROF_STRING_BYTES / 2; i++)
+		assert_int_equal(buf_addf(&text, "é"), 0);
+	assert_int_equal(buf_addf(&text, "\"}]}}"), 0);
+	reads(text.data, 1);
+	name = &fx.profiles.items[0].functions[0].name;
+	/* not within the last "é" */
+	assert_int_equal(name->len, LIMIT_PPROF_STRING_BYTES - 1);
+	assert_string_equal(name->data + name->len - 5, "é…");
+	assert_int_equal(lost(PROFILE_LOSS_CUT_STRINGS), 1);
+}
+
 TEST(spans_are_the_members_of_json)
 {
 	static const char text[] = " {\"a\\\"}\" : [1, \"]\\\\\" ,{}] ,\"b\":-1.5e3} ";
