@@ -120,15 +120,20 @@ struct nearest {
 
 static void consider(struct nearest *n, const char *known)
 {
-	unsigned d = distance(n->key, known);
+	size_t len = strlen(n->key), known_len = strlen(known);
+	unsigned d;
 
+	/* the difference of lengths is the least that the distance can be */
+	if (len > known_len + MAX_DISTANCE || known_len > len + MAX_DISTANCE)
+		return;
+	d = distance(n->key, known);
 	if (d >= n->distance)
 		return;
 	n->distance = d;
 	copy(n->ret, known);
 }
 
-/* Returns how far the nearest one is; UINT_MAX if key is too long to be any. */
+/* Returns how far the nearest one is; UINT32_MAX if none is within MAX_DISTANCE. */
 static unsigned find_nearest(const char *key, char ret[static ANNOTATION_KEY_BYTES])
 {
 	struct nearest n = {key, ret, UINT32_MAX};
@@ -171,13 +176,18 @@ static bool is_ours(const char *key)
 	       begins_with(key, ANNOTATION_PYROSCOPE);
 }
 
+bool annotation_key_has_domain(const char *key)
+{
+	return is_ours(key) || begins_with(key, "coroot.com/");
+}
+
 enum annotation_key annotation_key_classify(const char *key, char ret[static ANNOTATION_KEY_BYTES])
 {
 	bool ours = is_ours(key);
 	enum annotation_key is;
 
 	ret[0] = '\0';
-	if (!ours && !begins_with(key, "coroot.com/"))
+	if (!annotation_key_has_domain(key))
 		return ANNOTATION_FOREIGN;
 	is = find(key, ret);
 	if (is != ANNOTATION_UNKNOWN)

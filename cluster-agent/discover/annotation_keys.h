@@ -22,6 +22,9 @@ enum annotation_key {
 	ANNOTATION_UNKNOWN, /* has a prefix of ours, or is misspelt */
 };
 
+/* Whether the key is of a domain that we know. All others are ANNOTATION_FOREIGN. */
+bool annotation_key_has_domain(const char *key);
+
 /*
  * Classifies key. *ret becomes, for ANNOTATION_DETAIL, the key that switches it on; for
  * ANNOTATION_UNKNOWN, the known key that is most like it, "" if none is; otherwise "".

@@ -27,6 +27,8 @@
 
 /* of a value quoted in a sentence */
 #define MAX_QUOTED_BYTES 64
+/* Twice as many as there are. A pod may have thousands, and a look at an unknown one takes long. */
+#define MAX_CHECKED_KEYS 128u
 
 struct reader {
 	struct pod_annotations *out;
@@ -483,11 +485,17 @@ static void check_key(struct reader *r, const char *key, bool asked)
 
 static void check_keys(struct reader *r, bool asked)
 {
+	unsigned n = 0;
 	const char *key;
 	json_t *v;
 
-	json_object_foreach (r->annotations, key, v)
+	json_object_foreach (r->annotations, key, v) {
+		if (!annotation_key_has_domain(key))
+			continue;
+		if (n++ == MAX_CHECKED_KEYS)
+			break;
 		check_key(r, key, asked);
+	}
 }
 
 /* Whoever names the service reads it: here it is only said why that has another name. */

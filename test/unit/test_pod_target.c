@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cluster-agent/discover/pod_annotations.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 static const bool cpu_and_heap[PROFILE_KIND_MAX] = {
@@ -283,6 +284,32 @@ TEST(annotations_without_effect_are_reported)
 			   "false\n");
 	/* switched off, mistakes and all */
 	check("'coroot.com/profile-scrape':'false','coroot.com/profile-prot':'81'", NULL);
+}
+
+/* A pod has 256 KiB of annotations at most, and is read by the loop's thread. */
+TEST(thousands_of_unknown_annotations_take_no_time)
+{
+	const struct case_pod c = {.annotations = "'coroot.com/profile-port':'80'"};
+	json_t *pod = make_pod(&c), *annotations;
+	struct scrape_target t;
+	struct arena arena;
+	uint64_t began_ns;
+
+	annotations = json_object_get(json_object_get(pod, "metadata"), "annotations");
+	for (int i = 0; i < 10000; i++) {
+		char key[64];
+
+		snprintf(key, sizeof(key), "coroot.com/profile-%05d", i);
+		assert_int_equal(json_object_set_new(annotations, key, json_string("")), 0);
+	}
+	arena_init(&arena, POD_TARGET_ARENA_BYTES);
+	began_ns = clock_thread_cpu_ns();
+	assert_int_equal(pod_target_make(&t, &arena, pod, cpu_and_heap, NOW_S), 1);
+	assert_in_range(clock_thread_cpu_ns() - began_ns, 0, 300 * NS_PER_MS);
+	assert_non_null(strstr(t.problem, "has no effect"));
+	assert_non_null(strstr(t.problem, "is unknown"));
+	arena_fini(&arena);
+	json_decref(pod);
 }
 
 TEST(godeltaprof_and_fgprof_are_fetched)
