@@ -132,7 +132,7 @@ void clock_skews_note(struct clock_skews *cs, struct row_text host, int64_t skew
 
 static bool is_shown(const struct skewed_host *h, uint64_t now_ns)
 {
-	return h->name[0] && now_ns - h->seen_ns < CLOCK_SKEW_SHOWN_NS;
+	return h->name[0] && now_ns < h->seen_ns + CLOCK_SKEW_SHOWN_NS;
 }
 
 static int write_lines(void *ctx, size_t family, struct buf *out)
