@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "common/text/swarm_names.h"
+
 #define UUID_LEN 36
 #define PATH_BYTES 1024
 
@@ -72,26 +74,13 @@ static const char *put_path(char path[static PATH_BYTES], int n)
 	return n > 0 && n < PATH_BYTES ? path : NULL;
 }
 
-/*
- * /swarm/<stack>/<service>/<slot>: the task's name is <service>.<slot>.<task id>, with the node's
- * id in place of the slot for a service that runs once per node.
- */
 static const char *swarm_path(const json_t *labels, char path[static PATH_BYTES])
 {
-	const char *task = get_string(labels, "com.docker.swarm.task.name");
-	const char *service = get_string(labels, "com.docker.swarm.service.name");
-	const char *stack = get_string(labels, "com.docker.stack.namespace");
-	size_t len = stack ? strlen(stack) : 0;
-	const char *slot = task ? strchr(task, '.') : NULL;
-	const char *end = slot ? strchr(slot + 1, '.') : NULL;
-
-	if (!end || !service)
-		return NULL;
-	slot++;
-	if (stack && strncmp(service, stack, len) == 0 && service[len] == '_' && service[len + 1])
-		service += len + 1;
-	return put_path(path, snprintf(path, PATH_BYTES, "/swarm/%s/%s/%.*s", stack ? stack : "_",
-				       service, (int)(end - slot), slot));
+	return swarm_name(path, PATH_BYTES, get_string(labels, SWARM_LABEL_TASK),
+			  get_string(labels, SWARM_LABEL_SERVICE),
+			  get_string(labels, SWARM_LABEL_STACK))
+		       ? path
+		       : NULL;
 }
 
 /* /nomad/<namespace>/<job>/<group>/<allocation>/<task>, if the environment has all of them. */
