@@ -379,8 +379,8 @@ static int start_scraping(struct cluster_agent *a, struct err *err)
 	if (!pod_scraping_wanted(a->opts)) {
 		if (cluster_options_forward(a->opts))
 			return err_set(err, -EINVAL,
-				       "nothing to forward: not in a pod, no --kubeconfig and no "
-				       "--scrape-config");
+				       "nothing to forward: not in a pod, no --kubeconfig, no "
+				       "--scrape-config and no --scrape-docker-socket");
 		return 0;
 	}
 	if (a->base.uploader)
@@ -604,8 +604,9 @@ static void serve_targets(void *ctx, struct http_exchange *x)
 		pod_scraping_serve_targets(a->scraping, x);
 	else
 		respond_error(x, 404,
-			      "no pods are scraped: the agent runs outside Kubernetes without "
-			      "--kubeconfig, or --profiles-scrape-interval is 0");
+			      "nothing is scraped: the agent runs outside Kubernetes without "
+			      "--kubeconfig, --scrape-config and --scrape-docker-socket, or "
+			      "--profiles-scrape-interval is 0");
 }
 
 static int listen_on(struct cluster_agent *a, struct err *err)

@@ -251,7 +251,7 @@ const struct option_def cluster_option_defs[] = {
 	 .value = "FILE",
 	 .help = "kubeconfig of the Kubernetes API; unset: the pod's service account; outside a "
 		 "pod "
-		 "nothing is scraped without it"},
+		 "no pods are scraped without it"},
 	{.name = "kube-context",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(kube_context),
@@ -268,6 +268,12 @@ const struct option_def cluster_option_defs[] = {
 	 .value = "FILE",
 	 .help = "YAML file of addresses that are scraped besides annotated pods, without "
 		 "Kubernetes too; read again when it changes"},
+	{.name = "scrape-docker-socket",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(scrape_docker_socket),
+	 .value = "PATH",
+	 .help = "API socket of Docker or podman, whose containers are scraped if their labels say "
+		 "what annotations of pods do; unset: none are"},
 	{.name = "profiles-scrape-interval",
 	 .type = OPTION_DURATION,
 	 .offset = FIELD(scrape_interval_ns),

@@ -58,6 +58,7 @@ struct cluster_options {
 	uint64_t scrape_cpu_duration_ns;
 	char *scrape_types;
 	char *scrape_config;
+	char *scrape_docker_socket;
 	uint64_t scrape_concurrency;
 	uint64_t scrape_max_profile_mib;
 	uint64_t scrape_max_memory_mib;

@@ -23,6 +23,8 @@
 
 #define OWNER_CAPABILITIES (CAPABILITY(CAP_DAC_OVERRIDE) | CAPABILITY(CAP_FOWNER))
 #define READ_CAPABILITIES CAPABILITY(CAP_DAC_READ_SEARCH)
+/* Who connects to a socket writes to its file. */
+#define CONNECT_CAPABILITIES CAPABILITY(CAP_DAC_OVERRIDE)
 
 static bool is_given(const char *option)
 {
@@ -38,6 +40,11 @@ static bool may(const char *path, int mode)
 static bool can_read(const void *arg)
 {
 	return may(arg, R_OK);
+}
+
+static bool can_connect(const void *arg)
+{
+	return may(arg, W_OK);
 }
 
 /* The path may be a directory of files of keys. */
@@ -117,6 +124,7 @@ static uint64_t capabilities_for_files(const struct cluster_options *o)
 	kept |= capabilities_for_engine(o, held);
 	kept |= keep_for(held, READ_CAPABILITIES, can_read_keys, o->api_key_file);
 	kept |= keep_for(held, READ_CAPABILITIES, can_read_keys, o->read_api_key_file);
+	kept |= keep_for(held, CONNECT_CAPABILITIES, can_connect, o->scrape_docker_socket);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		kept |= keep_for(held, READ_CAPABILITIES, can_read, files[i]);
 	return kept;

@@ -4,6 +4,7 @@
  * Discovery reports every pod that asks to be scraped; the replica set says which of them are
  * this replica's. The scraper asks for that (owns) at each slot instead of being given a filtered
  * list, so that a change of members takes effect at once and without another round of discovery.
+ * Containers of this host are this replica's alone.
  * All of this runs on the loop thread; only /targets and /readyz are read by threads of the HTTP
  * server, hence the atomic flag.
  */
@@ -13,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "cluster-agent/discover/discovery.h"
+#include "cluster-agent/discover/docker_discovery.h"
 #include "cluster-agent/replica/replica_set.h"
 #include "cluster-agent/scrape/scraper.h"
 #include "cluster-agent/scrape/target_file.h"
@@ -33,8 +35,9 @@ struct pod_scraping {
 	struct kube_client *client;   /* NULL without an API server */
 	struct replica_set *replicas; /* NULL without --replica-group */
 	struct scraper *scraper;
-	struct discovery *discovery; /* NULL without an API server */
-	struct target_file *file;    /* NULL without --scrape-config */
+	struct discovery *discovery;     /* NULL without an API server */
+	struct target_file *file;        /* NULL without --scrape-config */
+	struct docker_discovery *docker; /* NULL without --scrape-docker-socket */
 	_Atomic bool synced;
 };
 
@@ -50,7 +53,8 @@ static bool has_api_server(const struct cluster_options *o)
 
 bool pod_scraping_wanted(const struct cluster_options *o)
 {
-	return o->scrape_interval_ns > 0 && (given(o->scrape_config) || has_api_server(o));
+	return o->scrape_interval_ns > 0 &&
+	       (given(o->scrape_config) || given(o->scrape_docker_socket) || has_api_server(o));
 }
 
 static bool owns(void *ctx, const char *uid)
@@ -210,6 +214,23 @@ static int make_discovery(struct pod_scraping *p, struct err *err)
 	return r < 0 ? r : discovery_new(&p->discovery, &cfg);
 }
 
+static int make_docker(struct pod_scraping *p, struct err *err)
+{
+	const struct cluster_options *o = p->cfg.opts;
+	struct docker_discovery_config cfg = {
+		.loop = p->cfg.loop,
+		.socket = given(o->scrape_docker_socket),
+		.ctx = p,
+		.upsert = upsert,
+		.remove = remove_target,
+	};
+	int r = cluster_options_scrape_kinds(o, cfg.kinds, err);
+
+	if (!cfg.socket)
+		return r;
+	return r < 0 ? r : docker_discovery_new(&p->docker, &cfg);
+}
+
 int pod_scraping_new(struct pod_scraping **ret, const struct pod_scraping_config *cfg,
 		     struct err *err)
 {
@@ -228,11 +249,16 @@ int pod_scraping_new(struct pod_scraping **ret, const struct pod_scraping_config
 		r = make_file(p, err);
 	if (r == 0)
 		r = make_discovery(p, err);
+	if (r == 0)
+		r = make_docker(p, err);
 	if (r < 0)
 		return r;
 	if (p->file)
 		log_info("scraping the targets of a file", "file=%s targets=%zu",
 			 LOG_QUOTED(cfg->opts->scrape_config), target_file_count(p->file));
+	if (p->docker)
+		log_info("scraping labelled containers", "socket=%s",
+			 LOG_QUOTED(cfg->opts->scrape_docker_socket));
 	if (p->client)
 		log_info("scraping annotated pods", "api=%s interval_ms=%llu replica_group=%s",
 			 kube_client_server(p->client),
@@ -252,6 +278,7 @@ void pod_scraping_free(struct pod_scraping *p)
 {
 	if (!p)
 		return;
+	docker_discovery_free(p->docker);
 	discovery_free(p->discovery);
 	target_file_free(p->file);
 	scraper_free(p->scraper);
@@ -302,6 +329,8 @@ void pod_scraping_beat(struct pod_scraping *p)
 		target_file_beat(p->file);
 	if (p->file && !problem[0])
 		problem = target_file_problem(p->file);
+	if (p->docker && !problem[0])
+		problem = docker_discovery_problem(p->docker);
 	atomic_store(&p->synced, synced);
 	scraper_set_discovery(p->scraper, synced, problem);
 }

@@ -26,7 +26,7 @@ struct pod_scraping_config {
 		    struct buf *body);
 };
 
-/* Whether there is an API server and scraping is not switched off. */
+/* Whether there is anything to scrape by, and scraping is not switched off. */
 bool pod_scraping_wanted(const struct cluster_options *o);
 
 /* Returns 0, or -errno with one line in err: an unreadable kubeconfig, a bad setting. */

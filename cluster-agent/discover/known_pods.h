@@ -1,7 +1,7 @@
 /*
- * Remembers which pods were published as targets, and a digest of each target: so that only
- * changes are published again, and pods that a new list does not name can be found. Loop thread
- * only.
+ * Remembers which pods, or containers of Docker, were published as targets, and a digest of each
+ * target: so that only changes are published again, and those that a new list does not name can be
+ * found. Loop thread only.
  *
  * Keeps a uid and a digest per pod, some 150 bytes.
  */

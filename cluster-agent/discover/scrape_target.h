@@ -85,8 +85,9 @@ struct scrape_label {
 
 /*
  * Immutable; strings are never NULL. Owned by its creator. A target with settings is no pod but an
- * address out of a file: then namespace and pod are the job and the address, which are only shown,
- * and what its profiles are labelled with is in labels.
+ * address out of a file, and a local one is a container of this host: then namespace and pod are
+ * the job and the address, or the runtime and the container's name, which are only shown, and what
+ * its profiles are labelled with is in labels.
  */
 struct scrape_target {
 	const char *uid; /* of the pod */
@@ -100,7 +101,8 @@ struct scrape_target {
 	size_t n_containers;
 	struct scrape_endpoint *endpoints; /* with a problem, only the endpoints that are clear */
 	size_t n_endpoints;
-	const struct scrape_settings *settings; /* NULL for a pod */
+	const struct scrape_settings *settings; /* NULL for a pod, and a container of this host */
+	bool is_local; /* this agent alone can scrape it, so replicas do not share it */
 	const struct scrape_label *labels;
 	size_t n_labels; /* at most SCRAPE_TARGET_MAX_LABELS */
 };

@@ -273,13 +273,16 @@ static void label_pod(struct upload_label labels[static MAX_LABELS],
 	memcpy(labels, all, sizeof(all));
 }
 
-static void label_other(struct upload_label labels[static MAX_LABELS], const struct target *t)
+static void label_other(struct upload_label labels[static MAX_LABELS], const struct target *t,
+			const char *port)
 {
 	size_t n = 0;
 
 	labels[n++] = (struct upload_label){"service.name", t->service};
 	for (size_t i = 0; i < t->n_labels; i++)
 		labels[n++] = (struct upload_label){t->labels[i].name, t->labels[i].value};
+	if (port[0])
+		labels[n++] = (struct upload_label){"port", port};
 	labels[n] = (struct upload_label){0};
 }
 
@@ -299,7 +302,7 @@ static void pass_on(struct scrape_run *run, struct target_endpoint *e, struct sc
 	if (t->is_pod)
 		label_pod(labels, e, &run->scraper->wishes, port);
 	else
-		label_other(labels, t);
+		label_other(labels, t, port);
 	count(run, SCRAPE_METRIC_PROFILES + (unsigned)e->kind, 1);
 	run->scraper->put(run->scraper->ctx, new_receipt(run, e), labels, &c->upload);
 }
@@ -518,7 +521,7 @@ static bool is_cpu_busy(const struct target_endpoint *e)
  */
 static bool is_owned(const struct target_endpoint *e, const struct scraper_config *cfg)
 {
-	return !cfg->owns || cfg->owns(cfg->ctx, e->target->uid);
+	return e->target->is_local || !cfg->owns || cfg->owns(cfg->ctx, e->target->uid);
 }
 
 static bool may_ask(const struct target_endpoint *e, const struct scraper_config *cfg)

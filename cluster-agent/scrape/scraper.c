@@ -52,7 +52,7 @@ static void set_state(void *ctx, struct target *target)
 /* target must be in the table. */
 static void set_owner(struct scraper *s, struct target *target)
 {
-	target->owned = !s->cfg.owns || s->cfg.owns(s->cfg.ctx, target->uid);
+	target->owned = target->is_local || !s->cfg.owns || s->cfg.owns(s->cfg.ctx, target->uid);
 	if (target->owned)
 		scrape_run_start(s->run, target);
 	else

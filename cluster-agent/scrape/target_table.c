@@ -248,7 +248,8 @@ int target_new(struct target **ret, const struct scrape_target *from)
 
 	if (!target)
 		return -ENOMEM;
-	target->is_pod = !from->settings;
+	target->is_local = from->is_local;
+	target->is_pod = !from->settings && !from->is_local;
 	r = copy_strings(target, from);
 	if (r < 0)
 		return r;

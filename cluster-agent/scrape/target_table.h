@@ -73,6 +73,7 @@ struct target {
 	char *strings;              /* holds all of the above, and theirs */
 	struct scrape_group *group; /* NULL: as all pods */
 	bool is_pod;
+	bool is_local;
 	enum target_state state;
 	bool owned;
 	bool several_ports;

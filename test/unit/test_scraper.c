@@ -323,6 +323,45 @@ TEST(other_labels_keep_the_state_of_a_pod)
 	assert_int_equal(f.puts[f.n_before].contentions, f.puts[f.n_before - 1].contentions + 10);
 }
 
+TEST(a_container_of_this_host_is_not_shared_with_other_replicas)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct scrape_endpoint e[2];
+	char port[8];
+	struct scrape_container c = {"cart", "", ""};
+	const struct scrape_label labels[] = {
+		{"pod", "p"}, {"namespace", "shop"}, {"node", "node-1"}};
+	const struct scrape_target t = {
+		.uid = "docker/1",
+		.namespace = "docker",
+		.pod = "cart",
+		.node = "",
+		.service = "/docker/cart",
+		.ip = "127.0.0.1",
+		.containers = &c,
+		.n_containers = 1,
+		.problem = "",
+		.endpoints = e,
+		.n_endpoints = ARRAY_SIZE(e),
+		.is_local = true,
+		.labels = labels,
+		.n_labels = ARRAY_SIZE(labels),
+	};
+
+	setup(&f);
+	f.owns = false;
+	e[0] = e[1] = endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex");
+	e[1].port = 1;
+	assert_int_equal(scraper_upsert(f.scraper, &t), 0);
+	scraper_ownership_changed(f.scraper);
+	run_until(&f, one_put);
+	assert_string_equal(f.puts[0].service, "/docker/cart");
+	assert_string_equal(f.puts[0].pod, "p");
+	snprintf(port, sizeof(port), "%u", e[0].port);
+	assert_string_equal(f.puts[0].port, port);
+	assert_int_equal(metric(&f, "scrape_targets{state=\"up\"}"), 1);
+}
+
 TEST(what_another_replica_owns_is_not_scraped)
 {
 	CLEANUP(teardown) struct fixture f;
