@@ -223,7 +223,7 @@ TEST(json_has_the_columns_of_the_contract)
 		b.data,
 		"{\"service\":\"/k8s/a/b\",\"type\":\"ebpf:cpu:nanoseconds\","
 		"\"unit\":\"nanoseconds\",\"from\":5000,\"to\":7000,\"total\":5,"
-		"\"quality\":{\"samples\":10,\"truncated\":0,\"lost\":4,"
+		"\"quality\":{\"scope\":\"selection\",\"samples\":10,\"truncated\":0,\"lost\":4,"
 		"\"lostReasons\":{\"ring_full\":4},\"runtimes\":{\"java:off\":2},"
 		"\"unwinding\":{\"jit\":3}},"
 		"\"names\":[\"total\",\"m\xef\xbf\xbd\",\"other\"],\"files\":[\"\",\"x.c\"],"
