@@ -123,6 +123,7 @@ static void name_it(struct fixture *f, const char *id)
 		.id = id,
 		.namespace = "shop",
 		.pod = "cart-x2x4z",
+		.owner = "cart",
 		.pod_uid = "7a1c",
 		.name = "cart",
 		.image = "cart:1.2",

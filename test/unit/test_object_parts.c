@@ -51,7 +51,7 @@ TEST(metadata_may_have_no_owner_no_suffix_and_annotations)
 TEST(cluster_metadata_has_the_namespace_in_its_name)
 {
 	assert_json(object_cluster_metadata(&spec, "coroot-node-agent", "node-agent"),
-		    "{\"name\":\"coroot-main-node-agent\",\"labels\":{"
+		    "{\"name\":\"coroot.main.node-agent\",\"labels\":{"
 		    "\"app.kubernetes.io/managed-by\":\"coroot-operator\","
 		    "\"app.kubernetes.io/part-of\":\"main\","
 		    "\"app.kubernetes.io/component\":\"coroot-node-agent\","
@@ -163,7 +163,7 @@ TEST(objects_have_kind_namespace_and_name)
 	assert_string_equal(r.objects[0].namespace, "coroot");
 	assert_string_equal(json_string_value(json_object_get(r.objects[0].body, "kind")),
 			    "ServiceAccount");
-	assert_string_equal(r.objects[1].name, "coroot-main-x");
+	assert_string_equal(r.objects[1].name, "coroot.main.x");
 	assert_null(r.objects[1].namespace);
 	assert_string_equal(json_string_value(json_object_get(r.objects[1].body, "apiVersion")),
 			    "rbac.authorization.k8s.io/v1");
