@@ -20,8 +20,8 @@
 
 /*
  * Whether profiling_quality has all profiles of the range, and their labels if the filter needs
- * them or `labels` says so; and whether reading it is worth while, which it is not for a short range
- * without a filter. Errors are those of bound_query_run().
+ * them or `labels` says so; and whether reading it is worth while, which it is not for a short
+ * range without a filter. Errors are those of bound_query_run().
  */
 int profile_source_is_whole(struct store *store, const struct query_filter *f, bool labels,
 			    bool *ret, struct err *err) MUST_CHECK;
