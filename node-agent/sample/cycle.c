@@ -209,7 +209,7 @@ int cycle_add_sample(struct cycle *c, struct process_snapshot *snapshot,
 		if (c->n_stacks >= c->cfg.max_stacks)
 			return lose(c, CYCLE_LOST_STACKS_FULL, -EFBIG);
 		r = add_stack(c, hash, snapshot, e, &s);
-		if (r < 0)
+		if (!s)
 			return lose(c, r == -EFBIG ? CYCLE_LOST_BYTES_FULL : CYCLE_LOST_NO_MEMORY,
 				    r);
 	}
