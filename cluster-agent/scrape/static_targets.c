@@ -457,7 +457,7 @@ static int read_target(struct reader *r, const yaml_node_t *v)
 {
 	struct scrape_target t = {.node = "", .problem = "", .settings = r->job->settings};
 	const char *address;
-	uint16_t port;
+	uint16_t port = 0;
 	int e = read_text(r, v, &address);
 
 	if (e < 0)

@@ -301,6 +301,7 @@ void *http_request_see_line(void *server, const char *uri, struct MHD_Connection
 	if (!query || has_room_for_parameters(query + 1))
 		return NULL;
 	/* the text is in the connection's own buffer, and MHD reads parameters after this call */
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
 	*(char *)(uintptr_t)(query + 1) = '\0';
 	return &too_many_parameters;
 }

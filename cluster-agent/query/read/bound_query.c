@@ -478,6 +478,7 @@ static int add_cpu_types(struct bound_query *q, bool gapless)
 	return r;
 }
 
+/* NOLINTNEXTLINE(readability-function-cognitive-complexity): a list of names */
 static int add_piece(struct bound_query *q, const struct query_filter *f, const char *name,
 		     size_t len)
 {
