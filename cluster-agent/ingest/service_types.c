@@ -55,7 +55,9 @@ void service_types_free(struct service_types *t)
 	if (!t)
 		return;
 	HASH_ITER(hh, t->services, s, next)
-	remove_service(t, s);
+	{
+		remove_service(t, s);
+	}
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }

@@ -235,6 +235,7 @@ static int read_chunk(struct reading *rd, uint64_t start, uint64_t *ret_end, str
 	if (r < 0)
 		return r;
 	jfr_events_prepare(&rd->events, &metadata, c.ticks_per_second);
+	/* cppcheck-suppress autoVariables */
 	rd->metadata = &metadata;
 	/* without memory, the events are not counted */
 	rd->n_skipped =

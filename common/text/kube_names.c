@@ -178,7 +178,8 @@ void kube_owner_name(char ret[static KUBE_PART_BYTES], const char *kind, const c
 	else if (strcmp(kind, "Job") == 0)
 		len = job_owner_len(name);
 	else if (strcmp(kind, "ReplicationController") == 0)
-		len = config_len(name, len, label(labels, KUBE_LABEL_DEPLOYMENT_CONFIG)) ?: len;
+		len = config_len(name, len, label(labels, KUBE_LABEL_DEPLOYMENT_CONFIG))
+			      ?: strlen(name);
 	snprintf(ret, KUBE_PART_BYTES, "%.*s", (int)len, name);
 }
 
