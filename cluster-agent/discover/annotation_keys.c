@@ -8,7 +8,7 @@
 #include "cluster-agent/discover/scrape_target.h"
 #include "common/text/kube_names.h"
 
-/* Beyond this nobody has merely mistyped it. */
+/* A larger edit distance is no typing mistake. */
 #define MAX_DISTANCE 3u
 /* Of a key without one of our prefixes: another tool of the same domain may well have it. */
 #define MAX_FOREIGN_DISTANCE 2u

@@ -32,7 +32,7 @@ int pod_ports_find(const json_t *pod, const char *name, size_t len, struct port_
 int pod_ports_find_usual(const json_t *pod, struct port_list *l) MUST_CHECK;
 
 /*
- * Returns the name of the container behind a port: the one that declares it, or, since ports need
+ * Returns the name of the container of a port: the one that declares it, or, since ports need
  * not be declared, the one that the annotation kubectl.kubernetes.io/default-container names, or
  * the pod's first. NULL if that has no name. Borrowed from pod.
  */

@@ -111,7 +111,7 @@ static int add_container(struct scrape_target *t, struct arena *arena, const jso
 	return c->name && c->coroot_service && c->process ? 0 : -ENOMEM;
 }
 
-/* Finds the containers behind the endpoints. */
+/* Finds the container of each endpoint. */
 static int set_containers(struct scrape_target *t, struct arena *arena, const json_t *pod,
 			  int64_t now_s)
 {

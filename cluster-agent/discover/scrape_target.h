@@ -45,7 +45,7 @@ struct scrape_endpoint {
 	bool https;
 	uint16_t port;
 	const char *path; /* "/debug/pprof/heap": no query, no "..", no characters to escape */
-	size_t container; /* the one behind it: an index in the target's */
+	size_t container; /* that serves it: an index in the target's */
 	bool asked_for;   /* by its kind, not by default: the answer 404 is then an error */
 };
 
