@@ -75,7 +75,8 @@ enum by {
 #define SQL_OWN_BY(expression)                                                                     \
 	"WITH own AS (SELECT " SERIES(                                                             \
 		expression) ", "                                                                   \
-			    "tuple(${host}, Labels['port'], Labels['container.id']) AS key, "      \
+			    "tuple(${id}, ${host}, Labels['port'], Labels['container.id']) AS "    \
+			    "key, "                                                                \
 			    "toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS " \
 			    "begin, "                                                              \
 			    "if(stop > begin, begin, stop - {least:UInt64}) AS s, "                \

@@ -68,11 +68,12 @@
 	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, " \
 	"if(stop > begin, begin, stop - {least:UInt64}) AS s, toFloat64(Value) AS v " \
 	"FROM ${quality} WHERE " PROFILE_OF_TYPE " AND ${hold_range}"
-#define SQL_OWN_OF_SOME                                                                       \
-	"WITH own AS (SELECT tuple(${host}, Labels['port'], Labels['container.id']) AS key, " \
-	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, "         \
-	"if(stop > begin, begin, stop - {least:UInt64}) AS s, "                               \
-	"sum(toFloat64(Value)) AS v FROM ${samples} WHERE ${which_hold} "                     \
+#define SQL_OWN_OF_SOME                                                                         \
+	"WITH own AS (SELECT tuple(${id}, ${host}, Labels['port'], Labels['container.id']) AS " \
+	"key, "                                                                                 \
+	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, "           \
+	"if(stop > begin, begin, stop - {least:UInt64}) AS s, "                                 \
+	"sum(toFloat64(Value)) AS v FROM ${samples} WHERE ${which_hold} "                       \
 	"GROUP BY key, stop, begin), "
 
 #define SQL_TIMELINE         \
