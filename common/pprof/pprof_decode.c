@@ -27,6 +27,7 @@
 #include "common/data/gzip.h"
 #include "common/limits.h"
 #include "common/pprof/code_file.h"
+#include "common/pprof/legacy_profile.h"
 #include "common/pprof/pprof_ids.h"
 #include "common/pprof/pprof_messages.h"
 #include "common/pprof/pprof_wire.h"
@@ -756,6 +757,8 @@ int pprof_decode(struct profile *ret, struct arena *arena, const void *data, siz
 		d.len = inflated.len;
 	}
 
+	if (legacy_profile_detect(d.data, d.len))
+		return legacy_profile_decode(ret, arena, d.data, d.len, err);
 	r = d.len > 0 ? decode(&d) : fail(&d, "empty");
 	if (r == 0)
 		*ret = d.profile;

@@ -1,6 +1,6 @@
 /*
- * Decodes a pprof profile, gzipped or raw, from an untrusted sender into a struct profile.
- * Pure.
+ * Decodes a pprof profile, gzipped or raw, from an untrusted sender into a struct profile, or
+ * one of the formats before it (legacy_profile.h). Pure.
  *
  * Everything is bounded: inflated size, samples, locations, functions, strings, arena bytes. One
  * odd element does not make the profile invalid; what happens to it is counted in the profile's
