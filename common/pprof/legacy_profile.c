@@ -162,6 +162,8 @@ static int add_sample(struct legacy *l, const struct stack *s)
 
 static int64_t to_value(struct legacy *l, double v)
 {
+	if (v < 0)
+		return -1; /* becomes 0, and is counted */
 	if (v < 0x1p63)
 		return (int64_t)v;
 	count(l, PROFILE_LOSS_CLAMPED_VALUES);
