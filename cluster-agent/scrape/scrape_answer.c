@@ -50,41 +50,50 @@ static bool is_text(const char *body, size_t len)
 	return len > 0;
 }
 
-/* The first words of text profiles of Go and gperftools. */
-static bool is_legacy_text(const char *body, size_t len)
+static bool begins_with(const char *body, size_t len, const char *start)
 {
-	static const char *const starts[] = {
-		"heap profile:", "goroutine profile:", "threadcreate profile:",
-		"--- mutex:",    "--- contention:",    "--- contentionz",
-		"--- heapz",     "--- threadz",        "--- Thread",
-		"heap_v2/",      "--- Memory map:",
-	};
+	return len >= strlen(start) && memcmp(body, start, strlen(start)) == 0;
+}
+
+/* The first words of text profiles that cannot be read at all. */
+static bool is_unread_text(const char *body, size_t len)
+{
+	static const char *const starts[] = {"--- heapz", "--- threadz", "--- Thread", "heap_v2/"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
-		if (len >= strlen(starts[i]) && memcmp(body, starts[i], strlen(starts[i])) == 0)
+		if (begins_with(body, len, starts[i]))
 			return true;
 	return false;
 }
 
-/* The header in machine words: 0, 3, 0, the period, 0. */
-static bool is_legacy_cpu(const char *body, size_t len)
+/* A heap profile of gperftools begins in the same way, but ends its first line in another one. */
+static bool is_go_heap(const char *body, size_t len)
 {
-	static const uint64_t head[] = {0, 3, 0};
+	const char *line_end = memchr(body, '\n', len);
 
-	return len >= sizeof(head) && memcmp(body, head, sizeof(head)) == 0;
+	return begins_with(body, len, "heap profile:") && line_end &&
+	       memmem(body, (size_t)(line_end - body), "@ heap/", 7);
+}
+
+bool scrape_answer_is_go_text(const char *body, size_t len)
+{
+	static const char *const starts[] = {
+		"goroutine profile:", "threadcreate profile:", "--- mutex:", "--- contention:"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+		if (begins_with(body, len, starts[i]))
+			return true;
+	return is_go_heap(body, len);
 }
 
 int scrape_answer_explain(const char *body, size_t len, struct err *err)
 {
 	char line[ANSWER_LINE_BYTES];
 
-	if (is_legacy_cpu(body, len))
-		return err_set(err, -EBADMSG,
-			       "not a pprof profile but a CPU profile in gperftools' own format");
 	if (!is_text(body, len))
 		return -EBADMSG;
 	scrape_answer_line(line, body, len);
-	if (is_legacy_text(body, len))
+	if (scrape_answer_is_go_text(body, len) || is_unread_text(body, len))
 		return err_set(err, -EBADMSG,
 			       "a text profile, as with debug=1 or from Go before 1.9: %s", line);
 	return err_set(err, -EBADMSG, "not a pprof profile: %s", line);

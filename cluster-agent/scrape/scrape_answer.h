@@ -17,9 +17,15 @@ void scrape_answer_line(char ret[static ANSWER_LINE_BYTES], const char *body, si
 int scrape_answer_status(int status, const char *body, size_t len, struct err *err);
 
 /*
- * For a body that pprof_decode() has refused with -EBADMSG and a sentence in err: replaces the
- * sentence by one that says what the body is, if that can be recognized. Always returns
- * -EBADMSG.
+ * Whether the body is a profile of Go with ?debug=1. pprof_decode() reads it, but has no names: Go
+ * writes no maps of the process there. It is better not to take it and to say why.
+ */
+bool scrape_answer_is_go_text(const char *body, size_t len);
+
+/*
+ * For a body that is not read, or that pprof_decode() has refused with -EBADMSG and perhaps with a
+ * sentence in err: replaces the sentence by one that says what the body is, if that can be
+ * recognized. Always returns -EBADMSG.
  */
 int scrape_answer_explain(const char *body, size_t len, struct err *err);
 

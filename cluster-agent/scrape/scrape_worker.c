@@ -39,8 +39,9 @@ void scrape_conversion_fini(struct scrape_conversion *c)
 
 static int convert(struct scrape_conversion *c, struct arena *arena)
 {
+	bool refused = c->body.len > 0 && scrape_answer_is_go_text(c->body.data, c->body.len);
 	struct profile p;
-	int r = pprof_decode(&p, arena, c->body.data, c->body.len, &c->err);
+	int r = refused ? -EBADMSG : pprof_decode(&p, arena, c->body.data, c->body.len, &c->err);
 
 	if (r == -EBADMSG)
 		return scrape_answer_explain(c->body.data, c->body.len, &c->err);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/data/array.h"
 #include "common/data/number_index.h"
 #include "common/limits.h"
 #include "common/pprof/code_file.h"
@@ -81,20 +82,12 @@ static int no_memory(struct legacy *l, size_t size)
 
 static int new_location(struct legacy *l, uint64_t address, uint32_t *ret)
 {
-	uint32_t max = l->max_locations > 0 ? 2 * l->max_locations : 256;
-	uint64_t *p = l->addresses;
-
 	if (l->profile.n_locations == LIMIT_PPROF_LOCATIONS)
 		return err_set(l->err, -EFBIG, "more than %u locations", LIMIT_PPROF_LOCATIONS);
-	if (l->profile.n_locations == l->max_locations) {
-		p = realloc(p, max * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		l->addresses = p;
-		l->max_locations = max;
-	}
+	if (ARRAY_RESERVE(l->addresses, l->max_locations, l->profile.n_locations + 1) < 0)
+		return -ENOMEM;
 	*ret = l->profile.n_locations++;
-	p[*ret] = address;
+	l->addresses[*ret] = address;
 	return 0;
 }
 

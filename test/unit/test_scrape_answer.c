@@ -50,7 +50,6 @@ static void assert_explained(const char *body, size_t len, const char *expected)
 
 TEST(other_formats_than_pprof_are_recognized)
 {
-	static const uint64_t gperftools[] = {0, 3, 0, 10000, 0, 1, 1, 0x1234};
 	static const char page[] = "<html><body>Sign in</body>";
 	static const char heap[] = "heap profile: 1: 2 [3: 4] @ heap/1048576\n1: 2";
 	static const char mutex[] = "--- mutex:\ncycles/second=2200000000\n";
@@ -61,8 +60,11 @@ TEST(other_formats_than_pprof_are_recognized)
 			 "heap profile: 1: 2 [3: 4] @ heap/1048576");
 	assert_explained(mutex, strlen(mutex),
 			 "a text profile, as with debug=1 or from Go before 1.9: --- mutex:");
-	assert_explained((const char *)gperftools, sizeof(gperftools),
-			 "not a pprof profile but a CPU profile in gperftools' own format");
+	assert_explained(
+		"--- threadz 1 ---", 17,
+		"a text profile, as with debug=1 or from Go before 1.9: --- threadz 1 ---");
+	/* what is not from Go has maps, so its code gets names */
+	assert_false(scrape_answer_is_go_text("heap profile: 1: 2 [3: 4] @ heapprofile\n", 40));
 	/* for binary data the decoder's error is the best */
 	assert_explained("\x0a\x03\x00", 3, "not a valid pprof: broken field");
 	assert_explained("", 0, "not a valid pprof: broken field");

@@ -50,6 +50,8 @@ TEST(every_failure_has_its_outcome_and_sentence)
 	assert_failure("/text", "moved", 302, "http_status", "HTTP 302: moved");
 	assert_failure("/text", "<!DOCTYPE html><html>", 200, "invalid",
 		       "not a pprof profile: <!DOCTYPE html><html>");
+	assert_failure("/text", "heap profile: 1: 2 [3: 4] @ heap/1\n", 200, "invalid",
+		       "a text profile");
 	assert_failure("/text", "--- threadz 1 ---", 200, "invalid", "a text profile");
 	assert_failure("/large", "", 0, "too_large", "the answer is larger than 1048576 bytes");
 	assert_failure("/never", "", 0, "timeout", "");
