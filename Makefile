@@ -128,6 +128,7 @@ $(O)/gen/version.h: FORCE
 	@echo '#define VERSION "$(VERSION)"' >$@$(new); $(update)
 FORCE:
 
+##@ Build, run and install
 # ---- rules -----------------------------------------------------------------
 # the embedded engine next to the binary, where the cluster-agent looks first; there is none for arm64
 engine := $(if $(filter x86_64,$(shell uname -m)),$(O)/.chdb)
@@ -212,8 +213,12 @@ install: all ## install into $(DESTDIR)$(prefix)
 	    $(INSTALL) -m 0644 $(O)/$$unit.service $(DESTDIR)$(unitdir)/ || exit 1; done
 clean: ## remove build/
 	$(Q)rm -rf build compile_commands.json
+# Targets in groups, which lines of the makefiles name: "##@ Group".
 help: ## this text
-	@awk -F':.*## ' '/^[a-z0-9%-]+:.*## /{printf "  %-20s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+	@echo "The five that matter first: run, check (T=cycle), test-quick, lint-quick, test"
+	@awk -F':.*## ' '/^##@ /{group=substr($$0,5); if(!seen[group]++) order[++n]=group} \
+	    /^[a-z0-9%-]+:.*## /{text[group]=text[group] sprintf("  %-18s %s\n",$$1,$$2)} \
+	    END{for(i=1;i<=n;i++) printf "\n%s\n%s",order[i],text[order[i]]}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
 .PHONY: all gen deps-build run install clean help FORCE

@@ -8,6 +8,7 @@ kube_tools   = $$(test/kubernetes/build.sh "$$(test/setup/go.sh)")
 # "localhost", the default of images, is no registry that a cluster could pull from
 chart_registry = $(if $(filter file,$(origin IMAGE_REGISTRY)),,$(IMAGE_REGISTRY))
 
+##@ Images and charts
 chart-files: $(e2e_modules) ## rewrite what is made of the values and the CRD: schemas, README files
 	$(Q)for chart in $(chart_names); do for file in schema:values.schema.json readme:README.md; do \
 	    node test/charts/chart_values.js $${file%%:*} $$chart >charts/$$chart/$${file##*:} || exit 1; done; done

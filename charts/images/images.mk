@@ -24,6 +24,7 @@ ifeq ($(IMAGE_ARCH),$(image_host))
 # what a builder with a registry copies into the final stages
 image-roots: all
 	$(Q)$(image_env) O=$(O) charts/images/assemble-roots.sh $(IMAGE_DIR) $(image_names)
+##@ Images and charts
 images: all ## build the container images into build/images (IMAGE_REGISTRY= IMAGE_TAG= IMAGE_ARCH=arm64)
 	$(Q)test/setup/deps.sh images
 	$(Q)O=$(O) $(build_images)

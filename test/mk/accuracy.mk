@@ -2,6 +2,7 @@
 
 # what it needs beside the packages of "make deps"; a compiler from elsewhere is as good
 accuracy_commands := perf rustc musl-gcc clang++ javac
+##@ Measurements
 accuracy: all ## stacks of all kinds of native code, judged by known call chains and beside perf (SECONDS=10 ACCURACY="c-o2 go")
 	$(Q)for c in $(accuracy_commands); do command -v $$c >/dev/null || \
 	    { test/setup/deps.sh accuracy && break; }; done

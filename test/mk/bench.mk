@@ -1,5 +1,6 @@
 # What the agents cost; the numbers of BENCHMARKS.md.
 
+##@ Measurements
 build/bench/%: test/bench/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer \

@@ -8,6 +8,7 @@ formatted := $(filter %.c,$(src_all)) $(src_test_all) $(hdrs) $(bpf_c)
 
 lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-docs lint-shell lint-units \
                lint-hardening lint-analyze lint-tidy lint-cppcheck
+##@ Static checks and generated files
 lint: ## all static checks, JOBS at a time
 	$(Q)$(MAKE) -j$(JOBS) -k --output-sync=target $(lint_checks)
 	@find $(DEPS)/lint -type f -mtime +30 -delete

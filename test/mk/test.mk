@@ -20,6 +20,7 @@ fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c))
 wrap_malloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 wrap_sync   := -Wl,--wrap=fdatasync
 
+##@ Tests: everything
 deps: ## install what is missing for everything; quick when nothing is
 	$(Q)test/setup/deps.sh build test lint images arm64
 	$(Q)$(MAKE) -s deps-build $(e2e_modules)
@@ -31,6 +32,7 @@ test-quick: ## what a change needs first: build, unit tests (ASan), fuzz corpora
 check-clean-machine: ## try both README commands, each in a fresh Debian 12 (root)
 	$(Q)test/setup/clean-machine.sh
 
+##@ Tests: units and parsers
 # ---- unit tests and fuzz targets -------------------------------------------
 $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_lib)) $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
@@ -77,6 +79,7 @@ $(java_workload): $(wildcard test/java/workload/*.java) Makefile
 java-jdks: ## fetch the JDKs that Java tests run on, once (120 MB, kept in $DEPS)
 	$(Q)test/java/jdks.sh >/dev/null
 
+##@ Tests: real kernels, runtimes, containers, browsers, clusters
 # ---- the sampler on real kernels --------------------------------------------
 # As root; without the cluster-agent, whose libraries the guests do not have.
 $(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,test/lib/unit.c test/lib/oom.c test/lib/own_process.c test/lib/fake_proc.c \
