@@ -376,6 +376,16 @@ static int load_comments(struct decoder *d)
 	return d->profile.comments ? each(d, PPROF_COMMENT, load_comment) : r;
 }
 
+/* A name of blanks is none. */
+static int get_name(struct decoder *d, int64_t index, struct profile_string *ret)
+{
+	int r = get_text(d, index, ret);
+
+	if (r == 0 && strspn(ret->data, " \t") >= ret->len)
+		ret->len = 0;
+	return r;
+}
+
 static int load_function(struct decoder *d, const struct wire_field *f)
 {
 	struct profile_function *ret = &d->profile.functions[d->profile.n_functions++];
@@ -386,9 +396,9 @@ static int load_function(struct decoder *d, const struct wire_field *f)
 		return fail(d, "broken function");
 	pprof_ids_add(&d->functions, fn.id);
 	ret->start_line = fn.start_line;
-	r = get_text(d, fn.name, &ret->name);
+	r = get_name(d, fn.name, &ret->name);
 	if (r == 0 && ret->name.len == 0 && fn.system_name != 0)
-		r = get_text(d, fn.system_name, &ret->name);
+		r = get_name(d, fn.system_name, &ret->name);
 	d->has_unnamed |= ret->name.len == 0;
 	return r < 0 ? r : get_text(d, fn.file, &ret->file);
 }

@@ -298,6 +298,12 @@ TEST_FIXTURE(unnamed_locations_keep_their_place_among_named_ones, set_up, tear_d
 	assert_false(profile_losses_any(&fx.p.losses));
 }
 
+TEST_FIXTURE(names_of_blanks_are_none, set_up, tear_down)
+{
+	assert_int_equal(decode("blank-names"), 0);
+	assert_stack(0, "_ZN1xE x.cc:1;app+0x20 [app:id]:0;");
+}
+
 TEST_FIXTURE(a_broken_sample_is_left_out_and_the_rest_kept, set_up, tear_down)
 {
 	assert_int_equal(decode("broken-samples"), 0);
