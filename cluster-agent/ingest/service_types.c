@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <utlist.h>
 
 #include "common/data/table.h"
 
-/* A full table is searched for what has expired no more often than this. */
-#define SWEEP_S 60u
+#define HOUR_S 3600u
 
 struct type {
 	uint64_t hash;
@@ -17,15 +17,19 @@ struct service {
 	uint64_t hash;
 	struct type *types;
 	uint32_t n_types;
+	uint32_t seen_s;
+	struct service *prev, *next; /* by time of the last profile */
 	UT_hash_handle hh;
 };
 
 struct service_types {
 	pthread_mutex_t lock;
 	struct service *services; /* by hash */
+	struct service *unseen;   /* the same, the longest unseen first */
 	size_t n_pairs;
 	uint32_t keep_s;
-	uint32_t sweep_s; /* not before */
+	uint32_t hour;      /* of the last eviction */
+	uint32_t n_evicted; /* in that hour, before they expired */
 };
 
 int service_types_new(struct service_types **ret, uint32_t keep_s)
@@ -43,6 +47,7 @@ int service_types_new(struct service_types **ret, uint32_t keep_s)
 static void remove_service(struct service_types *t, struct service *s)
 {
 	HASH_DEL(t->services, s);
+	DL_DELETE(t->unseen, s);
 	t->n_pairs -= s->n_types;
 	free(s->types);
 	free(s);
@@ -65,9 +70,9 @@ void service_types_free(struct service_types *t)
 /* ---- making room ---- */
 
 /* Another clock step than forward makes nothing expire. */
-static bool has_expired(const struct service_types *t, const struct type *type, uint32_t now_s)
+static bool has_expired(const struct service_types *t, uint32_t seen_s, uint32_t now_s)
 {
-	return now_s > type->seen_s && now_s - type->seen_s > t->keep_s;
+	return now_s > seen_s && now_s - seen_s > t->keep_s;
 }
 
 static void forget_old_types(struct service_types *t, struct service *s, uint32_t now_s)
@@ -75,33 +80,49 @@ static void forget_old_types(struct service_types *t, struct service *s, uint32_
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->n_types; i++) {
-		if (!has_expired(t, &s->types[i], now_s))
+		if (!has_expired(t, s->types[i].seen_s, now_s))
 			s->types[n++] = s->types[i];
 	}
 	t->n_pairs -= s->n_types - n;
 	s->n_types = n;
 }
 
-static bool is_full(const struct service_types *t)
+/*
+ * Forgets the service that was not seen for the longest time. Returns -ENOSPC if too many were
+ * forgotten in this hour: then the table is full of services that send.
+ */
+static int evict(struct service_types *t, uint32_t now_s)
 {
-	return HASH_COUNT(t->services) >= SERVICE_TYPES_MAX_SERVICES ||
-	       t->n_pairs >= SERVICE_TYPES_MAX_PAIRS;
+	struct service *s = t->unseen;
+
+	if (t->hour != now_s / HOUR_S) {
+		t->hour = now_s / HOUR_S;
+		t->n_evicted = 0;
+	}
+	if (!has_expired(t, s->seen_s, now_s)) {
+		if (t->n_evicted >= SERVICE_TYPES_MAX_EVICTED)
+			return -ENOSPC;
+		t->n_evicted++;
+	}
+	remove_service(t, s);
+	return 0;
 }
 
-/* May remove services. */
-static void make_room(struct service_types *t, uint32_t now_s)
+/* Makes room for a type of the service, NULL if it is new. */
+static int make_room(struct service_types *t, struct service *of, uint32_t now_s)
 {
-	struct service *s, *next;
+	int r = 0;
 
-	if (!is_full(t) || now_s < t->sweep_s)
-		return;
-	t->sweep_s = now_s + SWEEP_S;
-	HASH_ITER(hh, t->services, s, next)
-	{
-		forget_old_types(t, s, now_s);
-		if (s->n_types == 0)
-			remove_service(t, s);
+	/* so that it is not the one to be forgotten */
+	if (of) {
+		DL_DELETE(t->unseen, of);
+		DL_APPEND(t->unseen, of);
 	}
+	if (!of && HASH_COUNT(t->services) >= SERVICE_TYPES_MAX_SERVICES)
+		r = evict(t, now_s);
+	while (r == 0 && t->n_pairs >= SERVICE_TYPES_MAX_PAIRS)
+		r = evict(t, now_s);
+	return r;
 }
 
 /* ---- admission ---- */
@@ -136,32 +157,46 @@ static int add_service(struct service_types *t, uint64_t hash, struct service **
 		free(s);
 		return -ENOMEM;
 	}
+	DL_APPEND(t->unseen, s);
 	*ret = s;
 	return 0;
 }
 
+static struct type *find_type(struct service *s, uint64_t hash)
+{
+	for (uint32_t i = 0; s && i < s->n_types; i++) {
+		if (s->types[i].hash == hash)
+			return &s->types[i];
+	}
+	return NULL;
+}
+
 static int admit(struct service_types *t, uint64_t service, uint64_t type, uint32_t now_s)
 {
+	struct type *known;
 	struct service *s;
-	int r = 0;
+	int r;
 
-	make_room(t, now_s);
 	HASH_FIND(hh, t->services, &service, sizeof(service), s);
-	for (uint32_t i = 0; s && i < s->n_types; i++) {
-		if (s->types[i].hash == type) {
-			s->types[i].seen_s = now_s;
-			return 0;
-		}
-	}
-	if (s && s->n_types >= SERVICE_TYPES_MAX)
+	known = find_type(s, type);
+	if (!known && s && s->n_types >= SERVICE_TYPES_MAX) {
 		forget_old_types(t, s, now_s);
-	if (s && s->n_types >= SERVICE_TYPES_MAX)
-		return -EDQUOT;
-	if (t->n_pairs >= SERVICE_TYPES_MAX_PAIRS || (!s && is_full(t)))
-		return -ENOSPC;
-	if (!s)
+		if (s->n_types >= SERVICE_TYPES_MAX)
+			return -EDQUOT;
+	}
+	r = known ? 0 : make_room(t, s, now_s);
+	if (r == 0 && !s)
 		r = add_service(t, service, &s);
-	return r == 0 ? add_type(t, s, type, now_s) : r;
+	if (r == 0 && !known)
+		r = add_type(t, s, type, now_s);
+	if (r < 0)
+		return r;
+	if (known)
+		known->seen_s = now_s;
+	s->seen_s = now_s;
+	DL_DELETE(t->unseen, s);
+	DL_APPEND(t->unseen, s);
+	return 0;
 }
 
 int service_types_admit(struct service_types *t, struct row_text service, struct row_text type,

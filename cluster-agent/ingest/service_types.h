@@ -2,8 +2,10 @@
  * Which sample types which services send, so that their number can be limited: lists of services
  * and types are read by everyone, and whoever may upload could fill them. From any thread.
  *
- * Only hashes are kept, with the time of the last profile; what sent none for a while makes room.
- * After a restart the table is empty, so a service may then add types to those that are stored.
+ * Only hashes are kept, with the time of the last profile. If the table is full, the services that
+ * sent none for the longest time make room. They may return, and then have types to those that are
+ * stored; so after a restart, too, which empties the table. What is forgotten in an hour is limited,
+ * or names that are invented without end would fill the lists all the same.
  */
 #ifndef CLUSTER_AGENT_INGEST_SERVICE_TYPES_H
 #define CLUSTER_AGENT_INGEST_SERVICE_TYPES_H
@@ -14,6 +16,7 @@
 #define SERVICE_TYPES_MAX 64u
 #define SERVICE_TYPES_MAX_SERVICES 20000u
 #define SERVICE_TYPES_MAX_PAIRS 128000u /* of all services together */
+#define SERVICE_TYPES_MAX_EVICTED 5000u /* services an hour, beside those that have expired */
 
 struct service_types;
 
@@ -24,7 +27,7 @@ DEFINE_CLEANUP(struct service_types *, service_types_free);
 
 /*
  * A profile with the type arrived at now_s. Returns 0, -EDQUOT if the service has SERVICE_TYPES_MAX
- * others, -ENOSPC if the table is full, or -ENOMEM.
+ * others, -ENOSPC if the table is full of services that were seen lately, or -ENOMEM.
  */
 int service_types_admit(struct service_types *t, struct row_text service, struct row_text type,
 			uint32_t now_s) MUST_CHECK;
