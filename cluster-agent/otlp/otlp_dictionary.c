@@ -177,6 +177,7 @@ static enum otlp_key key_of(struct otlp_bytes name)
 		{"process.executable.build_id.htlhash", OTLP_KEY_BUILD_HASH},
 		{"coroot.profile.type", OTLP_KEY_PROFILE_TYPE},
 		{"pprof.profile.comment", OTLP_KEY_COMMENT},
+		{"pprof::base", OTLP_KEY_BASE},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
@@ -206,6 +207,7 @@ static int read_attributes(struct reader *r)
 				       "refers to a string that does not exist");
 		to->key = key_of(otlp_dictionary_string(r->d, a.key_strindex));
 		to->value = a.value;
+		r->d->has_base |= to->key == OTLP_KEY_BASE;
 		if (a.value.kind == OTLP_VALUE_STRINDEX) {
 			to->value.kind = OTLP_VALUE_STRING;
 			to->value.bytes = otlp_dictionary_string(r->d, (int32_t)a.value.number);

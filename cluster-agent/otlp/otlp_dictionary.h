@@ -37,6 +37,7 @@ enum otlp_key {
 	OTLP_KEY_BUILD_HASH,   /* process.executable.build_id.htlhash, of a mapping */
 	OTLP_KEY_PROFILE_TYPE, /* coroot.profile.type: the type as stored */
 	OTLP_KEY_COMMENT,      /* pprof.profile.comment */
+	OTLP_KEY_BASE,         /* pprof::base, of a sample: "true" if it was subtracted */
 };
 
 struct otlp_dictionary_attribute {
@@ -67,6 +68,7 @@ struct otlp_dictionary {
 	 * stacks cross languages, as only a profiler outside of the process sees them.
 	 */
 	bool crosses_languages;
+	bool has_base; /* there is an attribute OTLP_KEY_BASE */
 };
 
 /*

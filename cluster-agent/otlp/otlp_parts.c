@@ -60,6 +60,7 @@ struct decoder {
 	struct profile_string *comments;
 	uint32_t n_comments;
 	uint32_t n_lost;
+	struct profile_losses losses;
 };
 
 static int invalid(const struct decoder *d, const char *what)
@@ -113,6 +114,17 @@ static int name_sample(void *ctx, uint64_t index)
 	if (a->key == OTLP_KEY_SERVICE || (a->key == OTLP_KEY_EXECUTABLE && s->name == 0))
 		s->name = (uint32_t)index + 1;
 	return 0;
+}
+
+/* Returns -EEXIST if it is the mark of a sample that was subtracted. */
+static int find_base(void *ctx, uint64_t index)
+{
+	const struct decoder *d = ctx;
+	const struct otlp_dictionary_attribute *a = otlp_dictionary_attribute(&d->dict, index);
+	bool is_base = a && a->key == OTLP_KEY_BASE && a->value.kind == OTLP_VALUE_STRING &&
+		       a->value.bytes.len == 4 && memcmp(a->value.bytes.data, "true", 4) == 0;
+
+	return is_base ? -EEXIST : 0;
 }
 
 static int add_comment(struct decoder *d, struct otlp_bytes text)
@@ -209,14 +221,16 @@ static int add_sample(struct decoder *d, struct otlp_bytes message)
 		return invalid(d, "stack_index refers to what does not exist");
 	if (s.n_values == 0 && s.n_timestamps == 0)
 		return reject(d, "a sample has neither values nor timestamps");
-	if (s.overflow)
-		return reject(d, "values exceed 63 bits");
+	if (d->dict.has_base &&
+	    otlp_each_number(message, OTLP_SAMPLE_ATTRIBUTES, find_base, d) == -EEXIST)
+		return reject(d, "it is a difference of two profiles (samples have the attribute "
+				 "pprof::base); send the two profiles themselves");
+	d->losses.n[PROFILE_LOSS_NEGATIVE_VALUES] += s.n_negative;
+	d->losses.n[PROFILE_LOSS_CLAMPED_VALUES] += s.is_clamped;
 	d->samples[d->n] = (struct sample){
 		.stack = (uint32_t)s.stack_index,
 		.value = s.n_values > 0 ? s.sum : (int64_t)s.n_timestamps,
 	};
-	if (d->samples[d->n].value < 0)
-		return reject(d, "a value is negative");
 	if (d->resource.service.len == 0) {
 		e = otlp_each_number(message, OTLP_SAMPLE_ATTRIBUTES, name_sample, d);
 		if (e < 0)
@@ -317,7 +331,14 @@ static int add_location(struct decoder *d, struct profile *p, uint32_t number, u
 	return 0;
 }
 
-/* Returns 0, 1 if the profile is rejected, or an error. */
+static void add_value(struct decoder *d, int64_t *sum, int64_t value)
+{
+	if (!__builtin_add_overflow(*sum, value, sum))
+		return;
+	*sum = INT64_MAX;
+	d->losses.n[PROFILE_LOSS_CLAMPED_VALUES]++;
+}
+
 static int add_to_part(struct decoder *d, struct profile *p, int64_t *values,
 		       const struct sample *s)
 {
@@ -326,10 +347,10 @@ static int add_to_part(struct decoder *d, struct profile *p, int64_t *values,
 	uint32_t *locations, n;
 	int e = 0;
 
-	if (place->part == d->part)
-		return __builtin_add_overflow(values[place->index], s->value, &values[place->index])
-			       ? reject(d, "values exceed 63 bits")
-			       : 0;
+	if (place->part == d->part) {
+		add_value(d, &values[place->index], s->value);
+		return 0;
+	}
 	d->text_bytes += stack->text_bytes;
 	if (d->text_bytes > LIMIT_PROFILE_STACK_TEXT_BYTES)
 		return err_set(d->err, -EFBIG, "stacks are more than %llu bytes of text",
@@ -437,17 +458,6 @@ static int set_types(struct decoder *d, struct profile *p)
 	return e < 0 ? e : copy_string(d, &p->period_type.unit);
 }
 
-/* Values that the store cannot add up would make the whole upload fail. */
-static int check_sum(struct decoder *d, const struct profile *p)
-{
-	int64_t sum = 0;
-
-	for (uint32_t i = 0; i < p->n_samples; i++)
-		if (__builtin_add_overflow(sum, p->samples[i].values[0], &sum))
-			return reject(d, "values exceed 63 bits");
-	return 0;
-}
-
 /* Whether it is one of the types that profilers of whole machines send. */
 static bool is_machine_type(const struct profile *p, bool has_language)
 {
@@ -493,7 +503,7 @@ static int map_types(struct decoder *d, struct profile *p)
 		return reject(d, "its sample_type has no name");
 	return is_own_type((struct otlp_bytes){(const uint8_t *)p->types[0].type.data,
 					       p->types[0].type.len})
-		       ? check_sum(d, p)
+		       ? 0
 		       : reject(d, "its sample_type is not a name");
 }
 
@@ -595,6 +605,7 @@ static int read_profile(struct decoder *d, struct otlp_bytes message)
 	d->own_type = (struct profile_string){"", 0};
 	d->n_comments = 0;
 	d->n_lost = 0;
+	d->losses = (struct profile_losses){0};
 	e = otlp_each_number(message, OTLP_PROFILE_ATTRIBUTES, read_profile_attribute, d);
 	if (e < 0)
 		return attribute_error(d, e);
@@ -609,6 +620,8 @@ static int read_profile(struct decoder *d, struct otlp_bytes message)
 	}
 	if (e == 1)
 		d->parts.n = n_parts;
+	else
+		profile_losses_add(&d->parts.losses, &d->losses);
 	return e < 0 ? e : 0;
 }
 

@@ -328,7 +328,12 @@ static int add_value(void *ctx, uint64_t number)
 	struct otlp_sample *s = ctx;
 
 	s->n_values++;
-	s->overflow |= __builtin_add_overflow(s->sum, (int64_t)number, &s->sum);
+	if ((int64_t)number < 0) {
+		s->n_negative++;
+	} else if (__builtin_add_overflow(s->sum, (int64_t)number, &s->sum)) {
+		s->sum = INT64_MAX;
+		s->is_clamped = true;
+	}
 	return 0;
 }
 

@@ -111,8 +111,9 @@ struct otlp_value_type {
 struct otlp_sample {
 	int32_t stack_index;
 	uint64_t n_values;
-	int64_t sum; /* of values */
-	bool overflow;
+	int64_t sum;         /* of values that are not negative; INT64_MAX if it is more */
+	uint64_t n_negative; /* values, not in sum */
+	bool is_clamped;
 	uint64_t n_timestamps;
 	uint64_t first_ns; /* of timestamps, if there is one */
 	uint64_t last_ns;

@@ -18,7 +18,7 @@
 	"\"sys_read\",\"process.executable.build_id.gnu\",\"abc123\",\"app.py\",\"inlined\","      \
 	"\"service.name\",\"shop\",\"process.executable.name\",\"nginx\",\"coroot.profile.type\"," \
 	"\"go_runtime:heap_inuse_space:bytes\",\"/usr/bin/app\",\"pprof.profile.comment\","        \
-	"\"lost:map_full=3\",\"alloc_space\",\"bytes\"]"
+	"\"lost:map_full=3\",\"alloc_space\",\"bytes\",\"pprof::base\"]"
 #define DICTIONARY                                                                                \
 	"\"dictionary\":{" STRINGS ",\"attributeTable\":[{},"                                     \
 	"{\"keyStrindex\":9,\"value\":{\"stringValue\":\"kernel\"}},"                             \
@@ -27,7 +27,9 @@
 	"{\"keyStrindex\":18,\"value\":{\"stringValue\":\"nginx\"}},"                             \
 	"{\"keyStrindex\":20,\"value\":{\"stringValue\":\"go_runtime:heap_inuse_space:bytes\"}}," \
 	"{\"keyStrindex\":23,\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":"            \
-	"\"lost:map_full=3\"}]}}}],"                                                              \
+	"\"lost:map_full=3\"}]}}},"                                                               \
+	"{\"keyStrindex\":27,\"value\":{\"stringValue\":\"true\"}},"                              \
+	"{\"keyStrindex\":27,\"value\":{\"stringValue\":\"false\"}}],"                            \
 	"\"mappingTable\":[{},{\"memoryStart\":\"65536\",\"memoryLimit\":\"131072\","             \
 	"\"fileOffset\":\"4096\",\"filenameStrindex\":8,\"attributeIndices\":[2]},"               \
 	"{\"filenameStrindex\":22}],"                                                             \
@@ -429,18 +431,9 @@ TEST(profiles_that_cannot_be_stored_are_left_out_and_counted)
 		{"{" TIME ",\"samples\":[{\"stackIndex\":3,\"values\":[1]}]}", "no sample_type"},
 		{"{" CPU "," TIME ",\"samples\":[{\"stackIndex\":3}]}",
 		 "neither values nor timestamps"},
-		{"{" CPU "," TIME ",\"samples\":[{\"stackIndex\":3,"
-		 "\"values\":[\"9223372036854775807\",\"1\"]}]}",
-		 "63 bits"},
-		{"{" CPU "," TIME
-		 ",\"samples\":[{\"stackIndex\":3,\"values\":[\"9223372036854775807\"]},"
-		 "{\"stackIndex\":3,\"values\":[1]}]}",
-		 "63 bits"},
-		{"{" CPU "," TIME
-		 ",\"samples\":[{\"stackIndex\":3,\"values\":[\"9223372036854775807\"]},"
-		 "{\"stackIndex\":2,\"values\":[1]}]}",
-		 "63 bits"},
-		{"{" CPU "," TIME ",\"samples\":[{\"stackIndex\":3,\"values\":[-1]}]}", "negative"},
+		{"{" CPU "," TIME ",\"samples\":[{\"stackIndex\":3,\"values\":[1]},"
+		 "{\"stackIndex\":2,\"attributeIndices\":[7],\"values\":[-1]}]}",
+		 "difference of two profiles"},
 	};
 	char json[8192];
 
@@ -463,6 +456,52 @@ TEST(profiles_that_cannot_be_stored_are_left_out_and_counted)
 			 cases[i].profile);
 		assert_int_equal(decode(json), -EBADMSG);
 	}
+}
+
+/* A profile of 3 stacks with these values, beside one that has nothing odd. */
+static void accept_values(const char *samples, uint64_t n_negative, uint64_t n_clamped)
+{
+	char json[8192];
+
+	snprintf(json, sizeof(json),
+		 REQUEST(SHOP, "{" CPU "," TIME ",\"samples\":[%s]},{" CPU "," TIME
+			       ",\"samples\":[{\"stackIndex\":1,\"values\":[7]}]}"),
+		 samples);
+	accept(json);
+	assert_int_equal(fx.report.n_rejected, 0);
+	assert_int_equal(fx.parts.n, 2);
+	assert_int_equal(fx.parts.losses.n[PROFILE_LOSS_NEGATIVE_VALUES], n_negative);
+	assert_int_equal(fx.parts.losses.n[PROFILE_LOSS_CLAMPED_VALUES], n_clamped);
+	assert_int_equal(part(1)->samples[0].values[0], 7);
+}
+
+TEST(negative_values_count_as_0)
+{
+	accept_values("{\"stackIndex\":3,\"values\":[-1]},{\"stackIndex\":2,\"values\":[5]}", 1, 0);
+	assert_int_equal(part(0)->n_samples, 2);
+	assert_int_equal(part(0)->samples[0].values[0], 0);
+	assert_int_equal(part(0)->samples[1].values[0], 5);
+	accept_values("{\"stackIndex\":3,\"values\":[-1,4,-2]},{\"stackIndex\":3,\"values\":[5]},"
+		      "{\"stackIndex\":3,\"values\":[\"-9223372036854775808\"]}",
+		      3, 0);
+	assert_int_equal(part(0)->samples[0].values[0], 9);
+	/* what is not "true" is no difference */
+	accept_values("{\"stackIndex\":3,\"attributeIndices\":[8],\"values\":[-1]}", 1, 0);
+}
+
+TEST(values_and_sums_beyond_63_bits_are_the_largest_number)
+{
+	accept_values("{\"stackIndex\":3,\"values\":[\"9223372036854775807\",\"1\"]}", 0, 1);
+	assert_true(part(0)->samples[0].values[0] == INT64_MAX);
+	accept_values("{\"stackIndex\":3,\"values\":[\"9223372036854775807\"]},"
+		      "{\"stackIndex\":3,\"values\":[1]}",
+		      0, 1);
+	assert_true(part(0)->samples[0].values[0] == INT64_MAX);
+	/* the sum of all stacks is made, and cut, where rows are made */
+	accept_values("{\"stackIndex\":3,\"values\":[\"9223372036854775807\"]},"
+		      "{\"stackIndex\":2,\"values\":[1]}",
+		      0, 0);
+	assert_int_equal(part(0)->samples[1].values[0], 1);
 }
 
 TEST(references_to_nothing_make_the_request_invalid)
