@@ -153,6 +153,8 @@ static void rows_done(void *ctx, int result)
 		seen_stacks_add(p->in->seen, p->rows.stacks, p->rows.n_stacks,
 				p->rows.last_seen_ns);
 	metric_add(&p->in->metrics[METRIC_STORED], 1);
+	if (result != UPLOAD_LOG_REPEATED)
+		metric_add(&p->in->metrics[METRIC_MOVED], p->rows.n_moved);
 	for (size_t i = 0; i < PROFILE_LOSS_MAX && result != UPLOAD_LOG_REPEATED; i++)
 		metric_add(&p->in->metrics[METRIC_LEFT_OUT + i], p->rows.losses.n[i]);
 	p->upload->done(p->upload->ctx, INGEST_STORED, p->rows.left_out);
@@ -247,7 +249,6 @@ static int append(struct ingest *in, struct upload_id id, const struct row_batch
 
 static void note_skews(struct ingest *in, const struct upload_rows *rows)
 {
-	metric_add(&in->metrics[METRIC_MOVED], rows->n_moved);
 	for (size_t i = 0; in->cfg.clocks && i < rows->n_skews; i++)
 		clock_skews_note(in->cfg.clocks, rows->skews[i].host, rows->skews[i].skew_ns,
 				 CLOCK_SKEW_AT_ARRIVAL);

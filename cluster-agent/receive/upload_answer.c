@@ -1,8 +1,13 @@
 #include "cluster-agent/receive/upload_answer.h"
 
+#include <ctype.h>
+
+#include "common/data/hash.h"
+#include "common/system/clock.h"
 #include "common/telemetry/log.h"
 
 #define RETRY_AFTER_S "5"
+#define LOG_EVERY_NS (3600 * NS_PER_S)
 /* Our agents send 32 hex digits; a UUID has 36 characters. */
 #define MIN_KEY_BYTES 16u
 #define MAX_KEY_BYTES 128u
@@ -52,6 +57,36 @@ unsigned upload_result_status(enum upload_result result)
 	return statuses[result];
 }
 
+bool upload_counters_must_log(struct upload_counters *c, const char *service, const char *left_out,
+			      uint64_t now_ns)
+{
+	uint64_t what = fnv1a64(FNV1A64_INIT, service, strlen(service) + 1), before, at_ns;
+	size_t slot;
+
+	for (const char *t = left_out; *t; t++) {
+		if (!isdigit((unsigned char)*t))
+			what = fnv1a64(what, t, 1);
+	}
+	slot = what % UPLOAD_LOGGED_SLOTS;
+	at_ns = atomic_load(&c->logged[slot].at_ns);
+	before = atomic_exchange(&c->logged[slot].what, what);
+	if (before == what && at_ns != 0 && now_ns < at_ns + LOG_EVERY_NS)
+		return false;
+	atomic_store(&c->logged[slot].at_ns, now_ns);
+	return true;
+}
+
+static void log_left_out(struct upload_counters *c, const char *service, const char *left_out)
+{
+	static const char msg[] = "storing an upload without some of its elements";
+
+	if (upload_counters_must_log(c, service, left_out, clock_monotonic_ns()))
+		log_warn_limited(msg, "service=%s left_out=%s", LOG_QUOTED(service),
+				 LOG_QUOTED(left_out));
+	else
+		log_debug(msg, "service=%s left_out=%s", LOG_QUOTED(service), LOG_QUOTED(left_out));
+}
+
 void upload_result_note(struct upload_counters *c, struct http_exchange *x,
 			enum upload_result result, const char *service, const char *reason)
 {
@@ -60,9 +95,7 @@ void upload_result_note(struct upload_counters *c, struct http_exchange *x,
 	metric_add(&c->metrics[result], 1);
 	if (result == UPLOAD_STORED) {
 		if (reason[0])
-			log_warn_limited("storing an upload without some of its elements",
-					 "service=%s left_out=%s", LOG_QUOTED(service),
-					 LOG_QUOTED(reason));
+			log_left_out(c, service, reason);
 		return;
 	}
 	log_warn_limited("refusing an upload", "status=%u service=%s reason=%s", status,

@@ -26,9 +26,15 @@ enum upload_result {
 	UPLOAD_RESULT_MAX,
 };
 
+#define UPLOAD_LOGGED_SLOTS 256u
+
 /* Zeroed, it is ready for use. */
 struct upload_counters {
 	struct metric metrics[UPLOAD_RESULT_MAX];
+	struct {
+		_Atomic uint64_t what;
+		_Atomic uint64_t at_ns;
+	} logged[UPLOAD_LOGGED_SLOTS]; /* what was left out of whose uploads, by its hash */
 };
 
 /* coroot_cluster_agent_uploads_*; c must outlive ms. */
@@ -39,12 +45,19 @@ enum upload_result upload_result_of(enum ingest_outcome outcome);
 unsigned upload_result_status(enum upload_result result);
 
 /*
- * Counts the result; logs a refusal, or what was left out (at most so often), with the service and
- * the reason, both of which are quoted; and sets Retry-After for a 503. Then the handler responds,
+ * Counts the result; logs a refusal, or what was left out (of a service the same once an hour, because
+ * many send the same with each upload), with both texts quoted; and sets Retry-After for a 503. Then the handler responds,
  * with upload_result_status(). x is NULL if the upload did not come over HTTP/1.1.
  */
 void upload_result_note(struct upload_counters *c, struct http_exchange *x,
 			enum upload_result result, const char *service, const char *reason);
+
+/*
+ * Whether a line about what was left out of uploads of the service is due at now_ns (monotonic);
+ * numbers in left_out do not matter. If so, the next one is not for an hour.
+ */
+bool upload_counters_must_log(struct upload_counters *c, const char *service, const char *left_out,
+			      uint64_t now_ns);
 
 /* Responds with the status and, unless it is "", the reason; after upload_result_note(). */
 void upload_result_respond(struct http_exchange *x, enum upload_result result, const char *reason);

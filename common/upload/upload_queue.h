@@ -21,6 +21,7 @@ struct upload {
 	bool is_finished;  /* no longer to be sent; waits for the end of storing */
 	bool cannot_store; /* it is larger than the spool */
 	bool is_backlog;   /* it came from the disk */
+	bool is_corrected; /* the last attempt sent another time than that of our clock */
 	bool is_stored;    /* at this place: */
 	struct spool_place place;
 	unsigned key_no;        /* of the last attempt: sent_key.h */

@@ -136,6 +136,7 @@ static void finish(struct uploader *u, struct upload *up, const struct http_resu
 	if (upload_verdict(res->error, res->status) == UPLOAD_ACCEPTED &&
 	    (!u->format || u->format->is_stored(res->body, res->body_len))) {
 		metric_add(&u->metrics[UPLOADED], 1);
+		metric_add(&u->metrics[CORRECTED], up->is_corrected);
 		metric_add(&u->metrics[UPLOADED_BYTES], up->item->body_len);
 	} else {
 		metric_add(&u->metrics[DROPPED_REJECTED], 1);
@@ -251,7 +252,7 @@ static int make_body(struct uploader *u, struct upload *up, struct http_request 
 	r = uploader_correct(u, up->item, &corrected);
 	if (r < 0)
 		return r;
-	metric_add(&u->metrics[CORRECTED], r == 1);
+	up->is_corrected = r == 1;
 	if (r == 1) {
 		item.body = corrected.data;
 		item.body_len = corrected.len;

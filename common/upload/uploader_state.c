@@ -67,7 +67,7 @@ static const struct metric_def metric_defs[UPLOADER_METRIC_MAX] = {
 			  "How far this host's clock is behind the receiver's; 0 below 2 s",
 			  METRIC_GAUGE, 1e-9, read_clock_behind},
 	[CORRECTED] = {"_profiles_clock_corrected_total", NULL,
-		       "Profiles sent with another time than that of this host's clock"},
+		       "Uploaded profiles that got another time than that of this host's clock"},
 };
 METRIC_TABLE(metric_table, metric_defs);
 

@@ -201,7 +201,7 @@ pageTest(
   async () => {
     await open("targets");
     await eventually(async () =>
-      assert.match(await id("scraping-off").innerText(), /no --kubeconfig[\s\S]*--kubeconfig=/),
+      assert.match(await id("scraping-off").innerText(), /no --kubeconfig[\s\S]*--kubeconfig=[\s\S]*--scrape-config=[\s\S]*--scrape-docker-socket=/),
     );
   },
 );

@@ -74,7 +74,7 @@ static void serve_api(void *ctx, struct http_exchange *x)
 	web_api_serve(ctx, x);
 }
 
-static void make_profile(struct buf *out)
+static void make_profile(struct buf *out, int64_t time_ns)
 {
 	struct profile_value_type type = {TEXT("ebpf:cpu:nanoseconds"), TEXT("nanoseconds")};
 	struct profile_function function = {TEXT("leaf"), TEXT("a.c")};
@@ -92,7 +92,7 @@ static void make_profile(struct buf *out)
 		.n_locations = 1,
 		.samples = &sample,
 		.n_samples = 1,
-		.time_ns = (int64_t)clock_realtime_ns(),
+		.time_ns = time_ns,
 		.duration_ns = (int64_t)NS_PER_S,
 	};
 
@@ -106,7 +106,7 @@ static void start(struct stages *s)
 	*s = (struct stages){0};
 	memset(&stored, 0, sizeof(stored));
 	buf_init(&s->body, 10000);
-	make_profile(&s->body);
+	make_profile(&s->body, (int64_t)clock_realtime_ns());
 	assert_int_equal(metrics_new(&s->metrics), 0);
 	snprintf(s->dir, sizeof(s->dir), "/tmp/test_upload_path.XXXXXX");
 	assert_non_null(mkdtemp(s->dir));
@@ -304,6 +304,40 @@ TEST(an_upload_is_recognised_by_its_key_or_else_by_its_content)
 	assert_int_equal(atomic_load(&stored.n_rows[STORE_SAMPLES]), 3);
 	/* the stack is known from the first one on */
 	assert_int_equal(atomic_load(&stored.n_rows[STORE_STACKS]), 1);
+}
+
+static unsigned long metric(const struct stages *s, const char *name)
+{
+	CLEANUP(buf_fini) struct buf b;
+	char line[100];
+	const char *at;
+
+	buf_init(&b, 1 << 20);
+	assert_int_equal(metrics_write(s->metrics, &b), 0);
+	snprintf(line, sizeof(line), "\n%s ", name);
+	at = strstr(b.data, line);
+	assert_non_null(at);
+	return strtoul(at + strlen(line), NULL, 10);
+}
+
+TEST(a_profile_of_a_wrong_clock_is_counted_when_it_is_durable)
+{
+	static const char name[] = "coroot_cluster_agent_ingest_profiles_at_arrival_total";
+	static const char path[] = "/v1/profiles?service.name=a";
+	static const char keys[][60] = {"Idempotency-Key: 00112233445566778899aabbccddeeff",
+					"Idempotency-Key: 10112233445566778899aabbccddeeff"};
+	struct stages s;
+
+	start(&s);
+	s.body.len = 0;
+	make_profile(&s.body, 1);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(request_with(&s, path, &s.body, keys[0]), 200);
+	assert_int_equal(metric(&s, name), 1);
+	upload_log_stop(s.log);
+	assert_int_equal(request_with(&s, path, &s.body, keys[1]), 503);
+	assert_int_equal(metric(&s, name), 1);
+	stop(&s);
 }
 
 TEST(stopping_amid_uploads_answers_those_that_were_taken)

@@ -29,6 +29,7 @@ struct fixture {
 	_Atomic int64_t ahead_s; /* of our clock */
 	_Atomic bool has_date;
 	_Atomic unsigned status;
+	_Atomic unsigned n_attempts;
 	pthread_mutex_t lock;
 	int64_t times_ns[MAX_RECEIVED]; /* under the lock */
 	char skews[MAX_RECEIVED][32];
@@ -67,6 +68,7 @@ static void answer(void *ctx, struct http_exchange *x)
 	char date[64];
 	struct tm tm;
 
+	atomic_fetch_add(&f->n_attempts, 1);
 	if (status == 200)
 		note(f, x);
 	strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &tm));
@@ -234,6 +236,29 @@ TEST(times_are_corrected_by_the_receivers_date)
 				    metric(&f, "test_clock_behind_seconds") >=
 			    (double)llabs(ahead_s[i]) - 2);
 	}
+}
+
+TEST(a_profile_that_is_sent_again_and_again_is_counted_once)
+{
+	CLEANUP(tear_down) struct fixture f;
+	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS;
+
+	set_up(&f);
+	f.ahead_s = 7200;
+	add(&f);
+	wait_for_received(&f, 1);
+	f.status = 503;
+	for (int n = 0; n < 4; n++)
+		add(&f);
+	while (f.n_attempts < 20) {
+		assert_true(clock_monotonic_ns() < end_ns);
+		loop_set_timer(f.timer, 2 * NS_PER_MS);
+		assert_int_equal(loop_run(f.loop), 0);
+	}
+	assert_true(metric(&f, "test_profiles_clock_corrected_total") == 0);
+	f.status = 200;
+	wait_for_received(&f, 5);
+	assert_true(metric(&f, "test_profiles_clock_corrected_total") == 4);
 }
 
 TEST(a_right_clock_changes_nothing)

@@ -392,6 +392,11 @@ function ScrapingOff({ why }: { why: string }) {
       <pre>
         <code>coroot-cluster-agent --kubeconfig=$HOME/.kube/config</code>
       </pre>
+      <p>Or, without Kubernetes, which addresses or which containers of Docker to scrape:</p>
+      <pre>
+        <code>{`coroot-cluster-agent --scrape-config=/etc/coroot/targets.yaml
+coroot-cluster-agent --scrape-docker-socket=/var/run/docker.sock`}</code>
+      </pre>
     </main>
   );
 }
