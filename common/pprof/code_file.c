@@ -89,3 +89,41 @@ struct profile_string code_file_frame(const struct code_file *f, uint64_t addres
 	ret.len = ret.data ? (size_t)len : 0;
 	return ret;
 }
+
+/* Hexadecimal digits and nothing else, of which there are few enough. */
+static bool read_offset(const char *text, size_t len, uint64_t *ret)
+{
+	*ret = 0;
+	for (size_t i = 0; i < len; i++) {
+		char c = text[i];
+
+		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
+			return false;
+		*ret = *ret * 16 + (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+	}
+	return len > 0 && len <= 16;
+}
+
+bool code_file_parse(struct profile_string name, struct profile_string module,
+		     struct profile_string *ret_file, struct profile_string *ret_build_id,
+		     uint64_t *ret_offset)
+{
+	static const char plus[] = "+0x";
+	const size_t plus_len = strlen(plus);
+	const char *colon;
+	size_t len;
+
+	if (module.len < 4 || module.data[0] != '[' || module.data[module.len - 1] != ']')
+		return false;
+	colon = memrchr(module.data, ':', module.len);
+	if (!colon || colon == module.data + 1 || colon == module.data + module.len - 2)
+		return false;
+	len = (size_t)(colon - module.data) - 1;
+	if (name.len < len + plus_len || memcmp(name.data, module.data + 1, len) != 0 ||
+	    memcmp(name.data + len, plus, plus_len) != 0 ||
+	    !read_offset(name.data + len + plus_len, name.len - len - plus_len, ret_offset))
+		return false;
+	*ret_file = (struct profile_string){module.data + 1, (uint32_t)len};
+	*ret_build_id = (struct profile_string){colon + 1, (uint32_t)(module.len - len - 3)};
+	return true;
+}

@@ -8,6 +8,8 @@ static void put_all(struct pprof_writer *w, const struct profile *p)
 		pprof_writer_put_type(w, &p->types[i]);
 	for (uint32_t i = 0; i < p->n_samples; i++)
 		pprof_writer_put_sample(w, &p->samples[i], p->n_types);
+	for (uint32_t i = 0; i < p->n_mappings; i++)
+		pprof_writer_put_mapping(w, i, &p->mappings[i]);
 	for (uint32_t i = 0; i < p->n_locations; i++)
 		pprof_writer_put_location(w, &p->locations[i]);
 	for (uint32_t i = 0; i < p->n_functions; i++)

@@ -72,6 +72,8 @@ struct profile {
 	uint32_t n_functions;
 	struct profile_location *locations;
 	uint32_t n_locations;
+	const struct profile_mapping *mappings; /* when it is written */
+	uint32_t n_mappings;
 	struct profile_sample *samples;
 	uint32_t n_samples;
 	struct profile_string *comments;

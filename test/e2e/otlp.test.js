@@ -15,7 +15,12 @@ const { eventually } = require("./lib/wait");
 const NS = 1000000000n;
 
 // One stack, work ← main, with a native frame that has no name.
-function request(service, { value = "7000000000", startNs, stack = [3, 1, 2] } = {}) {
+function request(service, { value = "7000000000", startNs, stack = [3, 1, 2], code } = {}) {
+  const { file, buildId, offset } = code ?? {
+    file: "/usr/lib/libx.so",
+    buildId: "0123abcd",
+    offset: 272,
+  };
   const start = startNs || BigInt(Date.now()) * 1000000n - 20n * NS;
   const attribute = (key, stringValue) => ({ key, value: { stringValue } });
   return {
@@ -47,16 +52,16 @@ function request(service, { value = "7000000000", startNs, stack = [3, 1, 2] } =
     ],
     dictionary: {
       stringTable: [
-        ...["", "cpu", "nanoseconds", "work", "main", "/src/app.py", "/usr/lib/libx.so"],
-        ...["process.executable.build_id.gnu", "0123abcd"],
+        ...["", "cpu", "nanoseconds", "work", "main", "/src/app.py", file],
+        ...["process.executable.build_id.gnu", buildId],
       ],
-      attributeTable: [{}, { keyStrindex: 7, value: { stringValue: "0123abcd" } }],
+      attributeTable: [{}, { keyStrindex: 7, value: { stringValue: buildId } }],
       linkTable: [{}],
       mappingTable: [
         {},
         {
           memoryStart: "4096",
-          memoryLimit: "8192",
+          memoryLimit: "1052672",
           fileOffset: "256",
           filenameStrindex: 6,
           attributeIndices: [1],
@@ -71,7 +76,7 @@ function request(service, { value = "7000000000", startNs, stack = [3, 1, 2] } =
         {},
         { lines: [{ functionIndex: 1, line: "7" }] },
         { lines: [{ functionIndex: 2, line: "12" }] },
-        { mappingIndex: 1, address: "4112" },
+        { mappingIndex: 1, address: String(4096 + offset - 256) },
       ],
       stackTable: [{}, { locationIndices: stack }],
     },
@@ -168,6 +173,55 @@ test("OTLP over HTTP becomes rows: services, labels, frames", async (t) => {
   // a service by the names of Kubernetes
   assert.strictEqual((await post(cluster.url, request(""))).status, 200);
   await eventually("the pod's", async () => (await stored(cluster, "/k8s/shop/cart")).length === 1);
+});
+
+// A library with a function, and the place of its code in the file.
+function buildLibrary() {
+  const dir = scratch("library");
+  fs.mkdirSync(dir, { recursive: true });
+  const file = path.join(dir, "libz.so");
+  const run = (...args) => execFileSync(args[0], args.slice(1), { cwd: dir, encoding: "utf8" });
+  fs.writeFileSync(path.join(dir, "z.c"), "int found_later(int a)\n{\n\treturn a * 7 + 1;\n}\n");
+  run("gcc", "-g", "-O1", "-shared", "-fPIC", "-Wl,--build-id=sha1", "-o", file, "z.c");
+  const buildId = /Build ID: ([0-9a-f]+)/.exec(run("readelf", "-n", file))[1];
+  const symbols = run("readelf", "-sW", file);
+  const address = parseInt(/ +\d+: ([0-9a-f]+) .*found_later/.exec(symbols)[1], 16);
+  const [, from, vaddr] = /LOAD +0x([0-9a-f]+) 0x([0-9a-f]+) .*R E/
+    .exec(run("readelf", "-lW", file))
+    .map((n) => parseInt(n, 16));
+  // behind the function's first instruction, as a profiler of stacks sees it
+  return { file, buildId, offset: address - vaddr + from + 1 };
+}
+
+test("go tool pprof finds the names of frames that were sent without", async (t) => {
+  const cluster = await startCluster();
+  t.after(() => cluster.stop());
+  const code = buildLibrary();
+  const from = Date.now() - 60e3;
+  assert.strictEqual((await post(cluster.url, request("nameless", { code }))).status, 200);
+  await eventually("it is stored", async () => (await stored(cluster, "nameless")).length === 1);
+  const query = new URLSearchParams({
+    service: "nameless",
+    type: "ebpf:cpu:nanoseconds",
+    from: String(from),
+    to: String(Date.now() + 60e3),
+  });
+  const r = await fetch(`${cluster.url}/api/pprof?${query}`);
+  assert.strictEqual(r.status, 200);
+  const file = `${scratch("pprof")}.pb.gz`;
+  fs.writeFileSync(file, Buffer.from(await r.arrayBuffer()));
+  const go = execFileSync("test/setup/go.sh", { cwd: root, encoding: "utf8" }).trim();
+  const pprof = (...args) =>
+    execFileSync(go, ["tool", "pprof", ...args, file], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+      env: { ...process.env, PPROF_TMPDIR: scratch("pprof"), PPROF_BINARY_PATH: "/nowhere" },
+    });
+  assert.match(pprof("-top"), new RegExp(`libz\\.so\\+0x${code.offset.toString(16)}\\b`));
+  assert.match(pprof("-raw"), new RegExp(`libz\\.so ${code.buildId}`));
+  const named = pprof("-top", "-lines", code.file);
+  assert.match(named, /7s .* found_later .*z\.c:[123]/);
+  assert.match(named, / work .*app\.py:7/);
 });
 
 test("hostile requests change nothing; single profiles may be left out", async (t) => {

@@ -49,6 +49,68 @@ TEST(stacks_come_back_from_the_pprof)
 	assert_true(p.time_ns == filter.to_ns && p.duration_ns == INT64_C(10000000000));
 }
 
+static const char *text(const Perftools__Profiles__Profile *m, int64_t i)
+{
+	return m->string_table[i];
+}
+
+TEST(frames_without_a_name_have_an_address_in_a_mapping_with_the_build_id)
+{
+	static const struct flame_frame a[] = {
+		F("libx.so+0x1110 [libx.so:0123abcd]:0"),
+		F("libx.so+0x5008 [libx.so:0123abcd]:0"),
+		F("a:b+0xfff [a:b:99]:0"),
+		/* those have none */
+		F("libx.so+0x1110 [libx.so]:0"),
+		F("liby.so+0x1110 [libx.so:0123abcd]:0"),
+		F("libx.so+0x [libx.so:0123abcd]:0"),
+		F("libx.so+0x11z [libx.so:0123abcd]:0"),
+		F("libx.so+0x12345678901234567 [libx.so:0123abcd]:0"),
+		F("libx.so+0xffffffffffffffff [libx.so:0123abcd]:0"),
+		F("libx.so [libx.so:0123abcd]:0"),
+		F("+0x1 [:]:0"),
+		F("work a.c:1"),
+	};
+	CLEANUP(pprof_export_fini) struct pprof_export e;
+	CLEANUP(buf_fini) struct buf out;
+	CLEANUP(buf_fini) struct buf raw;
+	Perftools__Profiles__Profile *m;
+	const uint64_t space = UINT64_C(1) << 40;
+
+	buf_init(&out, 1 << 20);
+	buf_init(&raw, 1 << 20);
+	assert_int_equal(pprof_export_init(&e, 10), 0);
+	assert_int_equal(pprof_export_add(&e, a, ARRAY_SIZE(a), VALUE(1)), 0);
+	assert_int_equal(pprof_export_write(&e, &filter, &out, NULL), 0);
+	assert_int_equal(gzip_inflate(out.data, out.len, &raw), 0);
+	m = perftools__profiles__profile__unpack(NULL, raw.len, (const uint8_t *)raw.data);
+	assert_non_null(m);
+	assert_int_equal(m->n_mapping, 3);
+	/* the first one has no frames */
+	assert_int_equal(m->n_location, 1 + ARRAY_SIZE(a));
+	for (size_t i = 0; i < ARRAY_SIZE(a); i++) {
+		size_t mapping = i < 2 ? 0 : i == 2 ? 1 : 2;
+
+		assert_int_equal(m->location[1 + i]->n_line, 1);
+		assert_int_equal(m->location[1 + i]->mapping_id, m->mapping[mapping]->id);
+	}
+	assert_true(m->location[1]->address == space + 0x1110);
+	assert_true(m->location[2]->address == space + 0x5008);
+	assert_true(m->location[3]->address == 2 * space + 0xfff);
+	assert_true(m->location[4]->address == 0);
+	assert_string_equal(text(m, m->mapping[0]->filename), "libx.so");
+	assert_string_equal(text(m, m->mapping[0]->build_id), "0123abcd");
+	assert_true(m->mapping[0]->memory_start == space + 0x1000);
+	assert_true(m->mapping[0]->memory_limit == space + 0x6000);
+	assert_true(m->mapping[0]->file_offset == 0x1000);
+	assert_false(m->mapping[0]->has_functions);
+	assert_string_equal(text(m, m->mapping[1]->filename), "a:b");
+	assert_string_equal(text(m, m->mapping[1]->build_id), "99");
+	assert_true(m->mapping[1]->memory_start == 2 * space);
+	assert_true(m->mapping[2]->has_functions);
+	perftools__profiles__profile__free_unpacked(m, NULL);
+}
+
 /* The base is subtracted: its samples are negative, and come behind those of the selection. */
 TEST(a_base_makes_negative_samples)
 {

@@ -11,11 +11,16 @@
 #include "common/data/array.h"
 #include "common/flame/frame_text.h"
 #include "common/limits.h"
+#include "common/pprof/code_file.h"
 #include "common/pprof/go_pgo.h"
 #include "common/pprof/pprof_encode.h"
 
 #define MAX_TEXT_BYTES ((size_t)64 << 20)
 #define MAX_LOCATION_BYTES ((size_t)32 << 20)
+/* Where the files of unnamed frames are mapped, each at a multiple. */
+#define FILE_SPACE ((uint64_t)1 << 40)
+#define MAX_FILES (1u << 16)
+#define PAGE ((uint64_t)4096)
 
 int pprof_export_init(struct pprof_export *e, uint32_t max_samples)
 {
@@ -216,6 +221,68 @@ static int add_locations(struct pprof_export *e, struct profile *p)
 	return r;
 }
 
+/*
+ * Gives an unnamed location its address, and widens the mapping of its file to it. The first file has
+ * the id 1.
+ */
+static int place_location(struct profile *p, struct profile_location *l, struct intern *files,
+			  struct profile_mapping *mappings)
+{
+	const struct profile_function *f;
+	struct profile_mapping m = {.offset = 0}, *to;
+	uint64_t offset, page;
+	uint32_t id;
+	int r;
+
+	if (l->n_lines != 1)
+		return 0;
+	f = &p->functions[l->lines[0].function];
+	if (!code_file_parse(f->name, f->file, &m.file, &m.build_id, &offset) ||
+	    offset >= FILE_SPACE - PAGE)
+		return 0;
+	r = intern_add(files, f->file.data, f->file.len, &id);
+	if (r < 0 || id > MAX_FILES)
+		return r;
+	to = &mappings[id - 1];
+	page = offset & ~(PAGE - 1);
+	if (id > p->n_mappings) {
+		m.offset = m.end = page;
+		*to = m;
+		p->n_mappings = id;
+	}
+	if (page < to->offset)
+		to->offset = page;
+	if (page + PAGE > to->end)
+		to->end = page + PAGE;
+	l->address = id * FILE_SPACE + offset;
+	l->mapping = id;
+	return 0;
+}
+
+/*
+ * Frames without a name get the address and the mapping by which other tools find one. Where a file
+ * was mapped is not known any more, but they only ask for offsets in it. A mapping spans no more than
+ * the code that was seen, because pprof takes the segment of the file in which it begins.
+ */
+static int add_mappings(struct pprof_export *e, struct profile *p)
+{
+	CLEANUP(intern_freep) struct intern *files = NULL;
+	uint32_t max = p->n_locations < MAX_FILES ? p->n_locations : MAX_FILES;
+	struct profile_mapping *mappings = arena_calloc(&e->arena, max + 1, sizeof(*mappings));
+	int r = intern_new(&files, MAX_TEXT_BYTES);
+
+	if (!mappings)
+		return arena_error(&e->arena, (max + 1) * sizeof(*mappings));
+	for (uint32_t i = 0; i < p->n_locations && r == 0; i++)
+		r = place_location(p, &p->locations[i], files, mappings);
+	for (uint32_t i = 0; i < p->n_mappings; i++) {
+		mappings[i].start = (i + 1) * FILE_SPACE + mappings[i].offset;
+		mappings[i].end += (i + 1) * FILE_SPACE;
+	}
+	p->mappings = mappings;
+	return r;
+}
+
 int pprof_export_write(struct pprof_export *e, const struct query_filter *f, struct buf *out,
 		       struct err *err)
 {
@@ -235,6 +302,8 @@ int pprof_export_write(struct pprof_export *e, const struct query_filter *f, str
 	};
 	int r = add_locations(e, &p);
 
+	if (r == 0 && !e->starts)
+		r = add_mappings(e, &p);
 	if (r == 0 && e->starts)
 		r = go_pgo_make(&p, 0, err);
 
