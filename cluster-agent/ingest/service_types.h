@@ -2,10 +2,10 @@
  * Which sample types which services send, so that their number can be limited: lists of services
  * and types are read by everyone, and whoever may upload could fill them. From any thread.
  *
- * Only hashes are kept, with the time of the last profile. If the table is full, the services that
- * sent none for the longest time make room. They may return, and then have types to those that are
- * stored; so after a restart, too, which empties the table. What is forgotten in an hour is limited,
- * or names that are invented without end would fill the lists all the same.
+ * Only hashes are kept, with the time of the last profile. If the table is full, the service that
+ * sent none for the longest time makes room. If it returns, it may add types to those that are
+ * stored, as all may after a restart. How many are forgotten in an hour is limited: names that are
+ * invented without end would fill the lists all the same.
  */
 #ifndef CLUSTER_AGENT_INGEST_SERVICE_TYPES_H
 #define CLUSTER_AGENT_INGEST_SERVICE_TYPES_H

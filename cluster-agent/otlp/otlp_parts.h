@@ -10,9 +10,9 @@
  * do.
  *
  * A broken request, or one in which something refers to what does not exist, is invalid as a whole.
- * A profile that cannot be stored, because of its times or its type, or which is a difference of two,
- * is left out and counted; a request that has no other profiles is invalid, too. Negative values and
- * those beyond 63 bits are losses.
+ * A profile that cannot be stored, because of its times or its type, or because it is a difference
+ * of two, is left out and counted; a request that has no other profiles is invalid, too. Negative
+ * values and those beyond 63 bits are losses.
  */
 #ifndef CLUSTER_AGENT_OTLP_OTLP_PARTS_H
 #define CLUSTER_AGENT_OTLP_OTLP_PARTS_H

@@ -45,9 +45,10 @@ enum upload_result upload_result_of(enum ingest_outcome outcome);
 unsigned upload_result_status(enum upload_result result);
 
 /*
- * Counts the result; logs a refusal, or what was left out (of a service the same once an hour, because
- * many send the same with each upload), with both texts quoted; and sets Retry-After for a 503. Then the handler responds,
- * with upload_result_status(). x is NULL if the upload did not come over HTTP/1.1.
+ * Counts the result; logs a refusal, or what was left out (of a service the same once an hour,
+ * because many send the same with each upload), with service and reason quoted; and sets
+ * Retry-After for a 503. Then the handler responds, with upload_result_status(). x is NULL if the
+ * upload did not come over HTTP/1.1.
  */
 void upload_result_note(struct upload_counters *c, struct http_exchange *x,
 			enum upload_result result, const char *service, const char *reason);

@@ -39,8 +39,8 @@ struct profile_string code_file_module(const struct code_file *f, bool with_buil
 struct profile_string code_file_frame(const struct code_file *f, uint64_t address, struct arena *a);
 
 /*
- * The way back: whether name is "<file>+0x<offset>" and module "[<file>:<build id>]". Without a build
- * id the number may be an address, and nothing says of which build. Points into module.
+ * The way back: whether name is "<file>+0x<offset>" and module "[<file>:<build id>]". Without a
+ * build id the number may be an address, and nothing says of which build. Points into module.
  */
 bool code_file_parse(struct profile_string name, struct profile_string module,
 		     struct profile_string *ret_file, struct profile_string *ret_build_id,

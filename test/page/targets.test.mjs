@@ -201,7 +201,10 @@ pageTest(
   async () => {
     await open("targets");
     await eventually(async () =>
-      assert.match(await id("scraping-off").innerText(), /no --kubeconfig[\s\S]*--kubeconfig=[\s\S]*--scrape-config=[\s\S]*--scrape-docker-socket=/),
+      assert.match(
+        await id("scraping-off").innerText(),
+        /no --kubeconfig[^]*--kubeconfig=[^]*--scrape-config=[^]*--scrape-docker-socket=/,
+      ),
     );
   },
 );

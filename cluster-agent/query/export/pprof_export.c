@@ -222,8 +222,8 @@ static int add_locations(struct pprof_export *e, struct profile *p)
 }
 
 /*
- * Gives an unnamed location its address, and widens the mapping of its file to it. The first file has
- * the id 1.
+ * Gives an unnamed location its address, and widens the mapping of its file to it. The first file
+ * has the id 1.
  */
 static int place_location(struct profile *p, struct profile_location *l, struct intern *files,
 			  struct profile_mapping *mappings)
@@ -260,9 +260,9 @@ static int place_location(struct profile *p, struct profile_location *l, struct 
 }
 
 /*
- * Frames without a name get the address and the mapping by which other tools find one. Where a file
- * was mapped is not known any more, but they only ask for offsets in it. A mapping spans no more than
- * the code that was seen, because pprof takes the segment of the file in which it begins.
+ * Frames without a name get the address and the mapping by which other tools find one. Where a
+ * file was mapped is not known any more, but they only ask for offsets in it. A mapping spans no
+ * more than the code that was seen, because pprof takes the segment of the file in which it begins.
  */
 static int add_mappings(struct pprof_export *e, struct profile *p)
 {
