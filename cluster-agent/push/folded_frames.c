@@ -139,12 +139,30 @@ static void read_frame(struct frame_source *f, struct span s, bool is_austin)
 
 /* ---- one stack ---- */
 
-static int add_truncated(struct profile_builder *b, uint32_t *ret_location)
+int folded_frames_add_truncated(struct profile_builder *b, uint32_t *ret_location)
 {
 	static const struct frame_source truncated = {{"[truncated]", 11}, {"", 0}, 0};
 
 	b->profile.losses.n[PROFILE_LOSS_CUT_STACKS]++;
 	return profile_builder_add_frame(b, &truncated, ret_location);
+}
+
+static int add_trimmed(struct profile_builder *b, struct span text, bool is_austin,
+		       uint32_t *ret_location)
+{
+	struct frame_source frame;
+
+	read_frame(&frame, text, is_austin);
+	return profile_builder_add_frame(b, &frame, ret_location);
+}
+
+int folded_frames_add_frame(struct profile_builder *b, const char *text, size_t len,
+			    uint32_t *ret_location)
+{
+	struct span s = {text, text + len};
+
+	trim(&s);
+	return s.p == s.end ? 1 : add_trimmed(b, s, false, ret_location);
 }
 
 /* Frames are root first in the text and leaf first in a profile. */
@@ -159,18 +177,15 @@ int folded_frames_add(struct profile_builder *b, const char *stack, size_t len, 
 	while (end > stack && e == 0) {
 		const char *semicolon = memrchr(stack, ';', (size_t)(end - stack));
 		struct span text = {semicolon ? semicolon + 1 : stack, end};
-		struct frame_source frame;
-
 		end = semicolon ? semicolon : stack;
 		trim(&text);
 		if (text.p == text.end)
 			continue;
 		if (n == LIMIT_PPROF_STACK_DEPTH - 1) {
-			e = add_truncated(b, &locations[n++]);
+			e = folded_frames_add_truncated(b, &locations[n++]);
 			break;
 		}
-		read_frame(&frame, text, is_austin);
-		e = profile_builder_add_frame(b, &frame, &locations[n++]);
+		e = add_trimmed(b, text, is_austin, &locations[n++]);
 	}
 	return e < 0 ? e : profile_builder_add_sample(b, locations, n, &value);
 }

@@ -27,6 +27,15 @@ struct folded_unit {
 int folded_frames_add(struct profile_builder *b, const char *stack, size_t len, bool is_austin,
 		      int64_t value) MUST_CHECK;
 
+/*
+ * One frame of such a text, for those who keep stacks themselves, and the frame that stands for
+ * those nearest to the root that were cut, which is counted. Return as
+ * profile_builder_add_frame(); 1 if there are only blanks.
+ */
+int folded_frames_add_frame(struct profile_builder *b, const char *text, size_t len,
+			    uint32_t *ret_location) MUST_CHECK;
+int folded_frames_add_truncated(struct profile_builder *b, uint32_t *ret_location) MUST_CHECK;
+
 /* The value in the unit; beyond 63 bits it is INT64_MAX, which is counted. */
 int64_t folded_unit_apply(const struct folded_unit *unit, uint64_t value,
 			  struct profile_losses *losses);

@@ -1,7 +1,7 @@
 /*
- * The path to the node that is read is kept: for each level how many children are still to come,
- * and the length of the trie's text or the frame of the tree. Values are written as they are met,
- * so the work is that of the text of all stacks, which is limited.
+ * The path to the node that is read is kept: its frames and, for each level, how many children are
+ * still to come. A stack is a copy of the path, whose memory is limited. Only the last frame of a
+ * trie, which the nodes below may continue, is read anew for each value; that work is limited too.
  */
 #include "cluster-agent/push/node_stacks.h"
 
@@ -13,10 +13,12 @@
 
 #define FIRST_LEVELS 256u
 
+/* The lengths are those of the path up to and with this node. */
 struct level {
-	uint64_t n_left;   /* children that are still to come */
-	size_t key_len;    /* of a trie: of the text up to and with this node */
-	uint32_t location; /* of a tree: 1 + number of the frame; 0: none */
+	uint64_t n_left; /* children that are still to come */
+	uint32_t n_frames;
+	uint32_t key_len;  /* of a trie, as is the next */
+	uint32_t frame_at; /* where its last frame begins */
 };
 
 struct node {
@@ -34,8 +36,9 @@ struct reader {
 	struct level *levels; /* of the path */
 	uint32_t depth;
 	uint32_t max_depth; /* allocated */
-	struct buf key;
-	uint64_t work_bytes;
+	struct buf frames;  /* root first: their numbers, uint32_t each */
+	struct buf key;     /* of a trie: the text */
+	uint64_t text_bytes_left;
 	struct err *err;
 };
 
@@ -43,12 +46,6 @@ static int broken(const struct reader *r)
 {
 	return err_set(r->err, -EBADMSG, "not a valid %s of stacks",
 		       r->form == NODE_TRIE ? "trie" : "tree");
-}
-
-static int too_much(const struct reader *r)
-{
-	return err_set(r->err, -EFBIG, "stacks are more than %llu bytes of text",
-		       (unsigned long long)LIMIT_PROFILE_STACK_TEXT_BYTES);
 }
 
 static int read_node(struct reader *r, struct node *ret)
@@ -76,6 +73,8 @@ static int grow_levels(struct reader *r)
 	if (r->depth >= NODE_STACKS_MAX_DEPTH)
 		return err_set(r->err, -EFBIG, "more than %u nodes below each other",
 			       NODE_STACKS_MAX_DEPTH);
+	if (n > NODE_STACKS_MAX_DEPTH)
+		n = NODE_STACKS_MAX_DEPTH;
 	more = arena_alloc(a, n * sizeof(*more));
 	if (!more)
 		return err_set(r->err, arena_error(a, n * sizeof(*more)),
@@ -89,57 +88,87 @@ static int grow_levels(struct reader *r)
 
 /* ---- values ---- */
 
-static int add_tree_stack(struct reader *r, int64_t value)
+/* The path and, if has_last, one frame more. */
+static int add_stack(struct reader *r, bool has_last, uint32_t last, int64_t value)
 {
-	static const struct frame_source truncated = {{"[truncated]", 11}, {"", 0}, 0};
 	UNINITIALIZED uint32_t locations[LIMIT_PPROF_STACK_DEPTH];
+	const uint32_t *path = (const uint32_t *)(const void *)r->frames.data;
+	size_t left = r->frames.len / sizeof(*path);
 	uint32_t n = 0;
 	int e = 0;
 
-	for (uint32_t i = r->depth; i-- > 0 && e == 0;) {
-		if (r->levels[i].location == 0)
-			continue;
-		if (n == LIMIT_PPROF_STACK_DEPTH - 1) {
-			r->builder.profile.losses.n[PROFILE_LOSS_CUT_STACKS]++;
-			e = profile_builder_add_frame(&r->builder, &truncated, &locations[n++]);
-			break;
-		}
-		locations[n++] = r->levels[i].location - 1;
-	}
+	if (has_last)
+		locations[n++] = last;
+	while (left > 0 && n < LIMIT_PPROF_STACK_DEPTH - 1)
+		locations[n++] = path[--left];
+	if (left > 0)
+		e = folded_frames_add_truncated(&r->builder, &locations[n++]);
 	return e < 0 ? e : profile_builder_add_sample(&r->builder, locations, n, &value);
 }
 
-static int add_value(struct reader *r, const struct node *node)
+static int add_value(struct reader *r, const struct level *level, const struct node *node)
 {
 	int64_t value = folded_unit_apply(r->unit, node->value, &r->builder.profile.losses);
+	size_t len = r->key.len - level->frame_at;
+	uint32_t last = 0;
+	int e = 1;
 
-	r->work_bytes += r->depth + r->key.len;
-	if (r->work_bytes > LIMIT_PROFILE_STACK_TEXT_BYTES)
-		return too_much(r);
-	if (r->form == NODE_TREE)
-		return add_tree_stack(r, value);
-	return folded_frames_add(&r->builder, r->key.data ?: "", r->key.len, false, value);
+	if (len > r->text_bytes_left)
+		return err_set(r->err, -EFBIG, "too much text in the frames that nodes continue");
+	r->text_bytes_left -= len;
+	if (len > 0)
+		e = folded_frames_add_frame(&r->builder, r->key.data + level->frame_at, len, &last);
+	return e < 0 ? e : add_stack(r, e == 0, last, value);
 }
 
 /* ---- nodes ---- */
 
-static int name_level(struct reader *r, struct level *level, const struct node *node)
+static int push_frame(struct reader *r, uint32_t location)
+{
+	return buf_add(&r->frames, &location, sizeof(location));
+}
+
+static int name_tree_level(struct reader *r, const struct node *node)
 {
 	const struct frame_source frame = {.name = {node->name, node->name_len}, .file = {"", 0}};
+	uint32_t location;
+	int e;
+
+	if (node->name_len == 0)
+		return 0;
+	e = profile_builder_add_frame(&r->builder, &frame, &location);
+	return e < 0 ? e : push_frame(r, location);
+}
+
+/* What ends with a semicolon is a frame of all nodes below. */
+static int end_frames(struct reader *r, struct level *level, size_t new_from)
+{
+	const char *end = r->key.data + r->key.len, *from = r->key.data + new_from, *semicolon;
 	int e = 0;
 
-	if (r->form == NODE_TREE) {
-		if (node->name_len > 0) {
-			e = profile_builder_add_frame(&r->builder, &frame, &level->location);
-			level->location++;
-		}
-		return e;
+	while (e >= 0 && from < end && (semicolon = memchr(from, ';', (size_t)(end - from)))) {
+		const char *frame = r->key.data + level->frame_at;
+		uint32_t location;
+
+		e = folded_frames_add_frame(&r->builder, frame, (size_t)(semicolon - frame),
+					    &location);
+		if (e == 0)
+			e = push_frame(r, location);
+		from = semicolon + 1;
+		level->frame_at = (uint32_t)(from - r->key.data);
 	}
-	e = buf_add(&r->key, node->name, node->name_len);
-	level->key_len = r->key.len;
-	return e == -EFBIG ? err_set(r->err, e, "a stack is more than %zu bytes of text",
-				     NODE_STACKS_MAX_KEY_BYTES)
-			   : e;
+	return e < 0 ? e : 0;
+}
+
+static int name_trie_level(struct reader *r, struct level *level, const struct node *node)
+{
+	size_t new_from = r->key.len;
+	int e = buf_add(&r->key, node->name, node->name_len);
+
+	if (e == -EFBIG)
+		return err_set(r->err, e, "a stack is more than %zu bytes of text",
+			       NODE_STACKS_MAX_KEY_BYTES);
+	return e < 0 || r->key.len == new_from ? e : end_frames(r, level, new_from);
 }
 
 /* Enters the node's level, which end_levels() leaves. */
@@ -153,16 +182,25 @@ static int add_node(struct reader *r, const struct node *node)
 	if (e < 0)
 		return e;
 	level = &r->levels[r->depth++];
-	*level = (struct level){.n_left = node->n_children};
-	e = name_level(r, level, node);
-	return e == 0 && node->value > 0 ? add_value(r, node) : e;
+	*level = (struct level){
+		.n_left = node->n_children,
+		.frame_at = r->depth > 1 ? level[-1].frame_at : 0,
+	};
+	e = r->form == NODE_TREE ? name_tree_level(r, node) : name_trie_level(r, level, node);
+	if (e < 0)
+		return e;
+	level->n_frames = (uint32_t)(r->frames.len / sizeof(uint32_t));
+	level->key_len = (uint32_t)r->key.len;
+	return node->value > 0 ? add_value(r, level, node) : 0;
 }
 
 static void end_levels(struct reader *r)
 {
 	while (r->depth > 0 && r->levels[r->depth - 1].n_left == 0) {
-		r->depth--;
-		buf_truncate(&r->key, r->depth > 0 ? r->levels[r->depth - 1].key_len : 0);
+		const struct level *above = --r->depth > 0 ? &r->levels[r->depth - 1] : NULL;
+
+		buf_truncate(&r->key, above ? above->key_len : 0);
+		buf_truncate(&r->frames, above ? above->n_frames * sizeof(uint32_t) : 0);
 	}
 	if (r->depth > 0)
 		r->levels[r->depth - 1].n_left--;
@@ -187,9 +225,16 @@ int node_stacks_read(struct profile *ret, struct arena *arena, const void *data,
 		     const struct node_config *cfg, struct err *err)
 {
 	const uint8_t *p = data;
-	struct reader r = {.unit = &cfg->unit, .form = cfg->form, .rest = {p, p + len}, .err = err};
+	struct reader r = {
+		.unit = &cfg->unit,
+		.form = cfg->form,
+		.rest = {p, p + len},
+		.text_bytes_left = cfg->max_text_bytes ?: LIMIT_PROFILE_STACK_TEXT_BYTES,
+		.err = err,
+	};
 	int e = profile_builder_init(&r.builder, arena, 1, err);
 
+	buf_init(&r.frames, NODE_STACKS_MAX_DEPTH * sizeof(uint32_t));
 	buf_init(&r.key, NODE_STACKS_MAX_KEY_BYTES);
 	if (e == 0)
 		e = read_nodes(&r);
@@ -198,5 +243,6 @@ int node_stacks_read(struct profile *ret, struct arena *arena, const void *data,
 	if (e == 0)
 		*ret = r.builder.profile;
 	buf_fini(&r.key);
+	buf_fini(&r.frames);
 	return e;
 }

@@ -23,6 +23,7 @@ enum node_form {
 struct node_config {
 	enum node_form form;
 	struct folded_unit unit;
+	uint64_t max_text_bytes; /* read again and again; 0: LIMIT_PROFILE_STACK_TEXT_BYTES */
 };
 
 /* Nodes below each other, and bytes of a trie's stack. */

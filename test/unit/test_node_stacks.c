@@ -157,11 +157,113 @@ TEST(depth_is_cut_or_refused)
 	assert_int_equal(fx.p.losses.n[PROFILE_LOSS_CUT_STACKS], 5000 - 4095);
 	assert_int_equal(read_chain("a;", 5000, NODE_TRIE), 0);
 	assert_int_equal(fx.p.losses.n[PROFILE_LOSS_CUT_STACKS], 5000 - 4095);
-	/* neither time nor memory is squared */
-	assert_int_equal(read_chain("", 900000, NODE_TREE), -EFBIG);
-	assert_int_equal(read_chain("a;", 500000, NODE_TREE), -EFBIG);
-	assert_int_equal(read_chain("a;", 500000, NODE_TRIE), -EFBIG);
-	assert_int_equal(read_chain("", 1500000, NODE_TREE), -EFBIG);
+}
+
+/* Chains cost what is kept of them: of the stacks the memory that they may take. */
+TEST(the_stacks_of_a_chain_take_no_more_than_the_memory)
+{
+	arena_fini(&fx.arena);
+	arena_init(&fx.arena, 8 * MIB);
+	assert_int_equal(read_chain("a;", 50000, NODE_TREE), -EFBIG);
+	assert_int_equal(read_chain("a;", 50000, NODE_TRIE), -EFBIG);
+	assert_int_equal(read_chain("x", 50000, NODE_TRIE), -EFBIG);
+	assert_non_null(strstr(fx.err.msg, "memory"));
+	arena_fini(&fx.arena);
+	arena_init(&fx.arena, LIMIT_PPROF_ARENA_BYTES);
+}
+
+TEST(nodes_without_names_cost_nothing)
+{
+	assert_int_equal(read_chain("", 300000, NODE_TREE), 0);
+	assert_int_equal(fx.p.n_samples, 300000);
+	assert_int_equal(read_chain("", 300000, NODE_TRIE), 0);
+	assert_int_equal(fx.p.samples[299999].n_locations, 0);
+	assert_int_equal(read_chain("", NODE_STACKS_MAX_DEPTH + 1, NODE_TREE), -EFBIG);
+	assert_non_null(strstr(fx.err.msg, "below each other"));
+}
+
+/* One frame that each node continues is read again for each value. */
+TEST(a_frame_is_not_read_again_without_end)
+{
+	struct node_config cfg = {NODE_TRIE, objects, 1000 * 1001 / 2};
+
+	assert_int_equal(read_chain("x", 1000, NODE_TRIE), 0);
+	arena_fini(&fx.arena);
+	assert_int_equal(
+		node_stacks_read(&fx.p, &fx.arena, fx.data.data, fx.data.len, &cfg, &fx.err), 0);
+	cfg.max_text_bytes--;
+	arena_fini(&fx.arena);
+	assert_int_equal(
+		node_stacks_read(&fx.p, &fx.arena, fx.data.data, fx.data.len, &cfg, &fx.err),
+		-EFBIG);
+	assert_non_null(strstr(fx.err.msg, "that nodes continue"));
+}
+
+static void add_random_nodes(struct profile_builder *expected, unsigned *seed, struct buf *text,
+			     unsigned depth)
+{
+	static const char *const pieces[] = {"",   "a",      "b",   ";",     " ; ",
+					     " (", "x.c:3)", " - ", "a;b;;c"};
+	const char *piece = pieces[(unsigned)rand_r(seed) % ARRAY_SIZE(pieces)];
+	const char n_children = depth == 0 ? 0 : (char)(1 + rand_r(seed) % 3);
+	const char len = (char)strlen(piece), tail[] = {(char)(rand_r(seed) % 3), n_children};
+	size_t old_len = text->len;
+
+	assert_int_equal(buf_add(text, piece, (size_t)len), 0);
+	assert_int_equal(buf_add(&fx.data, &len, 1), 0);
+	assert_int_equal(buf_add(&fx.data, piece, (size_t)len), 0);
+	assert_int_equal(buf_add(&fx.data, tail, 2), 0);
+	if (tail[0] > 0)
+		assert_int_equal(
+			folded_frames_add(expected, text->data ?: "", text->len, false, tail[0]),
+			0);
+	for (char i = 0; i < n_children; i++)
+		add_random_nodes(expected, seed, text, depth - 1);
+	buf_truncate(text, old_len);
+}
+
+static void same_frame(const struct profile *p, uint32_t a, const struct profile *q, uint32_t b)
+{
+	const struct profile_line *l = p->locations[a].lines, *m = q->locations[b].lines;
+
+	assert_int_equal(l->line, m->line);
+	assert_string_equal(p->functions[l->function].name.data,
+			    q->functions[m->function].name.data);
+	assert_string_equal(p->functions[l->function].file.data,
+			    q->functions[m->function].file.data);
+}
+
+static void same_samples(const struct profile *p, const struct profile *q)
+{
+	assert_int_equal(p->n_samples, q->n_samples);
+	for (uint32_t i = 0; i < p->n_samples; i++) {
+		const struct profile_sample *s = &p->samples[i], *t = &q->samples[i];
+
+		assert_int_equal(s->values[0], t->values[0]);
+		assert_int_equal(s->n_locations, t->n_locations);
+		for (uint32_t l = 0; l < s->n_locations; l++)
+			same_frame(p, s->locations[l], q, t->locations[l]);
+	}
+}
+
+TEST(wherever_the_pieces_of_a_trie_end_it_reads_as_the_whole_text)
+{
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		struct profile_builder expected;
+		unsigned state_of_rand = seed;
+		struct arena arena;
+		struct buf text;
+
+		arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
+		buf_init(&text, 1000);
+		buf_truncate(&fx.data, 0);
+		assert_int_equal(profile_builder_init(&expected, &arena, 1, NULL), 0);
+		add_random_nodes(&expected, &state_of_rand, &text, 6);
+		assert_int_equal(read_bytes(fx.data.data, fx.data.len, NODE_TRIE, &objects), 0);
+		same_samples(&fx.p, &expected.profile);
+		buf_fini(&text);
+		arena_fini(&arena);
+	}
 }
 
 static int read_again(void *arg)
