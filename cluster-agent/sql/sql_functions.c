@@ -45,7 +45,7 @@ static const char *const functions[26] = {
 		"arraysymmetricdifference arraytranspose arrayunion arrayuniq arraywithconstant "
 		"arrayzip arrayzipunaligned ascii asin asinh assumenotnull atan atan2 atanh "
 		"authenticateduser authuser avg avg2 avgweighted ",
-	['b' - 'a'] = " bar base32decode base32encode base58decode base58encode base64decode "
+	['b' - 'a'] = " bar base32decode base32encode base64decode "
 		      "base64encode base64urldecode base64urlencode basename bin bit_and bit_or "
 		      "bit_xor bitand bitcount bithammingdistance bitmapand bitmapandcardinality "
 		      "bitmapandnot bitmapandnotcardinality bitmapbuild bitmapcardinality "
@@ -168,7 +168,7 @@ static const char *const functions[26] = {
 		"isprime isprobableprime isvalidascii isvalidjson isvalidutf8 iszeroornull ",
 	['j' - 'a'] =
 		" javahash javahashutf16le json_array_length "
-		"json_exists json_query json_value jsonallpaths jsonallpathswithtypes "
+		"jsonallpaths jsonallpathswithtypes "
 		"jsonallvalues jsonarraylength jsondynamicpaths jsondynamicpathswithtypes "
 		"jsonextract jsonextractarrayraw jsonextractarrayrawcaseinsensitive "
 		"jsonextractbool jsonextractboolcaseinsensitive jsonextractcaseinsensitive "
@@ -180,7 +180,7 @@ static const char *const functions[26] = {
 		"jsonextractstringcaseinsensitive jsonextractuint jsonextractuintcaseinsensitive "
 		"jsonhas jsonkey jsonlength jsonshareddatapaths "
 		"jsonshareddatapathswithtypes jsontype jumpconsistenthash ",
-	['k' - 'a'] = " kafkamurmurhash keccak256 kolmogorovsmirnovtest kostikconsistenthash "
+	['k' - 'a'] = " kafkamurmurhash keccak256 kostikconsistenthash "
 		      "kql_array_sort_asc kql_array_sort_desc kurtpop kurtsamp ",
 	['l' - 'a'] =
 		" l1distance l1norm l1normalize l2distance l2distancetransposed l2norm "
@@ -211,12 +211,12 @@ static const char *const functions[26] = {
 		"multiif "
 		"multiply multiplydecimal multisearchallpositions "
 		"multisearchallpositionscaseinsensitive "
-		"multisearchallpositionscaseinsensitiveutf8 multisearchallpositionsutf8 "
-		"multisearchany multisearchanycaseinsensitive multisearchanycaseinsensitiveutf8 "
+		"multisearchallpositionsutf8 "
+		"multisearchany multisearchanycaseinsensitive "
 		"multisearchanyutf8 multisearchfirstindex multisearchfirstindexcaseinsensitive "
-		"multisearchfirstindexcaseinsensitiveutf8 multisearchfirstindexutf8 "
+		"multisearchfirstindexutf8 "
 		"multisearchfirstposition multisearchfirstpositioncaseinsensitive "
-		"multisearchfirstpositioncaseinsensitiveutf8 multisearchfirstpositionutf8 "
+		"multisearchfirstpositionutf8 "
 		"murmurhash2_32 murmurhash2_64 murmurhash3_128 murmurhash3_32 murmurhash3_64 ",
 	['n' - 'a'] =
 		" natural_sort_key naturalsortkey negate neighbor nested netloc ngramdistance "
@@ -242,7 +242,7 @@ static const char *const functions[26] = {
 		"numericindexedvectorpointwisemultiply numericindexedvectorpointwisenotequal "
 		"numericindexedvectorpointwisesubtract numericindexedvectorshortdebugstring "
 		"numericindexedvectortomap ",
-	['o' - 'a'] = " obfuscatequery obfuscatequerywithseed octet_length or overlay overlayutf8 ",
+	['o' - 'a'] = " octet_length or overlay overlayutf8 ",
 	['p' - 'a'] =
 		" parsedatetime parsedatetime32besteffort parsedatetime32besteffortornull "
 		"parsedatetime32besteffortorzero parsedatetime64 parsedatetime64besteffort "
@@ -260,15 +260,15 @@ static const char *const functions[26] = {
 		"pathfull percent_rank percentrank perimetercartesian perimeterspherical pi plus "
 		"pmod pmodornull pointinellipses pointinpolygon polygonareacartesian "
 		"polygonareaspherical polygonconvexhullcartesian polygonperimetercartesian "
-		"polygonperimeterspherical polygonsdistancecartesian polygonsdistancespherical "
-		"polygonsequalscartesian polygonsintersectcartesian "
-		"polygonsintersectioncartesian polygonsintersectionspherical "
-		"polygonsintersectspherical polygonssymdifferencecartesian "
-		"polygonssymdifferencespherical polygonsunioncartesian polygonsunionspherical "
-		"polygonswithincartesian polygonswithinspherical port portrfc position "
+		"polygonperimeterspherical "
+		""
+		""
+		""
+		""
+		"port portrfc position "
 		"positioncaseinsensitive positioncaseinsensitiveutf8 positionutf8 "
 		"positive_modulo positive_modulo_or_null positivemodulo positivemoduloornull pow "
-		"power prettyprintjson printf proportionsztest protocol ",
+		"power proportionsztest protocol ",
 	['q' - 'a'] =
 		" quantile quantilebfloat16 quantilebfloat16weighted quantiledd "
 		"quantiledeterministic quantileexact quantileexactexclusive quantileexacthigh "
@@ -385,7 +385,7 @@ static const char *const functions[26] = {
 		"tounixtimestamp64second toutctimestamp touuid touuidordefault touuidornull "
 		"touuidorzero tovalidutf8 toweek toyear toyearnumsinceepoch toyearweek toyyyymm "
 		"toyyyymmdd toyyyymmddhhmmss transform translate translateutf8 trim trimboth "
-		"trimleft trimright trunc truncate trybase32decode trybase58decode "
+		"trimleft trimright trunc truncate trybase32decode "
 		"trybase64decode trybase64urldecode trydecrypt tumble tumbleend tumblestart "
 		"tuple tupleconcat tupledivide tupledividebynumber tupleelement "
 		"tuplehammingdistance tupleintdiv tupleintdivbynumber tupleintdivorzero "
@@ -394,7 +394,7 @@ static const char *const functions[26] = {
 		"tuplepositivemodulobynumber tupletonamevaluepairs ",
 	['u' - 'a'] =
 		" ucase unbin unhex uniq uniqcombined uniqcombined64 uniqexact uniqhll12 uniqupto "
-		"unnest upper upperutf8 uptime urlhash urlhierarchy urlpathhierarchy user "
+		"unnest upper upperutf8 uptime urlhash user "
 		"utc_timestamp utctimestamp uuidnumtostring uuidstringtonum uuidtonum "
 		"uuidv7todatetime ",
 	['v' - 'a'] =
@@ -445,33 +445,46 @@ static const char refused_functions[] =
 	"__scalarsubqueryresult _cast addresstoline addresstolinewithinlines "
 	"addresstosymbol aggthrow aiclassify aiextract aigenerate aitranslate "
 	"arrayfold arraylevenshteindistance arraylevenshteindistanceweighted "
-	"arraysimilarity catboostevaluate chdb dameraulevenshteindistance demangle "
-	"dictget dictgetall dictgetchildren dictgetdate dictgetdateordefault "
-	"dictgetdatetime dictgetdatetimeordefault dictgetdescendants dictgetfloat32 "
+	"arraysimilarity base58decode base58encode catboostevaluate chdb "
+	"dameraulevenshteindistance demangle dictget dictgetall dictgetchildren "
+	"dictgetdate dictgetdateordefault dictgetdatetime "
+	"dictgetdatetimeordefault dictgetdescendants dictgetfloat32 "
 	"dictgetfloat32ordefault dictgetfloat64 dictgetfloat64ordefault "
 	"dictgethierarchy dictgetint16 dictgetint16ordefault dictgetint32 "
 	"dictgetint32ordefault dictgetint64 dictgetint64ordefault dictgetint8 "
 	"dictgetint8ordefault dictgetipv4 dictgetipv4ordefault dictgetipv6 "
 	"dictgetipv6ordefault dictgetkeys dictgetordefault dictgetornull "
-	"dictgetstring dictgetstringordefault dictgetuint16 dictgetuint16ordefault "
-	"dictgetuint32 dictgetuint32ordefault dictgetuint64 dictgetuint64ordefault "
-	"dictgetuint8 dictgetuint8ordefault dictgetuuid dictgetuuidordefault dicthas "
-	"dictisin editdistance editdistanceutf8 file filesystemavailable "
-	"filesystemcapacity filesystemunreserved flamegraph formatrow "
-	"formatrownonewline fqdn fullhostname fuzzquery generateserialid "
-	"getclienthttpheader getmacro getmaxtablenamelengthfordatabase "
-	"getmergetreesetting getoskernelversion getserverport getserversetting "
-	"h3polygontocells hascolumnintable hasthreadfuzzer jarosimilarity "
-	"jarowinklersimilarity joinget joingetornull jsonmergepatch "
-	"levenshteindistance levenshteindistanceutf8 logtrace "
-	"multifuzzymatchallindices multifuzzymatchany multifuzzymatchanyindex "
-	"multimatchallindices multimatchany multimatchanyindex naivebayesclassifier "
-	"regionhierarchy regionin regiontoarea regiontocity regiontocontinent "
-	"regiontocountry regiontodistrict regiontoname regiontopopulation "
-	"regiontotopcontinent serveruuid showcertificate sleep sleepeachrow "
-	"structuretocapnprotoschema structuretoprotobufschema tcpport tid "
-	"transactionid transactionlatestsnapshot transactionoldestsnapshot "
-	"zookeepersessionuptime ";
+	"dictgetstring dictgetstringordefault dictgetuint16 "
+	"dictgetuint16ordefault dictgetuint32 dictgetuint32ordefault "
+	"dictgetuint64 dictgetuint64ordefault dictgetuint8 dictgetuint8ordefault "
+	"dictgetuuid dictgetuuidordefault dicthas dictisin editdistance "
+	"editdistanceutf8 file filesystemavailable filesystemcapacity "
+	"filesystemunreserved flamegraph formatrow formatrownonewline fqdn "
+	"fullhostname fuzzquery generateserialid getclienthttpheader getmacro "
+	"getmaxtablenamelengthfordatabase getmergetreesetting getoskernelversion "
+	"getserverport getserversetting h3polygontocells hascolumnintable "
+	"hasthreadfuzzer jarosimilarity jarowinklersimilarity joinget "
+	"joingetornull json_exists json_query json_value jsonmergepatch "
+	"kolmogorovsmirnovtest levenshteindistance levenshteindistanceutf8 "
+	"logtrace multifuzzymatchallindices multifuzzymatchany "
+	"multifuzzymatchanyindex multimatchallindices multimatchany "
+	"multimatchanyindex multisearchallpositionscaseinsensitiveutf8 "
+	"multisearchanycaseinsensitiveutf8 "
+	"multisearchfirstindexcaseinsensitiveutf8 "
+	"multisearchfirstpositioncaseinsensitiveutf8 naivebayesclassifier "
+	"obfuscatequery obfuscatequerywithseed polygonsdistancecartesian "
+	"polygonsdistancespherical polygonsequalscartesian "
+	"polygonsintersectcartesian polygonsintersectioncartesian "
+	"polygonsintersectionspherical polygonsintersectspherical "
+	"polygonssymdifferencecartesian polygonssymdifferencespherical "
+	"polygonsunioncartesian polygonsunionspherical polygonswithincartesian "
+	"polygonswithinspherical prettyprintjson printf regionhierarchy regionin "
+	"regiontoarea regiontocity regiontocontinent regiontocountry "
+	"regiontodistrict regiontoname regiontopopulation regiontotopcontinent "
+	"serveruuid showcertificate sleep sleepeachrow structuretocapnprotoschema "
+	"structuretoprotobufschema tcpport tid transactionid "
+	"transactionlatestsnapshot transactionoldestsnapshot trybase58decode "
+	"urlhierarchy urlpathhierarchy zookeepersessionuptime ";
 
 /* What may follow the name of an aggregate function, in small letters. */
 static const char *const combinators[] = {

@@ -158,6 +158,10 @@ check-store: $(store_tests) $(clickhouse_server) | $(old_clickhouse)/usr/sbin/cl
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) \
 	    CLICKHOUSE_OLD_SERVER=$(old_clickhouse)/usr/sbin/clickhouse-server test/run-unit.sh $(store_tests)
 
+check-sql-weight: $(O)/test/store/test_sql_weight ## every function of the SQL port with all kinds of large arguments (half an hour)
+	$(Q)rm -f build/heavy-calls.new
+	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so SQL_WEIGHT=all $<
+
 $(pipeline_tests): $(O)/test/pipeline/%: $(O)/obj/test/pipeline/%.o $(call obj,test/pipeline/agent_process.c test/lib/unit.c) \
                    $(server_process) $(O)/libcluster.a $(O)/libcommon.a $(O)/coroot-cluster-agent \
                    $(clickhouse_server) $(O)/.chdb
@@ -299,5 +303,5 @@ check-kubernetes: all images $(e2e_modules) $(kubernetes_images) $(clickhouse_se
 
 .PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan \
         check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
-        check-go-arm64 check-store check-pipeline check-page page-server java-jdks check-e2e otlp-collector kubernetes-build \
+        check-go-arm64 check-store check-sql-weight check-pipeline check-page page-server java-jdks check-e2e otlp-collector kubernetes-build \
         check-kubernetes check-containers check-images check-sql-clients check-push soak
