@@ -19,6 +19,7 @@
 #include <strings.h>
 
 #include "common/http/http_acceptor.h"
+#include "common/http/http_bad_length.h"
 #include "common/http/http_server_state.h"
 #include "common/http/http_text.h"
 #include "common/system/clock.h"
@@ -297,7 +298,7 @@ void *http_request_see_line(void *server, const char *uri, struct MHD_Connection
 	const char *query = strchr(uri, '?');
 
 	(void)server;
-	(void)conn;
+	http_bad_length_begin(conn);
 	if (!query || has_room_for_parameters(query + 1))
 		return NULL;
 	/* the text is in the connection's own buffer, and MHD reads parameters after this call */

@@ -11,6 +11,7 @@
 #include <microhttpd.h>
 
 #include "common/http/http_acceptor.h"
+#include "common/http/http_bad_length.h"
 #include "common/http/http_listen.h"
 #include "common/http/http_request.h"
 #include "common/http/http_server_state.h"
@@ -102,6 +103,7 @@ static void on_connection(void *server, struct MHD_Connection *conn, void **sock
 		*socket_context = c;
 		return;
 	}
+	http_bad_length_end(conn);
 	if (!c)
 		return;
 	tls_session_end(c->tls);
@@ -129,6 +131,8 @@ static void PRINTF_LIKE(2, 0) on_log(void *server, const char *fmt, va_list ap)
 		metric_add(&s->metrics[REFUSED_MALFORMED], 1);
 		return;
 	}
+	if (http_bad_length_on_log(fmt))
+		return;
 	vsnprintf(line, sizeof(line), fmt, ap);
 	line[strcspn(line, "\n")] = '\0';
 	log_warn_limited("http server", "detail=%s", LOG_QUOTED(line));

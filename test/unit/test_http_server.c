@@ -257,6 +257,42 @@ TEST_FIXTURE(a_handler_sees_path_parameters_headers_and_body, set_up, tear_down)
 		   "body=hello params=");
 }
 
+TEST_FIXTURE(a_bad_content_length_is_answered_with_a_sentence, set_up, tear_down)
+{
+	static const struct {
+		const char *length, *body;
+		unsigned status;
+	} cases[] = {
+		{"abc", "\r\n\r\nthe header Content-Length is not a number\n", 400},
+		{"-1", "\r\n\r\nthe header Content-Length is not a number\n", 400},
+		{"5 5", "\r\n\r\nthe header Content-Length is not a number\n", 400},
+		{"5x", "\r\n\r\nthe header Content-Length is not a number\n", 400},
+		{"99999999999999999999999",
+		 "\r\n\r\nthe header Content-Length is more than 64 bits\n", 413},
+	};
+	struct fixture *f = *state;
+	char request[200];
+
+	start(f, &(struct http_server_config){0});
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *reply;
+
+		snprintf(request, sizeof(request),
+			 "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: %s\r\n\r\nhello",
+			 cases[i].length);
+		reply = ask(f, request);
+		assert_int_equal(status_of(reply), cases[i].status);
+		assert_has(reply, cases[i].body);
+		/* one head, and nothing behind the body */
+		assert_null(strstr(reply + 1, "HTTP/1.1"));
+		assert_string_equal(strstr(reply, "\r\n\r\n"), cases[i].body);
+	}
+	/* the next one is read as ever */
+	assert_has(ask(f, "POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+			  "Content-Length: 5\r\n\r\nhello"),
+		   "body=hello");
+}
+
 TEST_FIXTURE(a_parameter_of_8_kib_fits_and_endless_ones_are_refused, set_up, tear_down)
 {
 	struct fixture *f = *state;
