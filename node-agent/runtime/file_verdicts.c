@@ -12,14 +12,16 @@ struct verdict {
 
 struct file_verdicts {
 	struct verdict *table;
+	unsigned max;
 };
 
-int file_verdicts_new(struct file_verdicts **ret)
+int file_verdicts_new(struct file_verdicts **ret, unsigned max)
 {
 	struct file_verdicts *v = calloc(1, sizeof(*v));
 
 	if (!v)
 		return -ENOMEM;
+	v->max = max ?: FILE_VERDICTS_MAX;
 	*ret = v;
 	return 0;
 }
@@ -55,7 +57,7 @@ int file_verdicts_add(struct file_verdicts *v, const struct file_id *file, bool 
 {
 	struct verdict *one;
 
-	if (HASH_COUNT(v->table) >= FILE_VERDICTS_MAX)
+	if (HASH_COUNT(v->table) >= v->max)
 		clear(v);
 	one = table_malloc(sizeof(*one));
 	if (!one)

@@ -13,7 +13,8 @@
 
 struct file_verdicts;
 
-int file_verdicts_new(struct file_verdicts **ret) MUST_CHECK;
+/* max: how many files are known at once, 0: FILE_VERDICTS_MAX. Returns 0 or -ENOMEM. */
+int file_verdicts_new(struct file_verdicts **ret, unsigned max) MUST_CHECK;
 void file_verdicts_free(struct file_verdicts *v);
 DEFINE_CLEANUP(struct file_verdicts *, file_verdicts_free);
 

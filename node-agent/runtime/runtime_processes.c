@@ -95,7 +95,7 @@ int runtime_processes_new(struct runtime_processes **ret,
 	ps->libraries = calloc(RUNTIME_LIBRARIES_MAX, sizeof(*ps->libraries));
 	if (!ps->libraries)
 		return -ENOMEM;
-	r = file_verdicts_new(&ps->verdicts);
+	r = file_verdicts_new(&ps->verdicts, cfg->max_verdicts);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(ps);

@@ -61,6 +61,7 @@ struct runtime_processes_config {
 	const struct left_out *left_out; /* these are never examined; borrowed; NULL: none */
 	/* runtime_processes_seen_ticks() of the previous scanner; 0 if there was none */
 	uint64_t seen_ticks;
+	unsigned max_verdicts; /* remembered about files; 0: FILE_VERDICTS_MAX */
 };
 
 int runtime_processes_new(struct runtime_processes **ret,

@@ -39,12 +39,15 @@ $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_lib)) $(O)/libcluster.
 	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) $(wrap_sync) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka
 # what it loads into JVMs
 $(O)/test/unit/test_jvm_attach_java $(O)/test/unit/test_java_runtime_java: | $(java_library)
-check: $(if $(T),$(O)/test/unit/test_$(T),$(unit_tests)) ## unit tests of the current BUILD (T=cycle FILTER=limit)
+check: $(if $(T),$(T:%=$(O)/test/unit/test_%),$(unit_tests)) ## unit tests of the current BUILD (T=cycle FILTER=limit)
 	$(Q)JOBS=$(JOBS) test/run-unit.sh $^
 check-asan: ## unit tests under ASan + UBSan
 	$(Q)$(MAKE) BUILD=asan check
-check-tsan: ## unit tests under TSan
-	$(Q)$(MAKE) BUILD=tsan check
+check-tsan: ## unit tests that can start a thread, under TSan
+	$(Q)$(MAKE) BUILD=tsan check-threads
+threads_in := $(unit_tests:$(O)/%=$(O)/obj/%.o) $(call obj,$(src_lib)) $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
+check-threads: $(threads_in)
+	$(Q)tests=$$(test/threaded-tests.sh $^) && $(MAKE) check T="$$(echo $$tests)"
 $(O)/test/runner/hangs: $(O)/obj/test/runner/hangs.o $(O)/obj/test/lib/silent_file.o
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -lpthread
@@ -301,7 +304,7 @@ check-kubernetes: all images $(e2e_modules) $(kubernetes_images) $(clickhouse_se
 	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
 	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images) $(chart_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
 
-.PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan \
+.PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan check-threads \
         check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
         check-go-arm64 check-store check-sql-weight check-pipeline check-page page-server java-jdks check-e2e otlp-collector kubernetes-build \
         check-kubernetes check-containers check-images check-sql-clients check-push soak

@@ -12,7 +12,7 @@
 #include "test/lib/unit.h"
 
 #define N_FUNCTIONS 5000u
-#define NAME_BYTES 150u
+#define NAME_BYTES 900u
 #define N_TYPES 4u
 
 struct fixture {
@@ -188,15 +188,15 @@ TEST_FIXTURE(a_profile_of_too_much_text_is_taken_in_parts, set_up, tear_down)
 	struct err err = {""};
 
 	/* the receiver refuses it as one */
-	make(f, &(struct stack_profile_config){0}, 60000, 128, false);
+	make(f, &(struct stack_profile_config){0}, 10000, 128, false);
 	assert_int_equal(receive(f, &f->out, &err), -EFBIG);
 	assert_non_null(strstr(err.msg, "text"));
 
 	buf_fini(&f->out);
 	memset(f->sums, 0, sizeof(f->sums));
-	make(f, &(struct stack_profile_config){0}, 60000, 128, true);
+	make(f, &(struct stack_profile_config){0}, 10000, 128, true);
 	assert_in_range(f->more.n, 2, 20);
-	assert_int_equal(f->n_samples, 60000);
+	assert_int_equal(f->n_samples, 10000);
 	assert_all_received(f);
 }
 

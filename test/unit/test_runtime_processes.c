@@ -361,28 +361,33 @@ TEST(test_a_process_that_cannot_be_examined_for_a_while_is_kept)
 
 TEST(test_answers_are_remembered_up_to_a_limit)
 {
+	struct runtime_processes_config cfg;
 	struct fixture f;
 
 	begin(&f);
+	cfg = config(&f);
+	cfg.max_verdicts = 200;
+	runtime_processes_free(f.p);
+	assert_int_equal(runtime_processes_new(&f.p, &cfg), 0);
 	f.answer = 0;
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
 	assert_int_equal(scan(&f, 1), 0);
-	for (unsigned i = 0; i < 8191; i++) {
+	for (unsigned i = 0; i < 199; i++) {
 		char exe[32];
 
 		(void)snprintf(exe, sizeof(exe), "x%u", i);
 		fake_proc_execute(&f.proc, 1, exe);
 		assert_int_equal(scan(&f, 2 + i), 0);
 	}
-	assert_int_equal(f.n_asked, 8192);
+	assert_int_equal(f.n_asked, 200);
 	fake_proc_execute(&f.proc, 1, "a");
 	assert_int_equal(scan(&f, 10000), 0);
-	assert_int_equal(f.n_asked, 8192);
+	assert_int_equal(f.n_asked, 200);
 	fake_proc_execute(&f.proc, 1, "one-more");
 	assert_int_equal(scan(&f, 10001), 0);
 	fake_proc_execute(&f.proc, 1, "a");
 	assert_int_equal(scan(&f, 10002), 0);
-	assert_int_equal(f.n_asked, 8194); /* all were forgotten */
+	assert_int_equal(f.n_asked, 202); /* all were forgotten */
 	end(&f);
 }
 
