@@ -11,7 +11,8 @@ import { useApi, type FunctionView } from "../state/api";
 import { percent, value } from "../model/units";
 import type { FunctionId } from "../model/url_state";
 import { Cell } from "../state/hooks";
-import { Flame, type FlameProps } from "./flame";
+import { Flame } from "./flame";
+import type { FlameProps } from "./flame_drawing";
 
 type Shared = Pick<
   FlameProps,
