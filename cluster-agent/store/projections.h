@@ -23,10 +23,14 @@
 #define SCHEMA_END_CELL                                                               \
 	"if(" SCHEMA_START_MINUTE " = " SCHEMA_END_MINUTE ", intDiv(" SCHEMA_END ", " \
 	"5000000000), 12 * " SCHEMA_END_MINUTE ")"
+#define SCHEMA_START_BLOCK "intDiv(" SCHEMA_START ", 14400000000000)"
+#define SCHEMA_END_BLOCK "intDiv(" SCHEMA_END " - 1, 14400000000000)"
+#define SCHEMA_BLOCK_NS (INT64_C(14400) * 1000000000)
 #define SCHEMA_HOUR_NS (INT64_C(3600) * 1000000000)
 #define SCHEMA_MINUTE_NS (INT64_C(60) * 1000000000)
 #define SCHEMA_CELL_NS (INT64_C(5) * 1000000000)
 #define SCHEMA_SUM "sum(toFloat64(Value))"
+#define SCHEMA_LENGTH "sum(toFloat64(greatest(" SCHEMA_END " - " SCHEMA_START ", 1)))"
 #define SCHEMA_INTEGRAL "sum(toFloat64(Value) * greatest(" SCHEMA_END " - " SCHEMA_START ", 1))"
 
 #endif /* CLUSTER_AGENT_STORE_PROJECTIONS_H */

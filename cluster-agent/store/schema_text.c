@@ -123,6 +123,9 @@ const char schema_text_quality_columns[] =
 #define GROUPED " GROUP BY ServiceName, Type, "
 #define SET_KEYS SCHEMA_START_HOUR ", " SCHEMA_END_HOUR ", LabelSet, Labels"
 #define WINDOW_KEYS SCHEMA_START_CELL ", " SCHEMA_END_CELL
+#define BLOCKS SCHEMA_START_BLOCK ", " SCHEMA_END_BLOCK
+#define INSTANCE_KEYS "Host, Instance, " BLOCKS
+#define STACK_KEYS "StackHash, " BLOCKS
 #define MERGED "min(" SCHEMA_START "), max(" SCHEMA_END ")"
 
 const struct schema_extra schema_text_extras[SCHEMA_EXTRAS] = {
@@ -136,6 +139,14 @@ const struct schema_extra schema_text_extras[SCHEMA_EXTRAS] = {
 	{STORE_QUALITY, "PROJECTION windows",
 	 PROJECTION "windows" SELECT WINDOW_KEYS ", " MERGED
 		    ", sum(Value), " SCHEMA_INTEGRAL GROUPED WINDOW_KEYS ")"},
+	/* CPU time and the like of each instance */
+	{STORE_QUALITY, "PROJECTION instances",
+	 PROJECTION "instances" SELECT INSTANCE_KEYS
+		    ", sum(Samples), count(), min(Start), max(Start), max(End), " SCHEMA_SUM
+		    ", " SCHEMA_LENGTH GROUPED INSTANCE_KEYS ")"},
+	/* values by stack; in the order of stacks, as one that recurs costs little then */
+	{STORE_SAMPLES, "PROJECTION stack_sums",
+	 PROJECTION "stack_sums" SELECT STACK_KEYS ", " SCHEMA_SUM GROUPED STACK_KEYS ")"},
 };
 
 bool schema_name_is_plain(const char *name)

@@ -30,7 +30,7 @@ struct schema_extra {
 	const char *add;  /* the end of an ALTER TABLE */
 };
 
-#define SCHEMA_EXTRAS 4u
+#define SCHEMA_EXTRAS 6u
 extern const struct schema_extra schema_text_extras[SCHEMA_EXTRAS];
 
 bool schema_name_is_plain(const char *name);

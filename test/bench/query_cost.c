@@ -16,14 +16,12 @@
 
 #include "cluster-agent/query/profile_query.h"
 #include "cluster-agent/query/read/stack_cache.h"
-#include "cluster-agent/store/store_chdb.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
+#include "test/bench/bench_store.h"
 
 #define SERVICE "/k8s/shop/cart"
 #define TYPE "ebpf:cpu:nanoseconds"
-#define END_S INT64_C(1768089600) /* 2026-01-11 00:00 UTC */
-#define DAY_S INT64_C(86400)
 #define MAX_ROUNDS 50u
 
 /* Levels of a stack are groups that divide further and further, so that stacks share callers. */
@@ -61,43 +59,20 @@
 	"Start < toDateTime64(%lld, 9, 'UTC') AND End > toDateTime64(%lld, 9, 'UTC') "        \
 	"GROUP BY StackHash) AS t ON s.Hash = t.StackHash"
 
-static struct store *store;
 static struct stack_cache *cache;
 
-static void give_up(const char *what, const struct err *err)
+static void fill(struct store *store)
 {
-	fprintf(stderr, "%s: %s\n", what, err->msg);
-	exit(1);
-}
-
-static void run_sql(const char *sql)
-{
-	struct err err = {""};
-
-	if (store_maintain(store, sql, NULL, &err) < 0)
-		give_up("insert", &err);
-}
-
-static void fill(void)
-{
-	run_sql(SQL_STACKS);
+	bench_run_sql(store, SQL_STACKS);
 	/* from the middle of the day before, so that a comparison has another side */
 	for (long long hours = -12; hours < 24; hours += 4) {
 		char sql[2048];
 
 		snprintf(sql, sizeof(sql), SQL_SAMPLES, hours * 1200);
-		run_sql(sql);
+		bench_run_sql(store, sql);
 	}
-	run_sql(SQL_QUALITY);
-	run_sql("OPTIMIZE TABLE profiling_samples FINAL");
-}
-
-static uint64_t process_cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+	bench_run_sql(store, SQL_QUALITY);
+	bench_run_sql(store, "OPTIMIZE TABLE profiling_samples FINAL");
 }
 
 static double status_mib(const char *key)
@@ -119,7 +94,7 @@ static void reset_peak(void)
 	FILE *f = fopen("/proc/self/clear_refs", "we");
 
 	if (!f || fputs("5", f) < 0 || fclose(f) != 0)
-		give_up("/proc/self/clear_refs", &(struct err){"cannot be written"});
+		bench_give_up("/proc/self/clear_refs", &(struct err){"cannot be written"});
 }
 
 struct cost {
@@ -135,7 +110,8 @@ enum kind {
 	KIND_MAX,
 };
 
-static int answer(enum kind kind, int64_t range_s, struct buf *out, struct err *err)
+static int answer(struct store *store, enum kind kind, int64_t range_s, struct buf *out,
+		  struct err *err)
 {
 	struct query_request *p = calloc(1, sizeof(*p));
 	int r;
@@ -145,8 +121,8 @@ static int answer(enum kind kind, int64_t range_s, struct buf *out, struct err *
 	p->filter = (struct query_filter){
 		.service = SERVICE,
 		.type = TYPE,
-		.from_ns = (END_S - range_s) * (int64_t)NS_PER_S,
-		.to_ns = END_S * (int64_t)NS_PER_S,
+		.from_ns = (BENCH_END_S - range_s) * (int64_t)NS_PER_S,
+		.to_ns = BENCH_END_S * (int64_t)NS_PER_S,
 		.stacks = kind == COLD ? NULL : cache,
 	};
 	p->max_nodes = 1000000;
@@ -159,31 +135,32 @@ static int answer(enum kind kind, int64_t range_s, struct buf *out, struct err *
 	return r;
 }
 
-static int bare(int64_t range_s, struct buf *out, struct err *err)
+static int bare(struct store *store, int64_t range_s, struct buf *out, struct err *err)
 {
 	char sql[1024];
 	struct store_query q = {.sql = sql, .format = "RowBinary"};
 
-	snprintf(sql, sizeof(sql), SQL_BARE, (long long)(END_S - range_s), (long long)END_S,
-		 (long long)(END_S - range_s));
+	snprintf(sql, sizeof(sql), SQL_BARE, (long long)(BENCH_END_S - range_s),
+		 (long long)BENCH_END_S, (long long)(BENCH_END_S - range_s));
 	return store_query(store, &q, out, err);
 }
 
-static void ask(enum kind kind, int64_t range_s, struct cost *ret)
+static void ask(struct store *store, enum kind kind, int64_t range_s, struct cost *ret)
 {
 	CLEANUP(buf_fini) struct buf out;
 	struct err err = {""};
 	double before = status_mib("VmRSS");
-	uint64_t wall = clock_monotonic_ns(), cpu = process_cpu_ns();
+	uint64_t wall = clock_monotonic_ns(), cpu = bench_cpu_ns();
 	int r;
 
 	buf_init(&out, (size_t)1 << 30);
 	reset_peak();
-	r = kind == BARE ? bare(range_s, &out, &err) : answer(kind, range_s, &out, &err);
+	r = kind == BARE ? bare(store, range_s, &out, &err)
+			 : answer(store, kind, range_s, &out, &err);
 	if (r < 0)
-		give_up("query", &err);
+		bench_give_up("query", &err);
 	ret->wall_ms = (double)(clock_monotonic_ns() - wall) / 1e6;
-	ret->cpu_ms = (double)(process_cpu_ns() - cpu) / 1e6;
+	ret->cpu_ms = (double)(bench_cpu_ns() - cpu) / 1e6;
 	ret->peak_mib = status_mib("VmHWM") - before;
 	ret->bytes = out.len;
 }
@@ -196,17 +173,17 @@ static int by_cpu(const void *a, const void *b)
 }
 
 /* Kinds take turns, so that a busy machine is busy for all of them. */
-static void compare(int64_t range_s, unsigned rounds)
+static void compare(struct store *store, int64_t range_s, unsigned rounds)
 {
 	static const char *const names[KIND_MAX] = {"bare", "cold", "warm", "base"};
 	static struct cost costs[KIND_MAX][MAX_ROUNDS];
 	struct cost first;
 
-	ask(WARM, range_s, &first);
-	ask(BASE, range_s, &first);
+	ask(store, WARM, range_s, &first);
+	ask(store, BASE, range_s, &first);
 	for (unsigned i = 0; i < rounds; i++)
 		for (int kind = 0; kind < KIND_MAX; kind++)
-			ask((enum kind)kind, range_s, &costs[kind][i]);
+			ask(store, (enum kind)kind, range_s, &costs[kind][i]);
 	for (int kind = 0; kind < KIND_MAX; kind++) {
 		const struct cost *c = &costs[kind][rounds / 2];
 
@@ -218,31 +195,20 @@ static void compare(int64_t range_s, unsigned rounds)
 	}
 }
 
-int main(int argc, char **argv)
+static void compare_all(struct store *store, unsigned rounds)
 {
-	unsigned rounds = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
-	struct store_chdb_config cfg = {
-		.data_dir = argc > 2 ? argv[1] : "",
-		.profiles_ttl_ns = UINT64_C(3650) * 86400 * NS_PER_S,
-		.chdb_library = getenv("CHDB_LIBRARY"),
-	};
 	struct err err = {""};
 
-	if (argc < 3 || (strcmp(argv[2], "fill") != 0 && (rounds == 0 || rounds > MAX_ROUNDS))) {
-		fprintf(stderr, "usage: query_cost DIR fill | DIR ask ROUNDS (1 to 50)\n");
-		return 2;
-	}
-	if (store_chdb_open(&store, &cfg, &err) < 0)
-		give_up(argv[1], &err);
 	if (stack_cache_new(&cache, LIMIT_STACK_CACHE_BYTES) < 0)
-		give_up("cache", &err);
-	if (rounds == 0) {
-		fill();
-	} else {
-		compare(3600, rounds);
-		compare(DAY_S, rounds);
-	}
-	store_close(store);
+		bench_give_up("cache", &err);
+	compare(store, 3600, rounds);
+	compare(store, BENCH_DAY_S, rounds);
 	stack_cache_free(cache);
-	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct bench b = {"query_cost", MAX_ROUNDS, fill, compare_all};
+
+	return bench_main(&b, argc, argv);
 }

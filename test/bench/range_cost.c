@@ -3,7 +3,7 @@
  *
  *	range_cost DIR fill
  *
- * makes them in DIR: a profile of each instance per minute, of 8 stacks, with 8 labels.
+ * makes them in DIR: a profile of each instance per minute, of 8 of 5,000 stacks, with 8 labels.
  *
  *	range_cost DIR ask ROUNDS
  *
@@ -12,14 +12,21 @@
 #include <stdio.h>
 
 #include "cluster-agent/query/profile_query.h"
-#include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
+#include "test/bench/bench_store.h"
 
 #define SERVICE "/k8s/shop/cart/app"
 #define TYPE "ebpf:cpu:nanoseconds"
-#define END_S INT64_C(1768089600) /* 2026-01-11 00:00 UTC */
-#define DAY_S INT64_C(86400)
 #define DAYS 30
+#define MAX_ROUNDS 50u
+
+/* Leaves of 900 functions. */
+#define SQL_STACKS                                                                                 \
+	"INSERT INTO profiling_stacks SELECT '" SERVICE                                            \
+	"', cityHash64(i), toDateTime64(1768089600, 9, 'UTC'), arrayMap(k -> "                     \
+	"concat('example.com/shop/cart.(*Worker).handle', toString(cityHash64(i, k) % 900), "      \
+	"' /src/shop/internal/file', toString(cityHash64(i, k) % 90), '.go:', toString(i % 90)), " \
+	"range(20)) FROM (SELECT number AS i FROM numbers(5000))"
 
 #define LABELS                                                                               \
 	"map('container.id', '/k8s/shop/cart-' || toString(i) || '/app', 'host.name', "      \
@@ -39,38 +46,21 @@
 	"INSERT INTO profiling_samples SELECT '" SERVICE "', '" TYPE "', t, t + 60, " LABELS \
 	", cityHash64(cityHash64(s, m, i) %% 5000), 30000000" PROFILES("8")
 
-static struct store *store;
-
-static void give_up(const char *what, const struct err *err)
-{
-	fprintf(stderr, "%s: %s\n", what, err->msg);
-	exit(1);
-}
-
-static void run_sql(const char *sql)
-{
-	struct err err = {""};
-
-	if (store_maintain(store, sql, NULL, &err) < 0)
-		give_up("insert", &err);
-}
-
-static void fill_day(int64_t start_s)
+static void fill_day(struct store *store, int64_t start_s)
 {
 	char sql[4096];
 
 	snprintf(sql, sizeof(sql), SQL_PROFILES, (long long)start_s);
-	run_sql(sql);
+	bench_run_sql(store, sql);
 	snprintf(sql, sizeof(sql), SQL_SAMPLES, (long long)start_s);
-	run_sql(sql);
+	bench_run_sql(store, sql);
 }
 
-static uint64_t process_cpu_ns(void)
+static void fill(struct store *store)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+	bench_run_sql(store, SQL_STACKS);
+	for (int64_t day = DAYS; day > 0; day--)
+		fill_day(store, BENCH_END_S - day * BENCH_DAY_S);
 }
 
 struct question {
@@ -80,7 +70,7 @@ struct question {
 	const char *label;
 };
 
-static double ask(const struct question *q, int64_t range_s)
+static double ask(struct store *store, const struct question *q, int64_t range_s)
 {
 	struct query_request *p = calloc(1, sizeof(*p));
 	CLEANUP(buf_fini) struct buf out;
@@ -88,26 +78,26 @@ static double ask(const struct question *q, int64_t range_s)
 	uint64_t start_ns;
 
 	if (!p || label_matchers_parse(&p->where, q->where, &err) < 0)
-		give_up(q->name, &err);
+		bench_give_up(q->name, &err);
 	p->filter = (struct query_filter){
 		.service = SERVICE,
 		.type = TYPE,
-		.from_ns = (END_S - range_s) * (int64_t)NS_PER_S,
-		.to_ns = (END_S - 60) * (int64_t)NS_PER_S,
+		.from_ns = (BENCH_END_S - range_s) * (int64_t)NS_PER_S,
+		.to_ns = (BENCH_END_S - 60) * (int64_t)NS_PER_S,
 		.where = &p->where,
 	};
 	p->n_points = 300;
 	p->max_nodes = 10000;
 	p->label = q->label;
 	buf_init(&out, (size_t)1 << 30);
-	start_ns = process_cpu_ns();
+	start_ns = bench_cpu_ns();
 	if (q->fn(store, p, &out, &err) < 0)
-		give_up(q->name, &err);
+		bench_give_up(q->name, &err);
 	free(p);
-	return (double)(process_cpu_ns() - start_ns) / 1e6;
+	return (double)(bench_cpu_ns() - start_ns) / 1e6;
 }
 
-static void ask_all(int64_t range_s, unsigned rounds)
+static void ask_all(struct store *store, int64_t range_s, unsigned rounds)
 {
 	static const struct question questions[] = {
 		{"labels", profile_query_labels, "", NULL},
@@ -115,43 +105,31 @@ static void ask_all(int64_t range_s, unsigned rounds)
 		{"timeline and instances", profile_query_timeline, "", NULL},
 		{"those of a version", profile_query_timeline, "version=\"1.1\"", NULL},
 		{"timeline by version", profile_query_timeline, "", "version"},
+		{"movers since a day earlier", profile_query_movers, "", NULL},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
 		double least = 0;
 
 		for (unsigned k = 0; k < rounds; k++) {
-			double ms = ask(&questions[i], range_s);
+			double ms = ask(store, &questions[i], range_s);
 
 			least = k == 0 || ms < least ? ms : least;
 		}
-		printf("%6lld h  %-24s %5.0f ms\n", (long long)(range_s / 3600), questions[i].name,
+		printf("%6lld h  %-27s %5.0f ms\n", (long long)(range_s / 3600), questions[i].name,
 		       least);
 	}
 }
 
+static void ask_both(struct store *store, unsigned rounds)
+{
+	ask_all(store, 3600, rounds);
+	ask_all(store, DAYS * BENCH_DAY_S, rounds);
+}
+
 int main(int argc, char **argv)
 {
-	unsigned rounds = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
-	struct store_chdb_config cfg = {
-		.data_dir = argc > 2 ? argv[1] : "",
-		.profiles_ttl_ns = UINT64_C(3650) * 86400 * NS_PER_S,
-		.chdb_library = getenv("CHDB_LIBRARY"),
-	};
-	struct err err = {""};
+	const struct bench b = {"range_cost", MAX_ROUNDS, fill, ask_both};
 
-	if (argc < 3 || (strcmp(argv[2], "fill") != 0 && rounds == 0)) {
-		fprintf(stderr, "usage: range_cost DIR fill | DIR ask ROUNDS\n");
-		return 2;
-	}
-	if (store_chdb_open(&store, &cfg, &err) < 0)
-		give_up(argv[1], &err);
-	for (int64_t day = DAYS; rounds == 0 && day > 0; day--)
-		fill_day(END_S - day * DAY_S);
-	if (rounds > 0) {
-		ask_all(3600, rounds);
-		ask_all(DAYS * DAY_S, rounds);
-	}
-	store_close(store);
-	return 0;
+	return bench_main(&b, argc, argv);
 }

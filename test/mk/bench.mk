@@ -68,15 +68,15 @@ $(O)/test/bench/log_append: $(O)/obj/test/bench/log_append.o $(O)/libcluster.a $
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
 bench-log: $(O)/test/bench/log_append ## appends to the write-ahead log on a disk (LOG_DIR=/tmp)
 	$(Q)$< $(or $(LOG_DIR),/tmp)
-$(O)/test/bench/query_cost: $(O)/obj/test/bench/query_cost.o $(O)/libcluster.a $(O)/libcommon.a
+$(O)/test/bench/query_cost: $(O)/obj/test/bench/query_cost.o $(O)/obj/test/bench/bench_store.o $(O)/libcluster.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
 bench-query: all $(O)/test/bench/query_cost ## cost of flame graphs of 10 million samples, beside their SQL and over HTTP (ROUNDS=5)
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so node test/bench/flame_queries.js
-$(O)/test/bench/range_cost: $(O)/obj/test/bench/range_cost.o $(O)/libcluster.a $(O)/libcommon.a
+$(O)/test/bench/range_cost: $(O)/obj/test/bench/range_cost.o $(O)/obj/test/bench/bench_store.o $(O)/libcluster.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
-bench-ranges: all $(O)/test/bench/range_cost ## cost of labels and timelines of 30 days of 100 instances (RANGE_DIR=/tmp/range_cost ROUNDS=3)
+bench-ranges: all $(O)/test/bench/range_cost ## cost of labels, timelines and movers of 30 days of 100 instances (RANGE_DIR=/tmp/range_cost ROUNDS=3)
 	$(Q)export CHDB_LIBRARY=$(abspath $(O))/libchdb.so dir=$(or $(RANGE_DIR),/tmp/range_cost); \
 	    [ -d $$dir ] || $(O)/test/bench/range_cost $$dir fill; \
 	    $(O)/test/bench/range_cost $$dir ask $(or $(ROUNDS),3)

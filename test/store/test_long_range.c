@@ -1,15 +1,18 @@
 /*
  * Ranges of days, of which the store has added up most (projections.h): answers are those
  * of the samples. Service "whole" has a row in profiling_quality for each of its profiles, "bare"
- * has the same samples and none, so that it is read as before. The environment names libchdb.so as
+ * has the same samples and none, so that it is read as before. "scraped" has a scraped CPU profile
+ * only, of which movers take the gaps into account. The environment names libchdb.so as
  * CHDB_LIBRARY.
  */
 #include <math.h>
 
 #include "cluster-agent/query/profile_query.h"
+#include "cluster-agent/query/read/mover_query.h"
 #include "cluster-agent/query/read/profile_source.h"
 #include "cluster-agent/query/read/timeline_groups.h"
 #include "cluster-agent/query/read/timeline_query.h"
+#include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
 #include "test/lib/remove_tree.h"
@@ -56,6 +59,15 @@ static void fill(void)
 	    "3, 0, arraySum(s -> 1000000 * (1 + (k * 7 + i * 3 + s) % 11), [1, 2, 3]), i + 1, "
 	    "map(), k * 4 + i, map(), map(), map(), " LABELS ", cityHash64(" LABELS
 	    ") FROM " PROFILES);
+	run("INSERT INTO profiling_samples SELECT 'scraped', Type, Start, End, Labels, StackHash, "
+	    "Value FROM profiling_samples WHERE ServiceName = 'whole' AND Type = "
+	    "'go:profile_cpu:nanoseconds'");
+	run("INSERT INTO profiling_quality SELECT * REPLACE('scraped' AS ServiceName) FROM "
+	    "(SELECT * FROM profiling_quality WHERE ServiceName = 'whole' AND Type = "
+	    "'go:profile_cpu:nanoseconds')");
+	run("INSERT INTO profiling_stacks SELECT arrayJoin(['whole', 'scraped']), number, "
+	    "toDateTime64(1769000000, 9, 'UTC'), ['leaf' || toString(number) || ' a.c:1', "
+	    "'main a.c:9'] FROM numbers(1, 3)");
 }
 
 static int start(void **state)
@@ -262,6 +274,156 @@ TEST(samples_are_read_where_profiles_are_not_known)
 	assert_false(is_whole(&f, false));
 }
 
+/* Two numbers, for a range that the text names as {from:Int64} and {to:Int64}. */
+static void ask_numbers(const char *sql, const int64_t range[2], double ret[2])
+{
+	CLEANUP(buf_fini) struct buf out;
+	char from[32], to[32];
+	const struct store_param params[] = {{"from", from}, {"to", to}};
+	const struct store_query q = {
+		.sql = sql, .params = params, .n_params = 2, .format = "RowBinary"};
+	struct rowbinary_reader r;
+	struct err err = {""};
+
+	snprintf(from, sizeof(from), "%lld", (long long)((FIRST + range[0]) * (int64_t)NS_PER_S));
+	snprintf(to, sizeof(to), "%lld", (long long)((FIRST + range[1]) * (int64_t)NS_PER_S));
+	buf_init(&out, 1000000);
+	if (store_query(store, &q, &out, &err) < 0)
+		fail_msg("%s: %s", err.msg, out.data ? out.data : "");
+	rowbinary_reader_init(&r, out.data, out.len);
+	ret[0] = rowbinary_get_f64(&r);
+	ret[1] = rowbinary_get_f64(&r);
+	assert_int_equal(rowbinary_reader_finish(&r), 0);
+}
+
+#define IN_RANGE                                           \
+	"Start < fromUnixTimestamp64Nano({to:Int64}) AND " \
+	"End > fromUnixTimestamp64Nano({from:Int64})"
+
+/* The value of a function by the samples, one by one. */
+static double self_of(const char *service, const char *type, const char *leaf,
+		      const int64_t range[2])
+{
+	char sql[512];
+	double ret[2];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT sum(toFloat64(Value)), 0. FROM profiling_samples WHERE ServiceName = '%s' "
+		 "AND Type = '%s' AND StackHash = %s AND " IN_RANGE,
+		 service, type, leaf + strlen("leaf"));
+	ask_numbers(sql, range, ret);
+	return ret[0];
+}
+
+/* Cores with and without the gaps, by the profiles, one by one. */
+static void cores_of(const char *service, const char *type, const int64_t range[2], double ret[2])
+{
+	char sql[2048];
+
+	snprintf(
+		sql, sizeof(sql),
+		"SELECT sum(w * greatest(least(reach, covered + n * 150e9, span) / covered, 1)) / "
+		"any(span), sum(w) / any(span) FROM (SELECT sum(x * own / len) AS w, "
+		"sum(own) AS covered, toFloat64(count()) AS n, "
+		"(max(a) - min(a)) * n / greatest(n - 1, 1) AS reach, "
+		"least(max(max(b)) OVER (), toFloat64({to:Int64})) - "
+		"greatest(min(min(a)) OVER (), toFloat64({from:Int64})) AS span FROM (SELECT Host, "
+		"Instance, toFloat64(Value) AS x, toFloat64(toUnixTimestamp64Nano(Start)) AS a, "
+		"toFloat64(toUnixTimestamp64Nano(End)) AS b, greatest(b - a, 1) AS len, "
+		"greatest(least(b, toFloat64({to:Int64})) - greatest(a, toFloat64({from:Int64})), "
+		"1) AS own "
+		"FROM profiling_quality WHERE ServiceName = '%s' AND Type = '%s' AND " IN_RANGE
+		") GROUP BY Host, Instance)",
+		service, type);
+	ask_numbers(sql, range, ret);
+}
+
+static void check_movers(const char *service, const char *type, const int64_t range[2],
+			 const int64_t base[2])
+{
+	const bool gaps = strncmp(type, "go:", 3) == 0;
+	const int64_t *const sides[] = {range, base};
+	const struct query_filter f = {.service = service,
+				       .from_ns = (FIRST + range[0]) * (int64_t)NS_PER_S,
+				       .to_ns = (FIRST + range[1]) * (int64_t)NS_PER_S};
+	const struct query_filter b = {.from_ns = (FIRST + base[0]) * (int64_t)NS_PER_S,
+				       .to_ns = (FIRST + base[1]) * (int64_t)NS_PER_S};
+	struct mover_list l = {0};
+	struct err err = {""};
+
+	if (mover_query(store, &f, &b, 10, &l, &err) < 0)
+		fail_msg("%s", err.msg);
+	if (l.n_items != 3)
+		fail_msg("%zu movers of %s from %lld", l.n_items, service, (long long)range[0]);
+	for (size_t i = 0; i < l.n_items; i++) {
+		const struct mover *m = &l.items[i];
+
+		assert_string_equal(m->type, type);
+		assert_float_equal((double)m->self, self_of(service, type, m->name, range), 1);
+		assert_float_equal((double)m->base_self, self_of(service, type, m->name, base), 1);
+	}
+	for (int side = 0; side < 2; side++) {
+		double cores[2];
+
+		cores_of(service, type, sides[side], cores);
+		assert_true(cores[!gaps] > 0);
+		assert_float_equal(l.cores[side] / cores[!gaps], 1, 1e-6);
+	}
+	mover_list_fini(&l);
+}
+
+/* Sides that overlap, that are apart, one of hours, and with borders on those of blocks of 4 h. */
+static void check_all_movers(void)
+{
+	static const int64_t sides[][2][2] = {
+		{{12345, 6 * DAY + 2}, {12345 - DAY, 5 * DAY + 2}},
+		{{4 * DAY + 7, 7 * DAY}, {DAY + 7, 4 * DAY}},
+		{{2 * DAY, 4 * DAY}, {0, 2 * DAY}},
+		{{5 * DAY, 5 * DAY + 7200}, {DAY + 333, 3 * DAY}},
+		{{DAY + 5, DAY + 3605}, {4000, 7600}},
+		{{12 * 3600 + 1, 2 * DAY - 1}, {12 * 3600 + 2, 24 * 3600 + 2}},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
+		check_movers("whole", types[0], sides[i][0], sides[i][1]);
+		check_movers("scraped", types[2], sides[i][0], sides[i][1]);
+	}
+}
+
+TEST(movers_are_those_of_the_samples)
+{
+	check_all_movers();
+}
+
+/* Or weeks would be read sample by sample. */
+TEST(sums_of_stacks_and_of_instances_are_read_from_projections)
+{
+	static const char *const queries[][2] = {
+		{"ReadFromMergeTree (stack_sums)",
+		 "EXPLAIN SELECT ServiceName, StackHash, " SCHEMA_START_BLOCK
+		 " >= 3 AS a, " SCHEMA_END_BLOCK " < 900000 AS b, " SCHEMA_SUM
+		 " FROM profiling_samples WHERE (ServiceName, Type) IN (SELECT 'whole', "
+		 "'ebpf:cpu:nanoseconds') AND (a OR b) GROUP BY ServiceName, StackHash, a, b"},
+		{"ReadFromMergeTree (instances)",
+		 "EXPLAIN SELECT ServiceName, Host, Instance, sum(Samples), count(), min(Start), "
+		 "max(Start), max(End), " SCHEMA_SUM ", " SCHEMA_LENGTH " FROM profiling_quality "
+		 "WHERE Type IN ('ebpf:cpu:nanoseconds') AND " SCHEMA_START_BLOCK
+		 " >= 3 GROUP BY ServiceName, Host, Instance"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
+		CLEANUP(buf_fini) struct buf out;
+		const struct store_query q = {.sql = queries[i][1], .format = "TSV"};
+		struct err err = {""};
+
+		buf_init(&out, 100000);
+		if (store_query(store, &q, &out, &err) < 0)
+			fail_msg("%s", err.msg);
+		if (!strstr(out.data, queries[i][0]))
+			fail_msg("%s", out.data);
+	}
+}
+
 /* Parts of an agent that did not add anything up yet. */
 TEST(parts_without_projections_are_read_as_well)
 {
@@ -270,6 +432,15 @@ TEST(parts_without_projections_are_read_as_well)
 	run("ALTER TABLE profiling_quality CLEAR PROJECTION label_sets SETTINGS mutations_sync = "
 	    "1");
 	run("ALTER TABLE profiling_quality CLEAR PROJECTION windows SETTINGS mutations_sync = 1");
+	run("ALTER TABLE profiling_quality CLEAR PROJECTION instances SETTINGS mutations_sync = "
+	    "1");
+	/* some days with, and some without */
+	run("ALTER TABLE profiling_samples CLEAR PROJECTION stack_sums IN PARTITION '2026-01-13' "
+	    "SETTINGS mutations_sync = 1");
+	check_all_movers();
+	run("ALTER TABLE profiling_samples CLEAR PROJECTION stack_sums SETTINGS mutations_sync = "
+	    "1");
+	check_all_movers();
 	compare(profile_query_timeline, &q, 0.005);
 	compare(profile_query_labels, &q, 1e-9);
 }

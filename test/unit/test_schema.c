@@ -510,7 +510,9 @@ TEST(what_makes_long_ranges_cheap_is_added_to_tables_without_it)
 		"ALTER TABLE profiling_samples ADD INDEX IF NOT EXISTS ends E\n"
 		"ALTER TABLE profiling_quality ADD INDEX IF NOT EXISTS ends E\n"
 		"ALTER TABLE profiling_quality ADD PROJECTION IF NOT EXISTS l\n"
-		"ALTER TABLE profiling_quality ADD PROJECTION IF NOT EXISTS w\n";
+		"ALTER TABLE profiling_quality ADD PROJECTION IF NOT EXISTS w\n"
+		"ALTER TABLE profiling_quality ADD PROJECTION IF NOT EXISTS i\n"
+		"ALTER TABLE profiling_samples ADD PROJECTION IF NOT EXISTS s\n";
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 

@@ -10,7 +10,10 @@
  * 2. Stacks. Those of these services are compared; the MAX_STACKS that changed most name the
  *    functions that are candidates.
  * 3. Candidates are added up over all of their stacks, so that the values are those that the flame
- *    graph shows, and the order is right.
+ *    graph shows, and the order is right. If there are no more stacks than MAX_STACKS, 2 does it.
+ *
+ * Of ranges of half a day and more the engine has the sums of 1 and 2 by blocks of four hours
+ * (projections.h).
  *
  * A service that is measured twice, by the node-agent and by scraping, counts once, by the type
  * that has data on both sides; the eBPF profile if both do.
@@ -29,6 +32,7 @@
 #include "cluster-agent/query/read/bound_query.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/timeline_query.h"
+#include "cluster-agent/store/projections.h"
 #include "common/flame/frame_text.h"
 #include "common/system/clock.h"
 
@@ -45,32 +49,44 @@
 #define SIDE_RANGE                                         \
 	"Start < fromUnixTimestamp64Nano({to:Int64}) AND " \
 	"End > fromUnixTimestamp64Nano({from:Int64})"
-#define SIDE_BASE                                                         \
-	"Start < fromUnixTimestamp64Nano(toInt64({base_to:UInt64})) AND " \
-	"End > fromUnixTimestamp64Nano(toInt64({base_from:UInt64}))"
-/* The first two conditions are of both together: an index takes no OR of different columns. */
-#define EITHER_SIDE                                                                             \
-	"Start < fromUnixTimestamp64Nano(greatest({to:Int64}, toInt64({base_to:UInt64}))) AND " \
-	"End > fromUnixTimestamp64Nano(least({from:Int64}, toInt64({base_from:UInt64}))) AND "  \
-	"((" SIDE_RANGE ") OR (" SIDE_BASE "))"
+#define SIDE_BASE                                               \
+	"Start < fromUnixTimestamp64Nano({base_to:Int64}) AND " \
+	"End > fromUnixTimestamp64Nano({base_from:Int64})"
 
-/* As SQL_TYPES of application_query.c, for two ranges. */
-#define SQL_PROFILES(side, from, to, where)                                                \
-	"SELECT " side " AS side, ServiceName, Type, Host, Instance, Samples, "            \
-	"toFloat64(Value) AS value, toUnixTimestamp64Nano(Start) AS begin, "               \
-	"toUnixTimestamp64Nano(End) AS stop, "                                             \
-	"toFloat64(greatest(least(stop, " to ") - greatest(begin, " from "), 1)) AS own, " \
-	"value * own / toFloat64(greatest(stop - begin, 1)) AS within "                    \
-	"FROM ${quality} WHERE Type IN (${cpu_types}) AND " where
+/*
+ * A side of at least LONG_NS is read from the projections of projections.h, and only blocks that
+ * are not wholly within it by profile or sample.
+ */
+#define LONG_NS (3 * SCHEMA_BLOCK_NS)
+#define AT(name) "fromUnixTimestamp64Nano(toInt64({" name ":UInt64}))"
+
+/* Sums of the profiles of each instance, as SQL_TYPES of application_query.c has them. */
+#define SQL_PROFILES(w, own)                                                                  \
+	" AS side, ServiceName, Type, Host, Instance, sum(Samples) AS p_samples, " SCHEMA_SUM \
+	" AS p_v, " w " AS p_w, " own " AS p_own, count() AS p_n, "                           \
+	"toUnixTimestamp64Nano(min(Start)) AS p_begin, toUnixTimestamp64Nano(max(Start)) "    \
+	"AS p_last, toUnixTimestamp64Nano(max(End)) AS p_stop FROM ${quality} "               \
+	"WHERE Type IN (${cpu_types}) AND "
+#define SQL_PARTS                                                            \
+	SQL_PROFILES("sum(toFloat64(Value) * ${overlap_ns} / ${window_ns})", \
+		     "sum(toFloat64(${overlap_ns}))")                        \
+	"${range}"
+#define SQL_WHOLE SQL_PROFILES(SCHEMA_SUM, SCHEMA_LENGTH)
+#define SQL_PROFILES_END " GROUP BY ServiceName, Type, Host, Instance"
+#define SQL_BEFORE_HEAD " AND Start < " AT("head")
+#define SQL_BEHIND_TAIL " AND Start >= " AT("head") " AND End > " AT("tail")
+#define SQL_BETWEEN                                                              \
+	SCHEMA_START_BLOCK " >= {head_block:UInt64} AND " SCHEMA_END_BLOCK " < " \
+			   "{tail_block:UInt64}"
 #define SQL_SERVICES                                                                       \
-	"), instances AS (SELECT side, ServiceName, Type, sum(Samples) AS samples, "       \
-	"sum(value) AS v, sum(within) AS w, sum(own) AS covered, count() AS n, "           \
-	"min(begin) AS b, max(stop) AS e, "                                                \
-	"toFloat64(max(begin) - b) * n / greatest(n - 1, 1) AS reach "                     \
+	"), instances AS (SELECT side, ServiceName, Type, sum(p_samples) AS samples, "     \
+	"sum(p_v) AS v, sum(p_w) AS w, sum(p_own) AS covered, sum(p_n) AS n, "             \
+	"min(p_begin) AS b, max(p_stop) AS e, "                                            \
+	"toFloat64(max(p_last) - b) * n / greatest(n - 1, 1) AS reach "                    \
 	"FROM profiles GROUP BY side, ServiceName, Type, Host, Instance), "                \
 	"held AS (SELECT side, ServiceName, Type, samples, v, w, "                         \
-	"if(side = 0, {from:Int64}, toInt64({base_from:UInt64})) AS first, "               \
-	"if(side = 0, {to:Int64}, toInt64({base_to:UInt64})) AS last, "                    \
+	"if(side = 0, {from:Int64}, {base_from:Int64}) AS first, "                         \
+	"if(side = 0, {to:Int64}, {base_to:Int64}) AS last, "                              \
 	"toFloat64(least(max(e) OVER (PARTITION BY side), last) - "                        \
 	"greatest(min(b) OVER (PARTITION BY side), first)) AS span, "                      \
 	"w * greatest(least(reach, covered + n * {hold:UInt64}, span) / covered, 1) AS h " \
@@ -90,42 +106,79 @@
 #define KEY                                                                                      \
 	"replaceRegexpOne(frame, ' (?:(?:[^ ]*/)?(@?[^/@ ]*?)[0-9._-]*(?:@[^/ ]*)?(/))?([^/ ]*)" \
 	":-?[0-9]+(?::inlined)?$', ' \\\\1\\\\2\\\\3:0')"
-#define CHOSEN                                               \
-	"(ServiceName, Type) IN (SELECT arrayJoin(arrayZip(" \
-	"{services:Array(String)}, {types:Array(String)}))) AND " EITHER_SIDE
-#define CHOSEN_STACKS                                                                 \
-	"ServiceName IN (SELECT arrayJoin({services:Array(String)})) AND LastSeen > " \
-	"fromUnixTimestamp64Nano(least({from:Int64}, toInt64({base_from:UInt64})))"
+#define NUMBER                                                   \
+	"CAST(transform(ServiceName, {services:Array(String)}, " \
+	"CAST(arrayEnumerate({services:Array(String)}), 'Array(UInt16)'), toUInt16(0)), 'UInt16')"
+#define CHOSEN                                                                       \
+	"ServiceName IN {services:Array(String)} AND Type = transform(ServiceName, " \
+	"{services:Array(String)}, {types:Array(String)}, '') AND "
+/*
+ * Sums by stack, of samples of the range (side 1), of the base (2), or of both (3): they may
+ * overlap, as those of a month and of the month that began a day earlier do. Services are numbers,
+ * by which the engine groups in half the time.
+ */
+#define VALUES(side)                                                                \
+	"SELECT " NUMBER " AS n, StackHash, toUInt8(" side ") AS side, " SCHEMA_SUM \
+	" AS v FROM ${samples} WHERE " CHOSEN
+#define BY_STACK " GROUP BY n, StackHash"
+#define SHORT_VALUES \
+	"(" VALUES("1") SIDE_RANGE BY_STACK " UNION ALL " VALUES("2") SIDE_BASE BY_STACK ")"
+/*
+ * A sample counts whole if it overlaps its side. Those that end before the first border of blocks
+ * behind its begin, and those of the others that begin after the last border before its end, are
+ * read one by one.
+ */
+#define OF_BLOCKS(side)                                                                            \
+	"(" SCHEMA_END_BLOCK " >= {" side "head_block:UInt64} AND " SCHEMA_START_BLOCK " < {" side \
+	"tail_block:UInt64})"
+#define ENDS_BEFORE(side) " AND End <= " AT(side "head")
+#define BEGINS_BEHIND(side) " AND Start >= " AT(side "tail") " AND End > " AT(side "head")
+#define LONG_VALUES                                                                                \
+	"(" VALUES(OF_BLOCKS("") " + 2 * " OF_BLOCKS("base_")) "(" OF_BLOCKS("") " OR " OF_BLOCKS( \
+		"base_") ")" BY_STACK ", side"                                                     \
+			 " UNION ALL " VALUES("1") SIDE_RANGE ENDS_BEFORE("") BY_STACK             \
+		" UNION ALL " VALUES("1") SIDE_RANGE BEGINS_BEHIND("") BY_STACK                    \
+		" UNION ALL " VALUES("2") SIDE_BASE ENDS_BEFORE("base_") BY_STACK                  \
+		" UNION ALL " VALUES("2") SIDE_BASE BEGINS_BEHIND("base_") BY_STACK ")"
+#define OF_RANGE "sumIf(v, side IN (1, 3))"
+#define OF_BASE "sumIf(v, side IN (2, 3))"
+
+#define CHOSEN_STACKS                                             \
+	"ServiceName IN {services:Array(String)} AND LastSeen > " \
+	"fromUnixTimestamp64Nano(least({from:Int64}, {base_from:Int64}))"
 /* Stacks by leaf: there are few leaves, and what makes a key of one is slow. */
-#define LEAVES                                                                                  \
-	"(SELECT ServiceName, frame, key, arrayJoin(hashes) AS Hash FROM (SELECT ServiceName, " \
-	"Stack[1] AS frame, " KEY " AS key, groupUniqArray(Hash) AS hashes FROM ${stacks} "     \
-	"WHERE " CHOSEN_STACKS " AND notEmpty(Stack)"
-#define BY_LEAF " GROUP BY ServiceName, frame"
+#define LEAVES                                                                      \
+	"(SELECT n, frame, key, arrayJoin(hashes) AS Hash FROM (SELECT " NUMBER     \
+	" AS n, Stack[1] AS frame, " KEY " AS key, groupUniqArray(Hash) AS hashes " \
+	"FROM ${stacks} WHERE " CHOSEN_STACKS " AND notEmpty(Stack)"
+#define BY_LEAF " GROUP BY n, frame"
 #define LEAVES_END ")) AS s "
-#define SQL_CHANGED                                                                   \
-	"WITH changed AS (SELECT ServiceName, StackHash, "                            \
-	"sumIf(toFloat64(Value), " SIDE_RANGE ") * transform(ServiceName, "           \
-	"{services:Array(String)}, {rates:Array(Float64)}, 0.) - "                    \
-	"sumIf(toFloat64(Value), " SIDE_BASE ") * transform(ServiceName, "            \
-	"{services:Array(String)}, {base_rates:Array(Float64)}, 0.) AS change "       \
-	"FROM ${samples} WHERE " CHOSEN " GROUP BY ServiceName, StackHash "           \
-	"HAVING change != 0 ORDER BY abs(change) DESC LIMIT {max:UInt64}) "           \
-	"SELECT ServiceName, key, toFloat64(0), toFloat64(0), '' "                    \
-	"FROM changed ${join} " LEAVES " AND (ServiceName, Hash) ${in} "              \
-	"(SELECT ServiceName, StackHash FROM changed)" BY_LEAF LEAVES_END             \
-	"ON changed.ServiceName = s.ServiceName AND changed.StackHash = s.Hash "      \
-	"GROUP BY ServiceName, key ORDER BY abs(sum(change)) DESC, ServiceName, key " \
+/*
+ * If those that changed are all stacks, the values are exact. They are a scalar, as they are used
+ * twice, and only a scalar is not found out twice.
+ */
+#define SQL_CHANGED(values)                                                             \
+	"WITH (SELECT groupArray((n, StackHash, x, y, change)) FROM (SELECT n, "        \
+	"StackHash, " OF_RANGE " AS x, " OF_BASE " AS y, "                              \
+	"x * {rates:Array(Float64)}[n] - y * {base_rates:Array(Float64)}[n] AS change " \
+	"FROM " values " GROUP BY n, StackHash "                                        \
+	"ORDER BY abs(change) DESC LIMIT {max:UInt64})) AS changes, "                   \
+	"changed AS (SELECT c.1 AS n, c.2 AS StackHash, c.3 AS x, c.4 AS y, "           \
+	"c.5 AS change FROM (SELECT arrayJoin(changes) AS c)) "                         \
+	"SELECT toUInt64(n), key, sum(x), sum(y), min(frame), "                         \
+	"toUInt8(length(changes) < {max:UInt64}) "                                      \
+	"FROM changed ${join} " LEAVES " AND (n, Hash) ${in} "                          \
+	"(SELECT n, StackHash FROM changed)" BY_LEAF LEAVES_END                         \
+	"ON changed.n = s.n AND changed.StackHash = s.Hash GROUP BY n, key "            \
+	"HAVING max(abs(change)) > 0 ORDER BY abs(sum(change)) DESC, n, key "           \
 	"LIMIT {candidates:UInt64}"
 /* The first of its files is that of the function, as in frame_functions.h. */
-#define SQL_EXACT                                                                           \
-	"SELECT ServiceName, key, sumIf(toFloat64(Value), " SIDE_RANGE "), "                \
-	"sumIf(toFloat64(Value), " SIDE_BASE "), min(frame) "                               \
-	"FROM ${samples} AS v ${join} " LEAVES BY_LEAF                                      \
-	" HAVING (ServiceName, key) IN (SELECT arrayJoin(arrayZip({owners:Array(String)}, " \
-	"{keys:Array(String)})))" LEAVES_END                                                \
-	"ON v.ServiceName = s.ServiceName AND v.StackHash = s.Hash "                        \
-	"WHERE " CHOSEN " GROUP BY ServiceName, key"
+#define SQL_EXACT(values)                                                                   \
+	"SELECT toUInt64(n), key, " OF_RANGE ", " OF_BASE ", min(frame), true FROM " values \
+	" AS v ${join} " LEAVES BY_LEAF " HAVING (n, key) IN (SELECT arrayJoin("            \
+	"arrayZip(arrayMap(o -> toUInt16(indexOf({services:Array(String)}, o)), "           \
+	"{owners:Array(String)}), {keys:Array(String)})))" LEAVES_END                       \
+	"ON v.n = s.n AND v.StackHash = s.Hash GROUP BY n, key"
 
 struct service {
 	const char *name; /* of the list's arena */
@@ -144,6 +197,7 @@ struct moves {
 	struct service *services; /* most CPU time first */
 	size_t n_services;
 	const char **keys; /* of each item of the list; in its arena */
+	bool is_exact;     /* the values of the items are those of all of their stacks */
 };
 
 /* ---- 1 · services ---- */
@@ -248,11 +302,68 @@ static int read_services(struct moves *m, struct bound_query *q, struct err *err
 	return e < 0 ? e : bound_query_check(&r, err);
 }
 
-static int add_sides(struct bound_query *q, const struct moves *m)
+static bool is_long(const struct query_filter *f)
 {
-	int r = bound_query_add_uint(q, "base_from", (uint64_t)m->base->from_ns);
+	return f->to_ns - f->from_ns >= LONG_NS;
+}
 
-	return r == 0 ? bound_query_add_uint(q, "base_to", (uint64_t)m->base->to_ns) : r;
+/* The last border of blocks at a time or before it. */
+static uint64_t block_of(int64_t ns)
+{
+	return ns > 0 ? (uint64_t)(ns / SCHEMA_BLOCK_NS) : 0;
+}
+
+/* Binds the range of a side, and its first and last border of blocks. */
+static int bind_side(struct bound_query *q, const struct query_filter *f, bool base)
+{
+	const struct query_filter range = {.from_ns = f->from_ns, .to_ns = f->to_ns};
+	const uint64_t head = block_of(f->from_ns + SCHEMA_BLOCK_NS - 1);
+	const uint64_t tail = block_of(f->to_ns);
+	int r;
+
+	bound_query_use_side(q, base);
+	r = base ? bound_query_bind(q, &range) : 0;
+	if (r == 0)
+		r = bound_query_add_uint(q, "head_block", head);
+	if (r == 0)
+		r = bound_query_add_uint(q, "tail_block", tail);
+	if (r == 0)
+		r = bound_query_add_uint(q, "head", head * SCHEMA_BLOCK_NS);
+	if (r == 0)
+		r = bound_query_add_uint(q, "tail", tail * SCHEMA_BLOCK_NS);
+	bound_query_use_side(q, false);
+	return r;
+}
+
+/* init has bound the range. */
+static int bind_sides(struct bound_query *q, const struct moves *m)
+{
+	int r = bind_side(q, m->f, false);
+
+	return r == 0 ? bind_side(q, m->base, true) : r;
+}
+
+/* Adds SELECTs of the profiles of a side. */
+static int add_profiles(struct bound_query *q, const struct moves *m, bool base)
+{
+	static const char *const whole[] = {SQL_PARTS SQL_PROFILES_END};
+	static const char *const blocks[] = {
+		SQL_WHOLE SQL_BETWEEN SQL_PROFILES_END,
+		SQL_PARTS SQL_BEFORE_HEAD SQL_PROFILES_END,
+		SQL_PARTS SQL_BEHIND_TAIL SQL_PROFILES_END,
+	};
+	bool by_block = is_long(base ? m->base : m->f);
+	size_t n = by_block ? ARRAY_SIZE(blocks) : ARRAY_SIZE(whole);
+	int r = 0;
+
+	bound_query_use_side(q, base);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		r = buf_addf(&q->sql, "%sSELECT %d", i > 0 || base ? " UNION ALL " : "", base);
+		if (r == 0)
+			r = bound_query_add_sql(q, m->f, by_block ? blocks[i] : whole[i]);
+	}
+	bound_query_use_side(q, false);
+	return r;
 }
 
 static int query_services(struct moves *m, struct err *err)
@@ -262,18 +373,15 @@ static int query_services(struct moves *m, struct err *err)
 	int r = bound_query_init(&q, m->store, f, MAX_ANSWER_BYTES);
 
 	if (r == 0)
-		r = add_sides(&q, m);
+		r = bind_sides(&q, m);
 	if (r == 0)
 		r = bound_query_add_uint(&q, "hold", TIMELINE_HOLD_NS);
 	if (r == 0)
-		r = bound_query_add_sql(&q, f,
-					"WITH profiles AS (" SQL_PROFILES(
-						"0", "{from:Int64}", "{to:Int64}", SIDE_RANGE));
+		r = buf_addf(&q.sql, "WITH profiles AS (");
 	if (r == 0)
-		r = bound_query_add_sql(
-			&q, f,
-			" UNION ALL " SQL_PROFILES("1", "toInt64({base_from:UInt64})",
-						   "toInt64({base_to:UInt64})", SIDE_BASE));
+		r = add_profiles(&q, m, false);
+	if (r == 0)
+		r = add_profiles(&q, m, true);
 	if (r == 0)
 		r = bound_query_add_sql(&q, f, SQL_SERVICES);
 	if (r == 0 && f->service)
@@ -290,15 +398,6 @@ static int query_services(struct moves *m, struct err *err)
 }
 
 /* ---- 2 · stacks that changed, 3 · their functions ---- */
-
-static const struct service *find_service(const struct moves *m, const char *name, size_t len)
-{
-	for (size_t i = 0; i < m->n_services; i++)
-		if (strlen(m->services[i].name) == len &&
-		    memcmp(m->services[i].name, name, len) == 0)
-			return &m->services[i];
-	return NULL;
-}
 
 static int add_services(struct bound_query *q, const struct moves *m)
 {
@@ -338,18 +437,19 @@ static int64_t to_int(double v)
 	return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : isnan(v) ? 0 : (int64_t)v;
 }
 
-static int read_mover(struct rowbinary_reader *r, const struct moves *m, struct mover *ret,
+static int read_mover(struct rowbinary_reader *r, struct moves *m, struct mover *ret,
 		      const char **ret_key)
 {
 	struct arena *a = &m->list->arena;
-	size_t service_len, key_len, frame_len;
-	const char *service = rowbinary_get_string(r, &service_len);
+	size_t key_len, frame_len;
+	uint64_t n = rowbinary_get_u64(r);
 	const char *key = rowbinary_get_string(r, &key_len);
 	double self = rowbinary_get_f64(r), base_self = rowbinary_get_f64(r);
 	const char *frame = rowbinary_get_string(r, &frame_len);
-	const struct service *s = service ? find_service(m, service, service_len) : NULL;
+	const struct service *s = n > 0 && n <= m->n_services ? &m->services[n - 1] : NULL;
 	struct frame_text text;
 
+	m->is_exact = rowbinary_get_u8(r) != 0;
 	if (!s || !key || !frame)
 		return -EBADMSG;
 	frame_text_split(&text, frame, frame_len);
@@ -383,7 +483,7 @@ static int largest_change_first(const void *a, const void *b)
 	return c ? c : strcmp(x->name, y->name);
 }
 
-/* Takes the rows (service, key, self, base self, frame) of an answer; at most max of them. */
+/* Takes the rows (service, key, self, base self, frame, exact) of an answer, max at most. */
 static int read_movers(struct moves *m, const struct bound_query *q, size_t max, struct err *err)
 {
 	struct mover_list *l = m->list;
@@ -402,9 +502,14 @@ static int read_movers(struct moves *m, const struct bound_query *q, size_t max,
 		     : bound_query_check(&r, err);
 }
 
+static bool has_long_side(const struct moves *m)
+{
+	return is_long(m->f) || is_long(m->base);
+}
+
 static int ask(struct moves *m, struct bound_query *q, const char *sql, struct err *err)
 {
-	int r = add_sides(q, m);
+	int r = bind_sides(q, m);
 
 	if (r == 0)
 		r = add_services(q, m);
@@ -425,7 +530,9 @@ static int query_candidates(struct moves *m, size_t max, struct err *err)
 	if (r == 0)
 		r = bound_query_add_uint(&q, "candidates", max);
 	if (r == 0)
-		r = ask(m, &q, SQL_CHANGED, err);
+		r = ask(m, &q,
+			has_long_side(m) ? SQL_CHANGED(LONG_VALUES) : SQL_CHANGED(SHORT_VALUES),
+			err);
 	return r == 0 ? read_movers(m, &q, max, err) : r;
 }
 
@@ -472,7 +579,8 @@ static int query_exact(struct moves *m, size_t max, struct err *err)
 	if (r == 0)
 		r = add_candidates(&q, m);
 	if (r == 0)
-		r = ask(m, &q, SQL_EXACT, err);
+		r = ask(m, &q, has_long_side(m) ? SQL_EXACT(LONG_VALUES) : SQL_EXACT(SHORT_VALUES),
+			err);
 	return r == 0 ? read_movers(m, &q, max, err) : r;
 }
 
@@ -489,7 +597,7 @@ static int find_movers(struct moves *m, uint32_t limit, struct err *err)
 	if (!l->items || !m->keys)
 		return -ENOMEM;
 	r = query_candidates(m, max, err);
-	if (r == 0 && l->n_items > 0)
+	if (r == 0 && l->n_items > 0 && !m->is_exact)
 		r = query_exact(m, max, err);
 	if (r < 0)
 		return r;
