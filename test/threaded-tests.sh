@@ -1,10 +1,11 @@
 #!/bin/bash
 # threaded-tests.sh FILE...: of objects and archives, prints the names of the unit tests (without
-# "test_") from which references between symbols lead to pthread_create(). Any other one has a
-# single thread, in which TSan finds nothing.
+# "test_", in the order of the objects) from which references between symbols lead to
+# pthread_create(). Any other one has a single thread, in which TSan finds nothing.
 set -euo pipefail
 nm -A -P "$@" | awk '
 	{ file = $1; sub(/:$/, "", file) }
+	file != last { files[n_files++] = last = file }
 	$3 ~ /^[Uwv]$/ { users[$2] = users[$2] " " file; next }
 	# nothing is taken from a test
 	$3 ~ /^[A-Z]$/ && file !~ /\/test\/unit\// { symbols[file] = symbols[file] " " $2 }
@@ -21,11 +22,11 @@ nm -A -P "$@" | awk '
 			for (s = 1; s <= n; s++)
 				reach(all[s])
 		}
-		for (i = 0; i < n_reached; i++)
-			if (match(queue[i], /\/test\/unit\/test_.*\.o$/)) {
-				name = substr(queue[i], RSTART + 16)
+		for (i = 0; i < n_files; i++)
+			if (files[i] in reached && match(files[i], /\/test\/unit\/test_.*\.o$/)) {
+				name = substr(files[i], RSTART + 16)
 				print substr(name, 1, length(name) - 2)
 				found = 1
 			}
 		exit !found
-	}' | sort
+	}'
