@@ -15,6 +15,7 @@ static const char common[] =
 	"script serve server service site start startup task tasks test web webserver worker wsgi "
 	"asgi "
 	"__main__";
+static const char endings[] = ".py .rb .js .mjs .cjs .ts .pl .php .lua .R .jl";
 static const char frameworks[] =
 	"gunicorn uvicorn hypercorn daphne celery celeryd flask django-admin streamlit airflow "
 	"jupyter "
@@ -47,9 +48,18 @@ static bool is_by_cwd(const struct program *p)
 	       (p->kind == PROGRAM_SCRIPT && is_called(p, frameworks));
 }
 
+/* A script is called for what it does; there is a job.rb in many folders. */
+static bool is_script_file(const struct program *p)
+{
+	const char *dot = strrchr(p->name, '.');
+
+	return p->kind == PROGRAM_SCRIPT && dot && program_is_listed(endings, dot, strlen(dot));
+}
+
 bool program_needs_place(const struct program *p)
 {
-	return p->place == PROGRAM_PLACE_DIR || is_by_cwd(p) || is_called(p, common);
+	return p->place == PROGRAM_PLACE_DIR || is_by_cwd(p) || is_called(p, common) ||
+	       is_script_file(p);
 }
 
 static bool is_all_of(const char *text, size_t len, const char *accepted)

@@ -2,10 +2,10 @@
  * Where a program is, for people: many are called server.js, main.py or app, and the folder says
  * whose it is. Pure.
  *
- * A program has a folder if its name is a common one, one of a framework ("gunicorn", "rails"), or
- * that of a module. That of a framework or module is the working directory. The folder is the last
- * two elements of the path that say something: "src", "bin", "current", "/home", "1.2.0" and the
- * like are left out.
+ * A program has a folder if it is a script, or its name is a common one, one of a framework
+ * ("gunicorn", "rails"), or that of a module. That of a framework or module is the working
+ * directory. The folder is the last two elements of the path that say something: "src", "bin",
+ * "current", "/home", "1.2.0" and the like are left out.
  */
 #ifndef NODE_AGENT_PROCESS_PROGRAM_PLACE_H
 #define NODE_AGENT_PROCESS_PROGRAM_PLACE_H

@@ -185,11 +185,13 @@ static void a_python_program_is_called_as_its_script(void **state)
 {
 	const char *const argv[] = {"python3", "-u", "etl.py", "--password=x", NULL};
 	CLEANUP(process_namer_freep) struct process_namer *n = NULL;
+	char name[128];
 
 	(void)state;
 	assert_int_equal(process_namer_new(&n, NULL), 0);
 	write_file("etl.py", "import time\ntime.sleep(100000)\n");
-	wait_for_name(n, start(argv, -1), "/process/etl.py");
+	snprintf(name, sizeof(name), "/process%s/etl.py", strrchr(folder, '/'));
+	wait_for_name(n, start(argv, -1), name);
 }
 
 static void start_in(const char *dir, const char *const *argv, const char *name)
@@ -235,12 +237,14 @@ static void a_loader_is_called_as_its_program(void **state)
 					      "/lib/ld-linux-aarch64.so.1"};
 	const char *loader = loaders[access(loaders[0], X_OK) == 0 ? 0 : 1];
 	const char *const sleeps[] = {loader, "--library-path", "/x", "/bin/sleep", "100008", NULL};
+	char name[128];
 	const char *const python[] = {loader, "/usr/bin/python3", "etl.py", NULL};
 
 	(void)state;
 	start_in(NULL, sleeps, "/process/sleep");
 	write_file("etl.py", "import time\ntime.sleep(100000)\n");
-	start_in(NULL, python, "/process/etl.py");
+	snprintf(name, sizeof(name), "/process%s/etl.py", strrchr(folder, '/'));
+	start_in(NULL, python, name);
 }
 
 static void what_make_runs_is_one_build(void **state)
