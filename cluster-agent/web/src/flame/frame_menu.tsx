@@ -79,14 +79,10 @@ function itemsOf(p: Props): Item[] {
   ];
 }
 
-export function FrameMenu(p: Props) {
-  const { target } = p;
-  const box = useRef<HTMLDivElement>(null);
-  const close = (): void => {
-    p.onClose();
-    target.back.focus({ preventScroll: true });
-  };
+type Box = { current: HTMLDivElement | null };
 
+/** Puts the menu where the click was, inside the window, and the focus on its first item. */
+function usePlace(box: Box, target: MenuTarget): void {
   useLayoutEffect(() => {
     const el = box.current;
     if (!el) return;
@@ -96,20 +92,34 @@ export function FrameMenu(p: Props) {
     el.style.top = `${Math.min(top, Math.max(4, innerHeight - el.offsetHeight - 4))}px`;
     el.querySelector<HTMLElement>("[role=menuitem]")?.focus();
   }, [target]);
+}
 
+/** Closes the menu when anything beside it is used. */
+function useAway(box: Box, onClose: () => void): void {
   useEffect(() => {
     const away = (e: Event): void => {
-      if (!box.current?.contains(e.target as Node)) p.onClose();
+      if (!box.current?.contains(e.target as Node)) onClose();
     };
     document.addEventListener("pointerdown", away, true);
     document.addEventListener("wheel", away, { capture: true, passive: true });
-    addEventListener("resize", p.onClose);
+    addEventListener("resize", onClose);
     return () => {
       document.removeEventListener("pointerdown", away, true);
       document.removeEventListener("wheel", away, true);
-      removeEventListener("resize", p.onClose);
+      removeEventListener("resize", onClose);
     };
   });
+}
+
+export function FrameMenu(p: Props) {
+  const { target } = p;
+  const box = useRef<HTMLDivElement>(null);
+  const close = (): void => {
+    p.onClose();
+    target.back.focus({ preventScroll: true });
+  };
+  usePlace(box, target);
+  useAway(box, p.onClose);
 
   const key = (e: KeyboardEvent): void => {
     const items = [...(box.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];

@@ -120,9 +120,8 @@ function Title({ tree, fn, unit, diff, of }: Props & { of: Filling }) {
   );
 }
 
-export function SandwichView(p: Props) {
-  const { fn } = p;
-  const halves = useFilling(p);
+/** The cursors of both halves; what they point at is told to the page. */
+function useCursors(p: Props, halves: Filling | null): { up: Cell<number>; down: Cell<number> } {
   const up = useMemo(() => new Cell(-1), []);
   const down = useMemo(() => new Cell(-1), []);
   useEffect(() => {
@@ -141,6 +140,13 @@ export function SandwichView(p: Props) {
       p.pointed.set(null);
     };
   }, [halves]);
+  return { up, down };
+}
+
+export function SandwichView(p: Props) {
+  const { fn } = p;
+  const halves = useFilling(p);
+  const { up, down } = useCursors(p, halves);
   const shared = {
     unit: p.unit,
     coloring: p.coloring,

@@ -16,26 +16,22 @@ interface Props {
 
 const focusable = "[role=menuitem],[role=menuitemradio],[role=option],a[href],button,input";
 
-export function Popover(p: Props) {
-  const kind = p.kind ?? "menu";
-  const [open, setOpen] = useState(false);
-  const root = useRef<HTMLDivElement>(null);
-  const panel = useRef<HTMLDivElement>(null);
-  const close = (): void => {
-    setOpen(false);
-    root.current?.querySelector<HTMLElement>("button")?.focus();
-  };
+type Ref = { current: HTMLDivElement | null };
 
+/** Closes on a click beside it. */
+function useClickBeside(root: Ref, open: boolean, close: () => void): void {
   useEffect(() => {
     if (!open) return;
     const onDown = (e: PointerEvent): void => {
-      if (!root.current?.contains(e.target as Node)) setOpen(false);
+      if (!root.current?.contains(e.target as Node)) close();
     };
     document.addEventListener("pointerdown", onDown, true);
     return () => document.removeEventListener("pointerdown", onDown, true);
   }, [open]);
+}
 
-  // first field of the panel, and never beyond the window's edge
+/** First field of the panel, and never beyond the window's edge. */
+function usePlaced(panel: Ref, open: boolean): void {
   useLayoutEffect(() => {
     if (!open || !panel.current) return;
     (
@@ -49,6 +45,20 @@ export function Popover(p: Props) {
       panel.current.style.translate = `${innerWidth - 8 - box.right}px 0`;
     if (box.left < 8) panel.current.style.translate = `${8 - box.left}px 0`;
   }, [open]);
+}
+
+export function Popover(p: Props) {
+  const kind = p.kind ?? "menu";
+  const [open, setOpen] = useState(false);
+  const root = useRef<HTMLDivElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
+  const close = (): void => {
+    setOpen(false);
+    root.current?.querySelector<HTMLElement>("button")?.focus();
+  };
+
+  useClickBeside(root, open, () => setOpen(false));
+  usePlaced(panel, open);
 
   const onKey = (e: KeyboardEvent): void => {
     if (!open) return;

@@ -86,17 +86,36 @@ function Zones({ address, at, navigate }: { address?: string; at: number; naviga
   );
 }
 
-function RangePanel({
-  range,
-  now,
-  zone,
-  pick,
-}: {
+interface PanelProps {
   range: TimeRange;
   now: number;
   zone: string;
   pick: (r: TimeRange) => void;
-}) {
+}
+
+function RangePanel(p: PanelProps) {
+  const { range, pick } = p;
+  return (
+    <div class="range-panel">
+      <div role="menu" aria-label="Up to now">
+        {presets.map((x) => (
+          <MenuItem
+            key={x.seconds}
+            checked={isRelative(range) && range.last === x.seconds}
+            testId={`range-${x.seconds}`}
+            onClick={() => pick({ last: x.seconds })}
+          >
+            <span>{x.label}</span>
+          </MenuItem>
+        ))}
+      </div>
+      <FromTo {...p} />
+    </div>
+  );
+}
+
+/** A range that is typed. */
+function FromTo({ range, now, zone, pick }: PanelProps) {
   const span = resolve(range, now);
   const [from, setFrom] = useState(toLocalInput(span.from));
   const [to, setTo] = useState(toLocalInput(span.to));
@@ -122,45 +141,31 @@ function RangePanel({
     else pick({ from: a, to: b });
   };
   return (
-    <div class="range-panel">
-      <div role="menu" aria-label="Up to now">
-        {presets.map((p) => (
-          <MenuItem
-            key={p.seconds}
-            checked={isRelative(range) && range.last === p.seconds}
-            testId={`range-${p.seconds}`}
-            onClick={() => pick({ last: p.seconds })}
-          >
-            <span>{p.label}</span>
-          </MenuItem>
-        ))}
-      </div>
-      <form onSubmit={apply}>
-        <label>
-          From
-          <input
-            type="datetime-local"
-            step="1"
-            value={from}
-            data-testid="range-from"
-            onInput={(e) => setFrom(e.currentTarget.value)}
-          />
-        </label>
-        <label>
-          To
-          <input
-            type="datetime-local"
-            step="1"
-            value={to}
-            data-testid="range-to"
-            onInput={(e) => setTo(e.currentTarget.value)}
-          />
-        </label>
-        {problem && <div class="problem">{problem}</div>}
-        <button type="submit" class="button primary" data-testid="range-apply">
-          Apply
-        </button>
-      </form>
-    </div>
+    <form onSubmit={apply}>
+      <label>
+        From
+        <input
+          type="datetime-local"
+          step="1"
+          value={from}
+          data-testid="range-from"
+          onInput={(e) => setFrom(e.currentTarget.value)}
+        />
+      </label>
+      <label>
+        To
+        <input
+          type="datetime-local"
+          step="1"
+          value={to}
+          data-testid="range-to"
+          onInput={(e) => setTo(e.currentTarget.value)}
+        />
+      </label>
+      {problem && <div class="problem">{problem}</div>}
+      <button type="submit" class="button primary" data-testid="range-apply">
+        Apply
+      </button>
+    </form>
   );
 }

@@ -60,6 +60,34 @@ const dots: Record<string, string> = {
 const took = (ms: number | null): string => (ms === null ? "–" : nanoseconds(ms * 1e6));
 const size = (n: number | null): string => (n ? bytes(n) : "–");
 
+/** Where the profiles of a pod are; its name alone if there are none here. */
+function ToProfiles({ service, props }: { service: string; props: Props }) {
+  const { name } = splitService(service);
+  if (props.targets.forwarding || !service) return <>{name}</>;
+  const there = {
+    page: "profiles",
+    service,
+    type: "",
+    instance: "",
+    search: "",
+    pods: "all",
+  } as const;
+  return (
+    <a
+      href={`./${printState({ ...props.state, ...there })}`}
+      tabIndex={-1}
+      onClick={(e) => {
+        e.stopPropagation();
+        if (e.metaKey || e.ctrlKey || e.shiftKey || e.button !== 0) return;
+        e.preventDefault();
+        props.navigate(there);
+      }}
+    >
+      {name}
+    </a>
+  );
+}
+
 function PodCells({
   pod,
   open,
@@ -72,15 +100,6 @@ function PodCells({
   props: Props;
 }) {
   const { target: t } = pod;
-  const { name } = splitService(t.service);
-  const toService = {
-    page: "profiles",
-    service: t.service,
-    type: "",
-    instance: "",
-    search: "",
-    pods: "all",
-  } as const;
   return (
     <>
       <td title={stateMeanings[pod.state]}>
@@ -95,22 +114,7 @@ function PodCells({
         {t.pod}
       </td>
       <td title={t.service}>
-        {props.targets.forwarding || !t.service ? (
-          name
-        ) : (
-          <a
-            href={`./${printState({ ...props.state, ...toService })}`}
-            tabIndex={-1}
-            onClick={(e) => {
-              e.stopPropagation();
-              if (e.metaKey || e.ctrlKey || e.shiftKey || e.button !== 0) return;
-              e.preventDefault();
-              props.navigate(toService);
-            }}
-          >
-            {name}
-          </a>
-        )}
+        <ToProfiles service={t.service} props={props} />
       </td>
       <td class="dim t-node" title={`${t.node} ${t.ip}`}>
         {t.node}
@@ -210,32 +214,56 @@ const heads: [string, string][] = [
   ["Last error", ""],
 ];
 
-function PodTable({
-  lines,
-  open,
-  toggle,
-  props,
-}: {
+interface RowProps {
+  line: Line;
+  at: number; // of all lines
+  entry: boolean; // Tab leads to it
+  open: boolean;
+  toggle: () => void;
+  now: number;
+  props: Props;
+}
+
+function Row({ line, at, entry, open, toggle, now, props }: RowProps) {
+  const { pod, endpoint, note } = line;
+  const isPod = !endpoint && !note;
+  const onKey = (e: KeyboardEvent): void => {
+    const row = e.currentTarget as HTMLElement;
+    if (e.key === "ArrowDown") (row.nextElementSibling as HTMLElement | null)?.focus();
+    else if (e.key === "ArrowUp") (row.previousElementSibling as HTMLElement | null)?.focus();
+    else if (e.key === "Enter" || e.key === " ") toggle();
+    else if (e.key === (open ? "ArrowLeft" : "ArrowRight")) toggle();
+    else return;
+    e.preventDefault();
+  };
+  return (
+    <tr
+      class={isPod ? (open ? "target open" : "target") : "target part"}
+      tabIndex={entry ? 0 : -1}
+      aria-level={isPod ? 1 : 2}
+      aria-expanded={isPod && canOpen(pod) ? open : undefined}
+      aria-rowindex={at + 2}
+      data-testid={isPod ? "target" : note ? "note" : "endpoint"}
+      data-state={endpoint ? endpoint.state : pod.state}
+      onClick={() => isPod && toggle()}
+      onKeyDown={onKey}
+    >
+      <Cells line={line} open={open} now={now} props={props} />
+    </tr>
+  );
+}
+
+interface TableProps {
   lines: Line[];
   open: Set<string>;
   toggle: (id: string) => void;
   props: Props;
-}) {
+}
+
+function PodTable({ lines, open, toggle, props }: TableProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const now = useClock(props.skew);
   const rows = useVirtual(scroller, lines.length, ROW);
-
-  const onKey = (e: KeyboardEvent, line: Line): void => {
-    const row = e.currentTarget as HTMLElement;
-    const isOpen = open.has(line.pod.id);
-    if (e.key === "ArrowDown") (row.nextElementSibling as HTMLElement | null)?.focus();
-    else if (e.key === "ArrowUp") (row.previousElementSibling as HTMLElement | null)?.focus();
-    else if (e.key === "Enter" || e.key === " ") toggle(line.pod.id);
-    else if (e.key === (isOpen ? "ArrowLeft" : "ArrowRight")) toggle(line.pod.id);
-    else return;
-    e.preventDefault();
-  };
-
   return (
     <div class="start-scroll" ref={scroller} onScroll={rows.onScroll}>
       <table
@@ -256,27 +284,18 @@ function PodTable({
         </thead>
         <tbody>
           {rows.above > 0 && <tr aria-hidden="true" style={{ height: `${rows.above}px` }} />}
-          {lines.slice(rows.from, rows.to).map((line, k) => {
-            const { pod, endpoint, note } = line;
-            const isOpen = open.has(pod.id);
-            const isPod = !endpoint && !note;
-            return (
-              <tr
-                key={`${pod.id} ${endpoint?.url ?? ""} ${note}`}
-                class={isPod ? (isOpen ? "target open" : "target") : "target part"}
-                tabIndex={rows.from + k === rows.entry ? 0 : -1}
-                aria-level={isPod ? 1 : 2}
-                aria-expanded={isPod && canOpen(pod) ? isOpen : undefined}
-                aria-rowindex={rows.from + k + 2}
-                data-testid={isPod ? "target" : note ? "note" : "endpoint"}
-                data-state={endpoint ? endpoint.state : pod.state}
-                onClick={() => isPod && toggle(pod.id)}
-                onKeyDown={(e) => onKey(e, line)}
-              >
-                <Cells line={line} open={isOpen} now={now} props={props} />
-              </tr>
-            );
-          })}
+          {lines.slice(rows.from, rows.to).map((line, k) => (
+            <Row
+              key={`${line.pod.id} ${line.endpoint?.url ?? ""} ${line.note}`}
+              line={line}
+              at={rows.from + k}
+              entry={rows.from + k === rows.entry}
+              open={open.has(line.pod.id)}
+              toggle={() => toggle(line.pod.id)}
+              now={now}
+              props={props}
+            />
+          ))}
           {rows.below > 0 && (
             <tr aria-hidden="true" style={{ height: `${rows.below}px` }} />
           )}
