@@ -88,7 +88,7 @@ function measure(p: CompareProps): string {
 }
 
 export function CompareBar(p: CompareProps) {
-  const { comparison: c, graph, navigate, state } = p;
+  const { comparison: c, graph, state } = p;
   const names = sideNames(c, p.now, zoneAfter);
   const base = graph?.base && isAbout(graph.base, c.b.span) ? graph.base : undefined;
   // the timeline says whether nanoseconds are cores or waiting
@@ -129,42 +129,50 @@ export function CompareBar(p: CompareProps) {
           </b>
         )}
       </div>
-      <div class="compare-tools">
-        <Segments
-          label="Compare by"
-          testId="diff"
-          value={state.diff}
-          options={[
-            { value: "share", label: "Share", title: "Shares of each side’s own total" },
-            {
-              value: "absolute",
-              label: "Absolute",
-              title: "Values per unit of time, whatever the totals are",
-            },
-          ]}
-          onChange={(diff) => navigate({ diff }, "replace")}
-        />
-        <DiffLegend scheme={p.scheme} setScheme={p.setScheme} dark={p.dark} title={measure(p)} />
-        <button
-          type="button"
-          class="button plain small"
-          data-testid="swap"
-          title="The sides the other way round"
-          onClick={() => navigate(swapped(state, c.a.span))}
-        >
-          ⇄<span class="wide-word"> Swap</span>
-        </button>
-        <button
-          type="button"
-          class="button plain small"
-          data-testid="leave-comparison"
-          title="Show A alone (Esc)"
-          onClick={() => navigate(noBase)}
-        >
-          ✕<span class="wide-word"> Leave</span>
-        </button>
-      </div>
+      <Tools {...p} />
     </section>
+  );
+}
+
+/** How is compared, and ways out. */
+function Tools(p: CompareProps) {
+  const { comparison: c, navigate, state } = p;
+  return (
+    <div class="compare-tools">
+      <Segments
+        label="Compare by"
+        testId="diff"
+        value={state.diff}
+        options={[
+          { value: "share", label: "Share", title: "Shares of each side’s own total" },
+          {
+            value: "absolute",
+            label: "Absolute",
+            title: "Values per unit of time, whatever the totals are",
+          },
+        ]}
+        onChange={(diff) => navigate({ diff }, "replace")}
+      />
+      <DiffLegend scheme={p.scheme} setScheme={p.setScheme} dark={p.dark} title={measure(p)} />
+      <button
+        type="button"
+        class="button plain small"
+        data-testid="swap"
+        title="The sides the other way round"
+        onClick={() => navigate(swapped(state, c.a.span))}
+      >
+        ⇄<span class="wide-word"> Swap</span>
+      </button>
+      <button
+        type="button"
+        class="button plain small"
+        data-testid="leave-comparison"
+        title="Show A alone (Esc)"
+        onClick={() => navigate(noBase)}
+      >
+        ✕<span class="wide-word"> Leave</span>
+      </button>
+    </div>
   );
 }
 

@@ -74,46 +74,53 @@ function ComparePanel(p: PanelProps) {
   );
 }
 
+interface ValueProps {
+  label: Label;
+  test: string;
+  what: string;
+  value: string;
+  set: (v: string) => void;
+}
+
+const ValueOf = ({ label, test, what, value, set }: ValueProps) => (
+  <select
+    aria-label={what}
+    data-testid={test}
+    value={value}
+    onChange={(e) => set(e.currentTarget.value)}
+  >
+    {label.values.map((x) => (
+      <option key={x.value} value={x.value}>
+        {x.value || "(no value)"} · {shareText(x.share)}
+      </option>
+    ))}
+  </select>
+);
+
 /** Two values of a label, as two versions. */
-function ByLabel({ subject, shown, state, navigate, close }: PanelProps) {
+function ByLabel(p: PanelProps) {
   // with a filter on the label itself there would be one value only
-  const labels = useLabels({ ...subject, where: "" }, shown);
+  const labels = useLabels({ ...p.subject, where: "" }, p.shown);
   const list = (labels.data?.labels ?? []).filter((l) => l.n > 1);
+  if (!labels.error && list.length > 0) return <TwoValues {...p} list={list} />;
+  const none = labels.data ? "No label has more than one value in this range." : "Loading labels…";
+  return (
+    <fieldset>
+      <legend>Two values of a label</legend>
+      <div class="dim">{labels.error || none}</div>
+    </fieldset>
+  );
+}
+
+function TwoValues({ list, state, navigate, close }: PanelProps & { list: Label[] }) {
   const [name, setName] = useState("");
-  const label: Label | undefined = list.find((l) => l.name === name) ?? list[0];
+  const label = list.find((l) => l.name === name) ?? list[0];
   const [a, setA] = useState<string | null>(null);
   const [b, setB] = useState<string | null>(null);
-  if (labels.error)
-    return (
-      <fieldset>
-        <legend>Two values of a label</legend>
-        <div class="dim">{labels.error}</div>
-      </fieldset>
-    );
-  if (!label)
-    return (
-      <fieldset>
-        <legend>Two values of a label</legend>
-        <div class="dim">
-          {labels.data ? "No label has more than one value in this range." : "Loading labels…"}
-        </div>
-      </fieldset>
-    );
   const valueA = a ?? label.values[0].value;
   const valueB = b ?? label.values.find((v) => v.value !== valueA)?.value ?? "";
-  const choose = (test: string, what: string, v: string, set: (v: string) => void) => (
-    <select
-      aria-label={what}
-      data-testid={test}
-      value={v}
-      onChange={(e) => set(e.currentTarget.value)}
-    >
-      {label.values.map((x) => (
-        <option key={x.value} value={x.value}>
-          {x.value || "(no value)"} · {shareText(x.share)}
-        </option>
-      ))}
-    </select>
+  const choose = (test: string, what: string, value: string, set: (v: string) => void) => (
+    <ValueOf {...{ label, test, what, value, set }} />
   );
   return (
     <form
@@ -214,6 +221,59 @@ function patchOf(state: UrlState, shown: Span, a: Draft, b: Draft): Partial<UrlS
 
 const MOST_OFFERED = 50; // applications; there may be thousands
 
+interface DraftProps {
+  d: Draft;
+  set: (d: Draft) => void;
+}
+
+const InstanceOf = ({ of, d, set, instances }: DraftProps & { of: string; instances: string[] }) => (
+  <span class="side-field">
+    <SideLetter of={of} />
+    <select
+      aria-label={`Instance of ${of}`}
+      value={d.instance}
+      onChange={(e) => set({ ...d, instance: e.currentTarget.value })}
+    >
+      <option value="">All</option>
+      {[...new Set([...instances, d.instance].filter(Boolean))].map((i) => (
+        <option key={i}>{i}</option>
+      ))}
+    </select>
+  </span>
+);
+
+interface ServiceProps extends DraftProps {
+  own: string; // application on show
+  applications: Application[];
+}
+
+function BaseService({ d, set, own, applications }: ServiceProps) {
+  const typed = d.service.toLowerCase();
+  const services = applications
+    .map((x) => x.service)
+    .filter((name) => d.service === own || name.toLowerCase().includes(typed))
+    .slice(0, MOST_OFFERED);
+  return (
+    <>
+      <input
+        type="text"
+        list="services"
+        aria-label="Application of the baseline"
+        spellcheck={false}
+        autocomplete="off"
+        data-testid="base-service"
+        value={d.service}
+        onInput={(e) => set({ ...d, service: e.currentTarget.value })}
+      />
+      <datalist id="services">
+        {services.map((s) => (
+          <option key={s} value={s} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
 /** Everything of both sides. */
 function AnySides({ state, shown, applications, instances, navigate, close }: PanelProps) {
   const now = comparisonOf({ ...state, base: state.base || "previous" }, shown)!;
@@ -224,11 +284,6 @@ function AnySides({ state, shown, applications, instances, navigate, close }: Pa
     problemOf("A", a) ||
     problemOf("Baseline", b) ||
     (b.service.trim() === "" ? "Baseline: which application?" : "");
-  const typed = b.service.toLowerCase();
-  const services = applications
-    .map((x) => x.service)
-    .filter((name) => b.service === state.service || name.toLowerCase().includes(typed))
-    .slice(0, MOST_OFFERED);
   return (
     <form
       onSubmit={(e) => {
@@ -249,24 +304,8 @@ function AnySides({ state, shown, applications, instances, navigate, close }: Pa
           <Fields name="To" type="datetime-local" field="to" {...{ a, b, setA, setB }} />
           <Fields name="Labels" type="text" field="where" {...{ a, b, setA, setB }} />
           <span class="dim">Instance</span>
-          {[
-            { d: a, set: setA, of: "A" },
-            { d: b, set: setB, of: "the baseline" },
-          ].map(({ d, set, of }) => (
-            <span class="side-field" key={of}>
-              <SideLetter of={of} />
-              <select
-                aria-label={`Instance of ${of}`}
-                value={d.instance}
-                onChange={(e) => set({ ...d, instance: e.currentTarget.value })}
-              >
-                <option value="">All</option>
-                {[...new Set([...instances, d.instance].filter(Boolean))].map((i) => (
-                  <option key={i}>{i}</option>
-                ))}
-              </select>
-            </span>
-          ))}
+          <InstanceOf of="A" d={a} set={setA} instances={instances} />
+          <InstanceOf of="the baseline" d={b} set={setB} instances={instances} />
           <span class="dim">Application</span>
           <span class="side-field">
             <SideLetter of="A" />
@@ -276,21 +315,7 @@ function AnySides({ state, shown, applications, instances, navigate, close }: Pa
           </span>
           <span class="side-field">
             <SideLetter of="B" />
-            <input
-              type="text"
-              list="services"
-              aria-label="Application of the baseline"
-              spellcheck={false}
-              autocomplete="off"
-              data-testid="base-service"
-              value={b.service}
-              onInput={(e) => setB({ ...b, service: e.currentTarget.value })}
-            />
-            <datalist id="services">
-              {services.map((s) => (
-                <option key={s} value={s} />
-              ))}
-            </datalist>
+            <BaseService d={b} set={setB} own={state.service} applications={applications} />
           </span>
         </div>
         {tried && problem && (

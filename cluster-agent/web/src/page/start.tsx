@@ -96,12 +96,14 @@ function Namespaces({ applications, state, navigate }: Props) {
   );
 }
 
-export function Start(p: Props) {
-  const { applications, state, navigate, span } = p;
-  const [text, setText] = useFilterText(state, navigate);
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const [movers, setMovers] = useState(() => matchMedia(WIDE).matches);
-  const before = useYesterday(span, p.attempt);
+const noMatch = (text: string, namespace: string): string =>
+  `No application matches${text ? ` “${text}”` : ""}` +
+  (namespace ? ` in ${namespaceTitle(namespace)}` : "");
+
+/** The rows that the filter leaves, in the order of the address. */
+function useRows(p: Props, text: string, open: ReadonlySet<string>) {
+  const { applications, state } = p;
+  const before = useYesterday(p.span, p.attempt);
   const order = parseOrder(state.order);
   const words = useMemo(() => filterWords(text), [text]);
   const shown = useMemo(
@@ -112,7 +114,27 @@ export function Start(p: Props) {
     const fold = words.length === 0 && shown.length > FOLD_FROM;
     return rowsOf(shown, { order, open, before, fold, first: firstStep(applications, p.sparks) });
   }, [shown, state.order, open, before, words]);
+  return { shown, rows, order };
+}
+
+/** "3 of 9 applications · 1.2 cores" */
+function Count({ shown, applications }: { shown: Application[]; applications: Application[] }) {
   const cores = useMemo(() => shown.reduce((s, a) => s + (a.cores ?? 0), 0), [shown]);
+  return (
+    <span class="dim num" role="status" data-testid="application-count">
+      {shown.length === applications.length ? "" : `${grouped(shown.length)} of `}
+      {grouped(applications.length)} {applications.length === 1 ? "application" : "applications"}
+      <span class="count-cores"> · {digits(cores)} cores</span>
+    </span>
+  );
+}
+
+export function Start(p: Props) {
+  const { applications, state, navigate, span } = p;
+  const [text, setText] = useFilterText(state, navigate);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const [movers, setMovers] = useState(() => matchMedia(WIDE).matches);
+  const { shown, rows, order } = useRows(p, text, open);
   const pick = (service: string): void => navigate({ ...otherService(service), filter: "" });
   const toggle = (title: string): void => {
     const next = new Set(open);
@@ -137,12 +159,7 @@ export function Start(p: Props) {
           }}
         />
         <Namespaces {...p} />
-        <span class="dim num" role="status" data-testid="application-count">
-          {shown.length === applications.length ? "" : `${grouped(shown.length)} of `}
-          {grouped(applications.length)}{" "}
-          {applications.length === 1 ? "application" : "applications"}
-          <span class="count-cores"> · {digits(cores)} cores</span>
-        </span>
+        <Count shown={shown} applications={applications} />
         <button
           type="button"
           class={movers ? "button open movers-button" : "button movers-button"}
@@ -167,13 +184,7 @@ export function Start(p: Props) {
           span={span}
           sparks={p.sparks}
           newest={p.newest}
-          note={
-            shown.length > 0
-              ? ""
-              : `No application matches${text ? ` “${text}”` : ""}${
-                  state.namespace ? ` in ${namespaceTitle(state.namespace)}` : ""
-                }`
-          }
+          note={shown.length > 0 ? "" : noMatch(text, state.namespace)}
         />
         {movers && (
           <MoversPanel state={state} navigate={navigate} span={span} attempt={p.attempt} />

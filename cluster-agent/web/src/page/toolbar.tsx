@@ -154,26 +154,29 @@ function WalkBinaries({ walks }: { walks: WalkEnds }) {
   );
 }
 
-function QualityMark({ graph }: { graph: FlameGraph }) {
+/** Good, or why not, in a word. */
+function levelOf(graph: FlameGraph, cut: boolean): string {
+  const levels = [qualityLevel(graph.quality)];
+  if (graph.base) levels.push(qualityLevel(graph.base.quality));
+  if (levels.includes("bad")) return "bad";
+  return cut || levels.includes("fair") ? "fair" : "good";
+}
+
+function QualityLabel({ graph }: { graph: FlameGraph }) {
   const q = graph.quality;
-  const good = q.samples - q.truncated;
-  const sampled = isSampled(graph.type);
   const seen = observed(q, graph);
-  const levels = [qualityLevel(q), ...(graph.base ? [qualityLevel(graph.base.quality)] : [])];
   const cut = isCut(graph);
-  const level = levels.includes("bad") ? "bad" : cut || levels.includes("fair") ? "fair" : "good";
-  const walks = walkEnds(q.unwinding);
-  const reasons = Object.entries(q.lostReasons).sort((a, b) => b[1] - a[1]);
-  const label = (
+  return (
     <span class="quality-label num" data-testid="quality">
-      <span class={`dot ${level}`} aria-hidden="true" />
+      <span class={`dot ${levelOf(graph, cut)}`} aria-hidden="true" />
       {seen && (
         <>
           {seen}
           <span class="dim"> · </span>
         </>
       )}
-      {percentComplete(good, q.samples)} complete<span class="wider"> stacks</span>
+      {percentComplete(q.samples - q.truncated, q.samples)} complete
+      <span class="wider"> stacks</span>
       {isOfAll(q) && (
         <span class="dim" data-testid="quality-scope">
           {OF_ALL}
@@ -195,88 +198,94 @@ function QualityMark({ graph }: { graph: FlameGraph }) {
       )}
     </span>
   );
+}
+
+interface FiguresProps {
+  graph: FlameGraph;
+  sampled: boolean;
+  walks: WalkEnds | null;
+}
+
+function QualityFigures({ graph, sampled, walks }: FiguresProps) {
+  const q = graph.quality;
+  const good = q.samples - q.truncated;
+  const reasons = Object.entries(q.lostReasons).sort((a, b) => b[1] - a[1]);
+  const figure = (name: string, n: number) => (
+    <>
+      <dt>{name}</dt>
+      <dd>{grouped(n)}</dd>
+    </>
+  );
+  const part = (name: string, n: number) => (
+    <>
+      <dt class="dim indent">{name}</dt>
+      <dd class="dim">{grouped(n)}</dd>
+    </>
+  );
+  return (
+    <dl>
+      {sampled && figure("Samples", q.samples)}
+      <dt>Complete stacks</dt>
+      <dd>{sampled ? grouped(good) : percentComplete(good, q.samples)}</dd>
+      {sampled && figure("Truncated stacks", q.truncated)}
+      {walks?.ends.map((e) => part(e.end, e.n))}
+      {walks && walks.guessed > 0 && figure("Stacks with a guessed step", walks.guessed)}
+      {(sampled || q.lost > 0) && figure("Lost samples", q.lost)}
+      {reasons.map(([why, n]) => part(reasonText(why), n))}
+      {figure("Distinct stacks", graph.stacks)}
+    </dl>
+  );
+}
+
+function QualityPanel({ graph }: { graph: FlameGraph }) {
+  const q = graph.quality;
+  const sampled = isSampled(graph.type);
+  const walks = walkEnds(q.unwinding);
+  return (
+    <div class="quality-panel">
+      <QualityFigures graph={graph} sampled={sampled} walks={walks} />
+      {walks && walks.binaries.length > 0 && <WalkBinaries walks={walks} />}
+      {graph.base && <BaseQuality base={graph.base} sampled={sampled} />}
+      {explain(graph.type) && <p class="dim">{explain(graph.type)}</p>}
+      {isOfAll(q) && (
+        <p class="dim">
+          These numbers are those of the whole application, not of the filter: profiles in this
+          range were stored before their labels were kept with them.
+        </p>
+      )}
+      <p class="dim">
+        A truncated stack has its innermost frames but not all callers.
+        {sampled &&
+          " Lost samples are those of the whole node in this time; they are in no stack."}
+      </p>
+      {graph.other.value > 0 && (
+        <p class="dim">
+          {grouped(graph.other.nodes)} small frames ({percent(graph.other.value, graph.total)}) are
+          drawn as “other”, hatched. Zooming in asks for more of them. Totals, search and exports
+          are of the whole.
+        </p>
+      )}
+      {graph.stacksCut > 0 && (
+        <p class="dim">
+          {grouped(graph.stacksCut)} rare stacks ({value(graph.valueCut, graph.unit)}) were too many
+          to read one by one: they are in “other” below the total.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function QualityMark({ graph }: { graph: FlameGraph }) {
   return (
     <Popover
-      label={label}
+      label={<QualityLabel graph={graph} />}
       title="How complete this profile is"
       chevron={false}
       className="plain quality"
       align="right"
       kind="dialog"
     >
-      {() => (
-        <div class="quality-panel">
-          <dl>
-            {sampled && (
-              <>
-                <dt>Samples</dt>
-                <dd>{grouped(q.samples)}</dd>
-              </>
-            )}
-            <dt>Complete stacks</dt>
-            <dd>{sampled ? grouped(good) : percentComplete(good, q.samples)}</dd>
-            {sampled && (
-              <>
-                <dt>Truncated stacks</dt>
-                <dd>{grouped(q.truncated)}</dd>
-              </>
-            )}
-            {walks?.ends.map((e) => (
-              <>
-                <dt class="dim indent">{e.end}</dt>
-                <dd class="dim">{grouped(e.n)}</dd>
-              </>
-            ))}
-            {walks && walks.guessed > 0 && (
-              <>
-                <dt>Stacks with a guessed step</dt>
-                <dd>{grouped(walks.guessed)}</dd>
-              </>
-            )}
-            {(sampled || q.lost > 0) && (
-              <>
-                <dt>Lost samples</dt>
-                <dd>{grouped(q.lost)}</dd>
-              </>
-            )}
-            {reasons.map(([why, n]) => (
-              <>
-                <dt class="dim indent">{reasonText(why)}</dt>
-                <dd class="dim">{grouped(n)}</dd>
-              </>
-            ))}
-            <dt>Distinct stacks</dt>
-            <dd>{grouped(graph.stacks)}</dd>
-          </dl>
-          {walks && walks.binaries.length > 0 && <WalkBinaries walks={walks} />}
-          {graph.base && <BaseQuality base={graph.base} sampled={sampled} />}
-          {explain(graph.type) && <p class="dim">{explain(graph.type)}</p>}
-          {isOfAll(q) && (
-            <p class="dim">
-              These numbers are those of the whole application, not of the filter: profiles in this
-              range were stored before their labels were kept with them.
-            </p>
-          )}
-          <p class="dim">
-            A truncated stack has its innermost frames but not all callers.
-            {sampled &&
-              " Lost samples are those of the whole node in this time; they are in no stack."}
-          </p>
-          {graph.other.value > 0 && (
-            <p class="dim">
-              {grouped(graph.other.nodes)} small frames ({percent(graph.other.value, graph.total)})
-              are drawn as “other”, hatched. Zooming in asks for more of them. Totals, search and
-              exports are of the whole.
-            </p>
-          )}
-          {graph.stacksCut > 0 && (
-            <p class="dim">
-              {grouped(graph.stacksCut)} rare stacks ({value(graph.valueCut, graph.unit)}) were too
-              many to read one by one: they are in “other” below the total.
-            </p>
-          )}
-        </div>
-      )}
+      {() => <QualityPanel graph={graph} />}
     </Popover>
   );
 }
