@@ -54,17 +54,12 @@ function useDark(): boolean {
   return dark;
 }
 
-function App({ graph, whole }: { graph: Recording; whole: Tree }) {
-  const dark = useDark();
-  const palette = dark ? palettes.dark : palettes.light;
+/** What is shown of the recording, and how. */
+function useView(graph: Recording, whole: Tree) {
+  const palette = useDark() ? palettes.dark : palettes.light;
   const [search, setSearch] = useState("");
   const [leafFirst, setLeafFirst] = useState(false);
   const [direction, setDirection] = useState<Direction>("icicle");
-  const [lit, setLit] = useState("");
-  const [sort, setSort] = useState<{ by: SortBy; ascending: boolean }>({
-    by: "self",
-    ascending: false,
-  });
   const tree = useMemo(() => (leafFirst ? invert(whole) : whole), [whole, leafFirst]);
   const [zoom, zoomTo, back, reset] = useZoom(tree);
   const coloring = useMemo(() => assignHues(whole, "package"), [whole]);
@@ -73,13 +68,18 @@ function App({ graph, whole }: { graph: Recording; whole: Tree }) {
     () => (query && !query.error ? matchTree(tree, query) : null),
     [query, tree],
   );
-  const cursor = useMemo(() => new Cell(-1), []);
-  const pointed = useMemo(() => new Cell<Pointed | null>(null), []);
-  const input = useRef<HTMLInputElement>(null);
-
   const stepBack = (): void => {
     if (!back()) setSearch("");
   };
+  return {
+    ...{ graph, whole, palette, search, setSearch, leafFirst, setLeafFirst },
+    ...{ direction, setDirection, tree, zoom, zoomTo, stepBack, reset, coloring, query, matches },
+  };
+}
+type ViewProps = ReturnType<typeof useView>;
+
+/** Escape goes back, a slash goes to the search. */
+function useKeys(stepBack: () => void, input: { current: HTMLInputElement | null }): void {
   useEffect(() => {
     const onKey = (e: KeyboardEvent): void => {
       if (e.defaultPrevented) return;
@@ -92,112 +92,139 @@ function App({ graph, whole }: { graph: Recording; whole: Tree }) {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   });
+}
 
+function Search({ graph, query, search, setSearch, matches, stepBack }: ViewProps) {
+  const input = useRef<HTMLInputElement>(null);
+  useKeys(stepBack, input);
+  return (
+    <div class={query?.error ? "search bad" : "search"}>
+      <input
+        ref={input}
+        type="search"
+        placeholder="Search: text, /expression/ or a name in quotes"
+        aria-label="Search functions"
+        data-testid="search"
+        value={search}
+        onInput={(e) => setSearch(e.currentTarget.value)}
+      />
+      {matches && (
+        <span class="matched num" data-testid="matched">
+          {percent(matches.total, graph.total)}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Head(p: ViewProps) {
+  const { graph, tree, zoom, direction, leafFirst } = p;
+  return (
+    <header class="toolbar">
+      <h1 class="file-title one-line" title={graph.subtitle}>
+        {graph.service} <span class="dim">{graph.subtitle}</span>
+      </h1>
+      <Search {...p} />
+      {zoom > 0 && (
+        <button type="button" class="button zoom-chip" data-testid="zoom" onClick={p.reset}>
+          <span class="mono">{clip(label(nodeName(tree, zoom)), 60)}</span> ✕
+        </button>
+      )}
+      <div class="toolbar-right">
+        <button
+          type="button"
+          class="button"
+          aria-pressed={direction === "flame"}
+          onClick={() => p.setDirection(direction === "flame" ? "icicle" : "flame")}
+        >
+          {direction === "flame" ? "Root at the bottom" : "Root at the top"}
+        </button>
+        <button
+          type="button"
+          class="button"
+          aria-pressed={leafFirst}
+          data-testid="invert"
+          onClick={() => p.setLeafFirst(!leafFirst)}
+        >
+          {leafFirst ? "Leaf first" : "Root first"}
+        </button>
+      </div>
+    </header>
+  );
+}
+
+/** The table of functions beside the graph. */
+function Body(p: ViewProps & { cursor: Cell<number> }) {
+  const { graph, tree, whole, coloring, palette, setSearch } = p;
+  const [lit, setLit] = useState("");
+  const [sort, setSort] = useState<{ by: SortBy; ascending: boolean }>({
+    by: "self",
+    ascending: false,
+  });
+  return (
+    <main class="profile both">
+      <Table
+        graph={graph}
+        search={p.search}
+        atLeast={false}
+        coloring={coloring}
+        palette={palette}
+        sort={sort.by}
+        ascending={sort.ascending}
+        onSort={(by, ascending) => setSort({ by, ascending })}
+        onPick={setSearch}
+        onMenu={(f) => setSearch(exactQuery(f.name))}
+      />
+      <div class="graph">
+        <Flame
+          id="flame"
+          tree={tree}
+          unit={graph.unit}
+          zoom={p.zoom}
+          matches={p.matches}
+          coloring={coloring}
+          lit={lit}
+          palette={palette}
+          diff={null}
+          direction={p.direction}
+          atLeast={false}
+          leafFirst={p.leafFirst}
+          cursor={p.cursor}
+          onPick={p.zoomTo}
+          onBack={p.stepBack}
+          onMenu={(node) => setSearch(exactQuery(nodeName(tree, node)))}
+        />
+        <Legend coloring={coloring} tree={whole} palette={palette} picked={lit} onPick={setLit} />
+      </div>
+    </main>
+  );
+}
+
+function App({ graph, whole }: { graph: Recording; whole: Tree }) {
+  const view = useView(graph, whole);
+  const cursor = useMemo(() => new Cell(-1), []);
+  const pointed = useMemo(() => new Cell<Pointed | null>(null), []);
   return (
     <>
-      <header class="toolbar">
-        <h1 class="file-title one-line" title={graph.subtitle}>
-          {graph.service} <span class="dim">{graph.subtitle}</span>
-        </h1>
-        <div class={query?.error ? "search bad" : "search"}>
-          <input
-            ref={input}
-            type="search"
-            placeholder="Search: text, /expression/ or a name in quotes"
-            aria-label="Search functions"
-            data-testid="search"
-            value={search}
-            onInput={(e) => setSearch(e.currentTarget.value)}
-          />
-          {matches && (
-            <span class="matched num" data-testid="matched">
-              {percent(matches.total, graph.total)}
-            </span>
-          )}
-        </div>
-        {zoom > 0 && (
-          <button type="button" class="button zoom-chip" data-testid="zoom" onClick={reset}>
-            <span class="mono">{clip(label(nodeName(tree, zoom)), 60)}</span> ✕
-          </button>
-        )}
-        <div class="toolbar-right">
-          <button
-            type="button"
-            class="button"
-            aria-pressed={direction === "flame"}
-            onClick={() => setDirection(direction === "flame" ? "icicle" : "flame")}
-          >
-            {direction === "flame" ? "Root at the bottom" : "Root at the top"}
-          </button>
-          <button
-            type="button"
-            class="button"
-            aria-pressed={leafFirst}
-            data-testid="invert"
-            onClick={() => setLeafFirst(!leafFirst)}
-          >
-            {leafFirst ? "Leaf first" : "Root first"}
-          </button>
-        </div>
-      </header>
+      <Head {...view} />
       {graph.total === 0 ? (
         <main class="empty">
           <h1>No samples</h1>
           <p>{graph.subtitle}</p>
         </main>
       ) : (
-        <main class="profile both">
-          <Table
-            graph={graph}
-            search={search}
-            atLeast={false}
-            coloring={coloring}
-            palette={palette}
-            sort={sort.by}
-            ascending={sort.ascending}
-            onSort={(by, ascending) => setSort({ by, ascending })}
-            onPick={setSearch}
-            onMenu={(f) => setSearch(exactQuery(f.name))}
-          />
-          <div class="graph">
-            <Flame
-              id="flame"
-              tree={tree}
-              unit={graph.unit}
-              zoom={zoom}
-              matches={matches}
-              coloring={coloring}
-              lit={lit}
-              palette={palette}
-              diff={null}
-              direction={direction}
-              atLeast={false}
-              leafFirst={leafFirst}
-              cursor={cursor}
-              onPick={zoomTo}
-              onBack={stepBack}
-              onMenu={(node) => setSearch(exactQuery(nodeName(tree, node)))}
-            />
-            <Legend
-              coloring={coloring}
-              tree={tree}
-              palette={palette}
-              picked={lit}
-              onPick={setLit}
-            />
-          </div>
-        </main>
+        <Body {...view} cursor={cursor} />
       )}
       <Status
-        tree={graph.total > 0 ? tree : null}
+        tree={graph.total > 0 ? view.tree : null}
         unit={graph.unit}
         cursor={cursor}
         pointed={pointed}
-        zoom={zoom}
-        onZoom={zoomTo}
+        zoom={view.zoom}
+        onZoom={view.zoomTo}
         diff={null}
         atLeast={false}
-        leafFirst={leafFirst}
+        leafFirst={view.leafFirst}
         isFile
       />
     </>

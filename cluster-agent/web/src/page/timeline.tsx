@@ -163,18 +163,55 @@ function Actions({ p, width, before }: { p: Props; width: number; before: Span |
   );
 }
 
-export function Timeline(p: Props) {
+/** The range of the baseline, if it is another than that on show. */
+function baselineOf(c: Comparison | null): Span | null {
+  return c && (c.b.span.from !== c.a.span.from || c.b.span.to !== c.a.span.to) ? c.b.span : null;
+}
+
+/** The selection and the baseline on the plot. */
+function Boxes({ p, draft }: { p: Props; draft: Span | null }) {
+  const { comparison: c } = p;
+  const a = draft ?? (c ? c.a.span : p.selection);
+  const b = baselineOf(c);
+  // the whole needs no box, and would only tint everything
+  const whole = a !== null && !b && a.from <= p.span.from && a.to >= p.span.to;
+  return (
+    <div class="boxes" style={{ left: `${AXIS}px`, right: `${PAD + 4}px` }}>
+      {b && !draft && (
+        <RangeBox
+          side="b"
+          label="B baseline"
+          title="Baseline: what is compared with"
+          span={b}
+          chart={p.span}
+          onMove={(s) => p.onBaseline(s, p.selection)}
+        />
+      )}
+      {a && !whole && (
+        <RangeBox
+          side="a"
+          label={c && !draft ? "A comparison" : ""}
+          title="Comparison: what is on show"
+          span={a}
+          chart={p.span}
+          onMove={draft ? null : p.onSelect}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The plot, drawn anew when its width or its kind changes; otherwise it gets new data. */
+function usePlot(p: Props, hidden: ReadonlySet<string>) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const { width } = useSize(host);
   const [pointer, setPointer] = useState(nowhere);
-  const [draft, setDraft] = useState<Span | null>(null);
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [draft, setDraft] = useState<Span | null>(null); // while it is dragged
   const props = { ...p, hidden };
   const latest = useRef(props);
   latest.current = props;
   const before = useRef<Span | null>(null); // the selection that the newest one replaced
-  useEffect(() => setHidden(new Set()), [p.by]);
 
   const click = (u: uPlot): void => {
     const now = latest.current;
@@ -215,40 +252,22 @@ export function Timeline(p: Props) {
   useEffect(() => {
     plot.current?.setData(columns(latest.current));
   }, [p.data, p.base, p.baseShift, p.span.from, p.span.to, p.perSecond, shownZone()]);
+  return { host, width, pointer, draft, before: before.current };
+}
 
+export function Timeline(p: Props) {
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => setHidden(new Set()), [p.by]);
+  const { host, width, pointer, draft, before } = usePlot(p, hidden);
   const { comparison: c } = p;
-  const a = draft ?? (c ? c.a.span : p.selection);
-  const b = c && (c.b.span.from !== c.a.span.from || c.b.span.to !== c.a.span.to) ? c.b.span : null;
-  // the whole needs no box, and would only tint everything
-  const whole = a !== null && !b && a.from <= p.span.from && a.to >= p.span.to;
+  const b = baselineOf(c);
   const asking = c !== null && p.fixedBase && !p.selection && b !== null;
   const series = p.data?.series;
   const pointed = series?.[pointer.series];
   return (
     <section class="timeline" aria-label="Timeline" data-testid="timeline">
       <div class={pointed ? "plot pointing" : "plot"} ref={host} />
-      <div class="boxes" style={{ left: `${AXIS}px`, right: `${PAD + 4}px` }}>
-        {b && !draft && (
-          <RangeBox
-            side="b"
-            label="B baseline"
-            title="Baseline: what is compared with"
-            span={b}
-            chart={p.span}
-            onMove={(s) => p.onBaseline(s, p.selection)}
-          />
-        )}
-        {a && !whole && (
-          <RangeBox
-            side="a"
-            label={c && !draft ? "A comparison" : ""}
-            title="Comparison: what is on show"
-            span={a}
-            chart={p.span}
-            onMove={draft ? null : p.onSelect}
-          />
-        )}
-      </div>
+      <Boxes p={p} draft={draft} />
       {asking && !pointer.text && (
         <div class="reading" role="status" data-testid="drag-hint">
           Drag the time to compare with the baseline
@@ -258,7 +277,7 @@ export function Timeline(p: Props) {
         <div class={pointer.right ? "reading num at-left" : "reading num"}>{pointer.text}</div>
       )}
       {p.selection && !draft && width > 0 && (
-        <Actions p={p} width={width - AXIS - PAD} before={before.current} />
+        <Actions p={p} width={width - AXIS - PAD} before={before} />
       )}
       {series && (
         <SeriesLegend
