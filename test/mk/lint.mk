@@ -26,8 +26,9 @@ lint-layers: # which folder may include which header (test/layers.txt)
 	$(Q)test/lint-layers.sh test/layers.txt
 lint-files: # names are unique, and those in the documents exist
 	$(Q)test/lint-files.sh
-lint-size: # clang-tidy does not see BPF programs and tests
+lint-size: | $(web_modules) # clang-tidy does not see BPF programs and tests
 	$(Q)test/lint-size.sh $(formatted)
+	$(Q)node test/lint-functions.mjs $(web_deps) $$(git ls-files '*.ts' '*.tsx')
 # What is generated from the tables of the code: options, metrics and the Coroot resource.
 doc_pages := options-node-agent options-cluster-agent options-operator metrics custom-resource
 crd_file  := charts/coroot-operator/files/crd.yaml

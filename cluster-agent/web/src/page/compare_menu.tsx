@@ -226,7 +226,12 @@ interface DraftProps {
   set: (d: Draft) => void;
 }
 
-const InstanceOf = ({ of, d, set, instances }: DraftProps & { of: string; instances: string[] }) => (
+interface InstanceProps extends DraftProps {
+  of: string;
+  instances: string[];
+}
+
+const InstanceOf = ({ of, d, set, instances }: InstanceProps) => (
   <span class="side-field">
     <SideLetter of={of} />
     <select
