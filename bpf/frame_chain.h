@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Contract between the walk (chain_walk.bpf.h) and user space: how the frames of an interpreter are
+ * found in the memory of a process, and what a record says of them.
+ *
+ * An interpreter keeps frames of its own. What differs between languages and releases is where the
+ * first frame is, which words of a frame to take, where the next one is, and how the frames of one
+ * call of the interpreter's loop are told from those of its caller. User space says this for each
+ * process in a struct chain_layout, which the walk executes. So there is one walker and no program
+ * per language.
+ *
+ * The walk over native frames goes on until an address lies in the loop of the interpreter. There
+ * it takes a run: the frames that this call of the loop executes. Then native frames go on.
+ *
+ * Compiled like sample_event.h.
+ */
+#ifndef BPF_FRAME_CHAIN_H
+#define BPF_FRAME_CHAIN_H
+
+/* ---- where the first frame is ---- */
+
+/* What a path starts from. */
+enum chain_origin {
+	CHAIN_NONE,   /* there is no such path */
+	CHAIN_THREAD, /* the thread pointer; on x86-64 the base of fs */
+	CHAIN_FIXED,  /* 0: the first step is an address */
+	/* The thread pointer plus the word at `word`, where the dynamic linker has put an offset. */
+	CHAIN_THREAD_AT,
+	/*
+	 * A value of this thread that is in a table of the C library: that of a key of
+	 * pthread_getspecific(3), or the variables of a module (the DTV).
+	 */
+	CHAIN_KEY,
+};
+
+/* How a table of the C library is read: words at (thread pointer + blocks) lead to its blocks. */
+struct chain_table {
+	__s32 blocks;
+	__u8 block_shift; /* log2 of the entries of a block */
+	__u8 stride;      /* bytes of an entry */
+	__u8 value;       /* where in an entry its value is */
+	/*
+	 * Where in the word at `word` the key is. 32: it is the upper half, and the lower one is not
+	 * 0 if the key was made (Py_tss_t). 0: it is the lower half.
+	 */
+	__u8 key_shift;
+};
+
+#define CHAIN_STEPS 7
+#define CHAIN_KEYS 1024 /* and modules: a larger number is none */
+
+/*
+ * From an origin, each step reads the word at (what the last one has found + step). What the last
+ * one finds is the frame. A 0 on the way: there is none.
+ */
+struct chain_path {
+	__u8 origin; /* enum chain_origin */
+	__u8 n_steps;
+	__u16 pad[3];
+	__u64 word;               /* CHAIN_THREAD_AT, CHAIN_KEY: an address of the process */
+	struct chain_table table; /* CHAIN_KEY */
+	__s64 steps[CHAIN_STEPS];
+};
+_Static_assert(sizeof(struct chain_path) == 80, "chain_path layout");
+
+/* ---- frames ---- */
+
+enum chain_next {
+	CHAIN_NEXT_WORD,   /* the word at `next` is the address of the caller's frame */
+	CHAIN_NEXT_STRIDE, /* it is `next` bytes behind this one; signed */
+};
+
+enum chain_end {
+	CHAIN_END_EACH,    /* each frame is a run */
+	CHAIN_END_LAST,    /* the frame that matches is the last one of its run */
+	CHAIN_END_BETWEEN, /* what matches is no frame, and ends the run above it */
+};
+
+#define CHAIN_FRAME_WORDS 16 /* a power of two */
+
+/*
+ * Offsets are in bytes from the address of a frame; all words that are taken lie in the
+ * CHAIN_FRAME_WORDS from `from` on, at multiples of a word from there.
+ */
+struct chain_frames {
+	__u8 next_is;  /* enum chain_next */
+	__u8 end_is;   /* enum chain_end */
+	__u16 n_bytes; /* that are read, from `from` on; a multiple of 8, at most 128 */
+	__u16 from;
+	__u16 code;    /* the code object; its lowest three bits are not part of the address */
+	__u16 at;      /* where in the code: an address or an index */
+	__s16 next;
+	__u16 end;     /* what end_mask is applied to */
+	__s16 end_at;  /* if not CHAIN_END_HERE: the word at (the one at `end` + end_at) instead */
+	__u16 check;   /* in the code object: a word that changes when another one is there */
+	__u16 pad[3];
+	__u64 at_mask;
+	/* A frame matches if (word & end_mask) >= end_value. */
+	__u64 end_mask;
+	__u64 end_value;
+};
+_Static_assert(sizeof(struct chain_frames) == 48, "chain_frames layout");
+#define CHAIN_END_HERE (-32768)
+
+/* ---- of a process ---- */
+
+#define CHAIN_PATHS 2  /* the first that leads to a frame counts */
+#define CHAIN_RANGES 32 /* a power of two */
+
+enum chain_flag {
+	CHAIN_ANONYMOUS_IS_LOOP = 1, /* generated code, which runs frames of the interpreter */
+};
+
+/* Lies in a slab, as struct unwind_process, which refers to it. */
+struct chain_layout {
+	struct chain_path paths[CHAIN_PATHS];
+	/*
+	 * A word about the state of the thread, which is sent with each run as it is, but for the
+	 * mask: its last step is the word. CHAIN_NONE: none.
+	 */
+	struct chain_path state;
+	struct chain_frames frames;
+	/* The loop: [loop + starts[i], loop + ends[i]), ascending and disjoint. */
+	__u64 loop;
+	__u32 loop_bytes; /* the last end */
+	__u8 n_ranges;
+	__u8 language; /* sent back; enum interpreter_language of user space */
+	__u8 flags;    /* enum chain_flag */
+	__u8 pad;
+	__u32 starts[CHAIN_RANGES];
+	__u32 ends[CHAIN_RANGES];
+	__u64 state_mask;
+	__u64 room[57];
+};
+_Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
+
+/* ---- in a record ---- */
+
+#define CHAIN_ENTRIES 1024 /* of a record; a power of two */
+
+/*
+ * Between a record's struct sample_event and its addresses are n_chain of these: for each run, from
+ * the leaf on, one that begins it, then its frames.
+ *
+ * A frame: the address of the code object and the place in it have 48 bits each; above them are the
+ * lower and upper 16 bits of chain_check(). One that begins a run has an address of 0; above that is
+ * the index of the native frame, among the user addresses, whose call of the loop it is, and `at` is
+ * the word about the state of the thread.
+ */
+struct chain_entry {
+	__u64 code;
+	__u64 at;
+};
+_Static_assert(sizeof(struct chain_entry) == 16, "chain_entry layout");
+
+#define CHAIN_ADDRESS_BITS 48
+#define CHAIN_ADDRESS_MASK ((1ULL << CHAIN_ADDRESS_BITS) - 1)
+
+/*
+ * The run of what is left of the chain when the native walk has ended: it has not come by all loops.
+ */
+#define CHAIN_RUN_REST 0xffff
+
+/* What is sent of the check word; 0 if it could not be read, too. */
+static inline __u32 chain_check(__u64 word)
+{
+	return (__u32)(word ^ word >> 32);
+}
+
+#endif /* BPF_FRAME_CHAIN_H */

@@ -1,0 +1,47 @@
+/*
+ * A frame of an interpreter, as the walk in BPF sends it, and its name. No text is read in the
+ * kernel: a frame is where its code object is, and names are read from the memory of the process.
+ */
+#ifndef NODE_AGENT_INTERPRETER_INTERPRETER_FRAME_H
+#define NODE_AGENT_INTERPRETER_INTERPRETER_FRAME_H
+
+#include "common/base.h"
+
+struct interpreter_frame {
+	uint64_t code; /* address of the code object */
+	/*
+	 * chain_check() (bpf/frame_chain.h) of the word of the code object that the layout names:
+	 * another one if another object is there. 0 if it could not be read, too.
+	 */
+	uint32_t check;
+	/* Where in the code, as the frame has it: an address, or an index (layout.frames.at). */
+	uint64_t at;
+};
+
+#define INTERPRETER_FUNCTION_BYTES 512u
+#define INTERPRETER_FILE_BYTES 1024u
+
+/* Texts are UTF-8 without control characters; what is longer is cut. */
+struct interpreter_name {
+	char function[INTERPRETER_FUNCTION_BYTES];
+	char file[INTERPRETER_FILE_BYTES];
+	uint32_t line;       /* 0: unknown */
+	uint32_t start_line; /* of the function; 0: unknown */
+};
+
+/*
+ * Reads n bytes of the process at an address, all or nothing. Returns 0, -EFAULT if that is not
+ * mapped, -ESRCH if the process is gone, or another -errno.
+ */
+struct interpreter_memory {
+	int (*read)(void *ctx, uint64_t at, void *to, size_t n);
+	void *ctx;
+};
+
+static inline int interpreter_read(const struct interpreter_memory *m, uint64_t at, void *to,
+				   size_t n)
+{
+	return m->read(m->ctx, at, to, n);
+}
+
+#endif /* NODE_AGENT_INTERPRETER_INTERPRETER_FRAME_H */

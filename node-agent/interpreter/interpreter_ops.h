@@ -1,0 +1,92 @@
+/*
+ * What a language implements so that the walk shows its functions: recognise a file that has its
+ * interpreter, say how frames are found, and read the name of one. `python/` is the first.
+ *
+ * All functions are pure but for what they read through their arguments: bytes of an ELF file, or
+ * memory of a process. Both are hostile: every length and every chain has a limit.
+ */
+#ifndef NODE_AGENT_INTERPRETER_INTERPRETER_OPS_H
+#define NODE_AGENT_INTERPRETER_INTERPRETER_OPS_H
+
+#include <linux/types.h>
+
+#include "common/base.h"
+#include "node-agent/elf/elf_layout.h"
+#include "node-agent/interpreter/interpreter_frame.h"
+#include "node-agent/interpreter/python/python_layout.h"
+
+#include "bpf/frame_chain.h"
+
+/* In struct chain_layout and in records. */
+enum interpreter_language {
+	INTERPRETER_NONE,
+	INTERPRETER_PYTHON,
+	INTERPRETER_MAX,
+};
+
+/* Where the interpreter keeps the state of the thread that runs, or a word that leads to it. */
+enum interpreter_root_kind {
+	INTERPRETER_ROOT_NONE,
+	/* A key of pthread_getspecific(3) is at vaddr: CPython's Py_tss_t {int made; unsigned key}. */
+	INTERPRETER_ROOT_KEY_MADE,
+	INTERPRETER_ROOT_KEY, /* likewise, an int */
+	/* The function at vaddr returns a thread-local variable, or its address, and nothing else. */
+	INTERPRETER_ROOT_GETTER,
+	INTERPRETER_ROOT_TLS,    /* vaddr is that of a symbol of type STT_TLS */
+	INTERPRETER_ROOT_GLOBAL, /* a variable at vaddr */
+};
+
+struct interpreter_root {
+	enum interpreter_root_kind kind;
+	uint64_t vaddr; /* in the file */
+	/*
+	 * From the value of the variable (which is a pointer) to the first frame: each step reads
+	 * the word at (what was found + step).
+	 */
+	uint8_t n_steps;
+	int64_t steps[CHAIN_STEPS];
+};
+
+struct interpreter_range {
+	uint64_t start; /* virtual address in the file */
+	uint64_t end;
+};
+
+/* What is known of a file: the same for all processes that map it. No pointers. */
+struct interpreter_image {
+	enum interpreter_language language;
+	struct interpreter_root roots[CHAIN_PATHS]; /* the first that leads to a frame counts */
+	struct interpreter_root state;              /* of chain_layout.state; or NONE */
+	uint64_t state_mask;
+	struct chain_frames frames;
+	struct interpreter_range loops[CHAIN_RANGES]; /* ascending, disjoint */
+	uint32_t n_loops;
+	uint8_t flags; /* enum chain_flag */
+	union {
+		struct python_layout python;
+	};
+};
+
+struct interpreter_ops {
+	const char *name; /* "python" */
+	/*
+	 * Fills all of *ret if the file has the interpreter. bias is 0 and memory NULL: nothing of
+	 * a process is read. Returns 0, -ENOENT if it has not; -ENOTSUP if its release is not
+	 * known, or does not verify; or an error of byte_source_read().
+	 */
+	int (*recognise)(const struct elf_layout *layout, const struct byte_source *src,
+			 struct interpreter_image *ret);
+	/*
+	 * Reads the name of a frame. bias is what is to be added to addresses of the image. Returns
+	 * 0; -ENODATA if the interpreter has made the frame for itself and a reader has no use for
+	 * it; -ESTALE if the check word is another one; -EBADMSG if that is no code object; or an
+	 * error of interpreter_read().
+	 */
+	int (*name_frame)(const struct interpreter_image *image, uint64_t bias,
+			  const struct interpreter_memory *memory, const struct interpreter_frame *f,
+			  struct interpreter_name *ret);
+};
+
+extern const struct interpreter_ops python_interpreter_ops;
+
+#endif /* NODE_AGENT_INTERPRETER_INTERPRETER_OPS_H */
