@@ -56,7 +56,8 @@ struct chain_table {
 struct chain_path {
 	__u8 origin; /* enum chain_origin */
 	__u8 n_steps;
-	__u16 pad[3];
+	__u8 shift; /* of a state */
+	__u8 pad[5];
 	__u64 word;               /* CHAIN_THREAD_AT, CHAIN_KEY: an address of the process */
 	struct chain_table table; /* CHAIN_KEY */
 	__s64 steps[CHAIN_STEPS];
@@ -104,7 +105,8 @@ _Static_assert(sizeof(struct chain_frames) == 48, "chain_frames layout");
 
 /* ---- of a process ---- */
 
-#define CHAIN_PATHS 2  /* the first that leads to a frame counts */
+#define CHAIN_PATHS 2   /* the first that leads to a frame counts */
+#define CHAIN_STATES 2
 #define CHAIN_RANGES 32 /* a power of two */
 
 enum chain_flag {
@@ -115,10 +117,10 @@ enum chain_flag {
 struct chain_layout {
 	struct chain_path paths[CHAIN_PATHS];
 	/*
-	 * A word about the state of the thread, which is sent with each run as it is, but for the
-	 * mask: its last step is the word. CHAIN_NONE: none.
+	 * Words about the state of the thread, of which 16 bits each are sent, from bit `shift` on.
+	 * What the last step finds is the word.
 	 */
-	struct chain_path state;
+	struct chain_path states[CHAIN_STATES];
 	struct chain_frames frames;
 	/* The loop: [loop + starts[i], loop + ends[i]), ascending and disjoint. */
 	__u64 loop;
@@ -129,42 +131,69 @@ struct chain_layout {
 	__u8 pad;
 	__u32 starts[CHAIN_RANGES];
 	__u32 ends[CHAIN_RANGES];
-	__u64 state_mask;
-	__u64 room[57];
+	__u64 room[48];
 };
 _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
 
 /* ---- in a record ---- */
 
-#define CHAIN_ENTRIES 1024 /* of a record; a power of two */
+#define CHAIN_ENTRIES 1024 /* a power of two; a record has one fewer at most */
 
 /*
- * Between a record's struct sample_event and its addresses are n_chain of these: for each run, from
- * the leaf on, one that begins it, then its frames.
- *
- * A frame: the address of the code object and the place in it have 48 bits each; above them are the
- * lower and upper 16 bits of chain_check(). One that begins a run has an address of 0; above that is
- * the index of the native frame, among the user addresses, whose call of the loop it is, and `at` is
- * the word about the state of the thread.
+ * Between a record's struct sample_event and its addresses are n_chain of these, from the leaf on.
+ * The code object is aligned to 8 bytes; below its bits is the index of the native frame that
+ * executes the frame, among all that were walked, or CHAIN_REST.
  */
 struct chain_entry {
-	__u64 code;
-	__u64 at;
+	__u64 code; /* bits 0 to 44: the address / 8; 45 to 55: the index; then the check's upper 8 */
+	__u64 at;   /* bits 0 to 47; then the lower 16 of the check */
 };
 _Static_assert(sizeof(struct chain_entry) == 16, "chain_entry layout");
 
-#define CHAIN_ADDRESS_BITS 48
-#define CHAIN_ADDRESS_MASK ((1ULL << CHAIN_ADDRESS_BITS) - 1)
+#define CHAIN_CODE_SHIFT 3
+#define CHAIN_CODE_MASK ((1ULL << 45) - 1)
+#define CHAIN_INDEX_SHIFT 45
+#define CHAIN_AT_MASK ((1ULL << 48) - 1)
 
 /*
- * The run of what is left of the chain when the native walk has ended: it has not come by all loops.
+ * The index of frames that are left when the native walk has ended: it has not come by every call of
+ * the loop.
  */
-#define CHAIN_RUN_REST 0xffff
+#define CHAIN_REST 2047u
 
-/* What is sent of the check word; 0 if it could not be read, too. */
+/* What is sent of the check word, 24 bits; 0 if it could not be read, too. */
 static inline __u32 chain_check(__u64 word)
 {
-	return (__u32)(word ^ word >> 32);
+	return (__u32)(word ^ word >> 24 ^ word >> 48) & 0xffffff;
+}
+
+static inline struct chain_entry chain_entry(__u64 code, __u64 at, __u32 index, __u32 check)
+{
+	return (struct chain_entry){
+		.code = (code >> CHAIN_CODE_SHIFT & CHAIN_CODE_MASK) |
+			(__u64)index << CHAIN_INDEX_SHIFT | (__u64)(check >> 16) << 56,
+		.at = (at & CHAIN_AT_MASK) | (__u64)check << 48,
+	};
+}
+
+static inline __u64 chain_entry_code(const struct chain_entry *e)
+{
+	return (e->code & CHAIN_CODE_MASK) << CHAIN_CODE_SHIFT;
+}
+
+static inline __u64 chain_entry_at(const struct chain_entry *e)
+{
+	return e->at & CHAIN_AT_MASK;
+}
+
+static inline __u32 chain_entry_index(const struct chain_entry *e)
+{
+	return (__u32)(e->code >> CHAIN_INDEX_SHIFT) & CHAIN_REST;
+}
+
+static inline __u32 chain_entry_check(const struct chain_entry *e)
+{
+	return (__u32)(e->code >> 56) << 16 | (__u32)(e->at >> 48);
 }
 
 #endif /* BPF_FRAME_CHAIN_H */

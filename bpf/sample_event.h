@@ -93,9 +93,13 @@ enum sample_flag {
 	 * code, generated or not, because the frame pointer was 0.
 	 */
 	SAMPLE_GUESSED = 32,
+	SAMPLE_CHAIN_CUT = 64, /* there are more frames of an interpreter than a record has room for */
 };
 
-/* Followed by n_kernel + n_user addresses, leaf first: kernel, then user. */
+/*
+ * Followed by n_chain frames of an interpreter (struct chain_entry in frame_chain.h), then n_kernel
+ * + n_user addresses, leaf first: kernel, then user.
+ */
 struct sample_event {
 	struct event_header header;
 	/*
@@ -120,8 +124,11 @@ struct sample_event {
 	 * stacks.
 	 */
 	__u16 stack_switch[SAMPLER_STACK_SWITCHES];
+	__u16 n_chain;
+	__u16 n_walked;    /* user frames that were found, n_user of which are in the record */
+	__u32 chain_state; /* what chain_layout.states lead to, 16 bits each; 0: unknown */
 };
-_Static_assert(sizeof(struct sample_event) == 72, "sample_event layout");
+_Static_assert(sizeof(struct sample_event) == 80, "sample_event layout");
 
 /* What the kernel's inode says about a file. */
 struct event_file {

@@ -115,6 +115,16 @@ static __u64 start_boottime(struct task_struct *leader)
 	return BPF_CORE_READ((struct task_struct___pre55 *)leader, real_start_time);
 }
 
+/* That of the task that runs: the kernel saves it where user space sets it. */
+static __u64 thread_pointer(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return BPF_CORE_READ(task, thread.fsbase);
+#else
+	return BPF_CORE_READ(task, thread.uw.tp_value);
+#endif
+}
+
 static void fill_header(struct event_header *h, __u32 type, struct task_struct *leader, __u64 now)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -176,6 +186,17 @@ static bool memory_is_going(struct task_struct *task)
 	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 }
 
+/* Returns whether the thread has frames of an interpreter. */
+static bool find_chain(struct task_struct *task)
+{
+	struct chain_scratch *c = get_chain_scratch();
+
+	if (!c)
+		return false;
+	c->thread_pointer = thread_pointer(task);
+	return chain_start();
+}
+
 static enum walk_end take_user_stack(struct scratch *s, struct task_struct *task)
 {
 	struct event_header *h = &s->event.header;
@@ -196,7 +217,10 @@ static enum walk_end take_user_stack(struct scratch *s, struct task_struct *task
 	w->mappings.used_at = h->ktime_ns >> UNWIND_USED_SHIFT;
 	w->by_tables = unwind_find_process(&w->mappings, h->tgid, h->start_boottime_ns) ||
 		       vma_lookup_is_possible();
+	w->chained = w->mappings.chain.block != 0 && find_chain(task);
 	end = walk_user(s);
+	if (w->chained)
+		chain_finish();
 	if (w->by_tables)
 		s->event.flags |= SAMPLE_BY_TABLES;
 	if (w->guessed)
@@ -210,11 +234,14 @@ static void take_stacks(struct bpf_perf_event_data *ctx, struct scratch *s,
 			struct task_struct *task, struct sampler_counters *c)
 {
 	s->n_addrs = 0;
-	s->n_user = 0;
+	s->n_user = s->n_walked = 0;
 	s->n_switches = 0;
 	s->walk.ip = 0;
 	s->event.root_at = 0;
 	__builtin_memset(s->event.stack_switch, 0, sizeof(s->event.stack_switch));
+	s->event.n_chain = 0;
+	s->event.chain_state = 0;
+	s->walk.chained = false;
 	if (regs_are_user(&ctx->regs)) {
 		walk_from_regs(&s->walk, &ctx->regs);
 	} else {
@@ -229,16 +256,44 @@ static void take_stacks(struct bpf_perf_event_data *ctx, struct scratch *s,
 		s->walk.ip = 0;
 	s->event.end = take_user_stack(s, task);
 	s->event.n_user = s->n_user;
+	s->event.n_walked = s->n_walked;
 	s->n_addrs = s->event.n_kernel + s->n_user;
+}
+
+/* Returns whether the record has frames of an interpreter, which is then sent from elsewhere. */
+static bool send_chain(struct scratch *s, __u64 flags, long *ret)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	__u32 n, bytes = (s->n_addrs & (SAMPLER_MAX_ADDRS - 1)) * sizeof(__u64);
+	__u32 n_chain;
+
+	if (!c || c->event.n_chain == 0)
+		return false;
+	n_chain = c->event.n_chain;
+	n = n_chain & (CHAIN_ENTRIES - 1);
+	s->event.n_chain = (__u16)n_chain;
+	s->event.chain_state = c->event.chain_state;
+	if (c->cut)
+		s->event.flags |= SAMPLE_CHAIN_CUT;
+	s->event.header.size = sizeof(c->event) + n * sizeof(c->entries[0]) + bytes;
+	c->event = s->event;
+	if (bpf_probe_read_kernel((void *)c->entries + n * sizeof(c->entries[0]), bytes, s->addrs))
+		return false;
+	*ret = bpf_ringbuf_output(&events, &c->event, s->event.header.size, flags);
+	return true;
 }
 
 static void send_sample(struct scratch *s, struct sampler_counters *c)
 {
 	__u32 size = sizeof(s->event) + (s->n_addrs & (SAMPLER_MAX_ADDRS - 1)) * sizeof(__u64);
 	__u64 flags = wakeup_flags(s);
+	long r;
 
-	s->event.header.size = size;
-	if (bpf_ringbuf_output(&events, &s->event, size, flags)) {
+	if (!s->walk.chained || !send_chain(s, flags, &r)) {
+		s->event.header.size = size;
+		r = bpf_ringbuf_output(&events, &s->event, size, flags);
+	}
+	if (r) {
 		c->lost_ring_full++;
 		return;
 	}

@@ -235,6 +235,7 @@ static __always_inline bool unwind_find_process(struct unwind_mappings *m, __u32
 	m->n = 0;
 	m->flags = 0;
 	m->bytes = 0;
+	m->chain.block = 0;
 	if (!ref)
 		return false;
 	b = unwind_block_at(ref->block);
@@ -246,6 +247,7 @@ static __always_inline bool unwind_find_process(struct unwind_mappings *m, __u32
 	m->starts = p->starts;
 	m->mappings[0] = p->mappings[0];
 	m->mappings[1] = p->mappings[1];
+	m->chain = p->chain;
 	m->n = p->n_mappings;
 	m->flags = p->flags;
 	return true;

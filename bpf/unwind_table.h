@@ -18,6 +18,8 @@
 #ifndef BPF_UNWIND_TABLE_H
 #define BPF_UNWIND_TABLE_H
 
+#include "frame_chain.h"
+
 /* ---- rules ---- */
 
 /* Offsets are in words: every offset that compilers emit is a multiple of 8. */
@@ -127,6 +129,7 @@ _Static_assert(sizeof(struct unwind_row) == 4, "unwind_row layout");
 #define UNWIND_BLOCK_STARTS 2048
 #define UNWIND_BLOCK_MAPPINGS 1024
 #define UNWIND_BLOCK_PROCESSES 256
+#define UNWIND_BLOCK_CHAINS 16
 
 /* Some elements of one kind that lie one after another in a block. */
 struct unwind_ref {
@@ -212,7 +215,8 @@ struct unwind_process {
 	struct unwind_ref starts; /* __u64 each, ascending */
 	/* The mappings from 0 on, and those from UNWIND_BLOCK_MAPPINGS on. */
 	struct unwind_ref mappings[2];
-	__u32 pad[8];
+	struct unwind_ref chain; /* of an interpreter's struct chain_layout; block 0: it has none */
+	__u32 pad[7];
 };
 _Static_assert(sizeof(struct unwind_process) == 64, "unwind_process layout");
 
@@ -260,6 +264,7 @@ union unwind_block {
 	__u64 starts[UNWIND_BLOCK_STARTS];
 	struct unwind_mapping mappings[UNWIND_BLOCK_MAPPINGS];
 	struct unwind_process processes[UNWIND_BLOCK_PROCESSES];
+	struct chain_layout chains[UNWIND_BLOCK_CHAINS];
 };
 _Static_assert(sizeof(union unwind_block) == UNWIND_BLOCK_BYTES, "unwind_block layout");
 

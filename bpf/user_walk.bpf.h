@@ -12,14 +12,15 @@
  *
  * Everything below this file compiles on the host too, where tests run it over recorded stacks.
  *
- * To walk the frames of an interpreter, add a mode to walk_frame(): the code that interprets is
- * found like any other, by its address. What it finds goes behind the addresses of the record.
+ * Where an address lies in the loop of an interpreter, a run of the interpreter's own frames is taken
+ * (chain_walk.bpf.h).
  */
 #ifndef BPF_USER_WALK_BPF_H
 #define BPF_USER_WALK_BPF_H
 
 #include <stdbool.h>
 
+#include "chain_walk.bpf.h"
 #include "sample_event.h"
 #include "unwind_rules.bpf.h"
 #include "walk_state.bpf.h"
@@ -75,6 +76,8 @@ static __always_inline int next_frame(struct scratch *s)
 	if (w->descending && !note_stack_switch(s, s->n_user))
 		return WALK_END_NOT_ASCENDING;
 	push_user_addr(s, w->ip);
+	if (w->chained)
+		chain_visit(w->exact ? w->ip : w->ip - 1);
 	return WALK_CONTINUES;
 }
 
@@ -123,6 +126,8 @@ static __always_inline enum walk_end walk_user(struct scratch *s)
 	push_user_addr(s, s->walk.ip);
 	if (s->walk.compat)
 		return WALK_END_COMPAT;
+	if (s->walk.chained)
+		chain_visit(s->walk.ip);
 #pragma clang loop unroll(disable)
 	for (int i = 1; i < WALK_MAX_FRAMES; i++) {
 		if (!walk_frame())
@@ -131,6 +136,7 @@ static __always_inline enum walk_end walk_user(struct scratch *s)
 	barrier(); /* from here on, it does not matter in which round the loop ended */
 	if (s->end == WALK_CONTINUES)
 		s->end = WALK_END_DEPTH_LIMIT;
+	s->n_walked = s->n_user;
 	if (s->n_user > SAMPLER_USER_FRAMES) {
 		join_root();
 		s->n_user = SAMPLER_USER_FRAMES;

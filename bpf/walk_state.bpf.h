@@ -29,6 +29,7 @@
 struct unwind_mappings {
 	struct unwind_ref starts;
 	struct unwind_ref mappings[2];
+	struct unwind_ref chain;
 	__u32 n;
 	__u32 flags; /* enum unwind_process_flag */
 	__u64 start; /* of the one found last */
@@ -77,12 +78,14 @@ struct walk {
 	bool descended;  /* the last step went to a lower address: another stack */
 	bool descending; /* the next one will, if it goes by frame pointer */
 	bool compat;     /* 32-bit code */
+	bool chained;    /* frames of an interpreter are taken, too */
 };
 
 struct scratch {
 	__u64 early_wakeup_ns; /* time of this CPU's last one */
 	__u32 n_addrs;
 	__u32 n_user; /* frames that were found; more than were kept if there are very many */
+	__u32 n_walked; /* likewise, after the walk: n_user are kept then */
 	__u32 n_switches;
 	__u32 last_switch;
 	int end; /* of the walk: an enum walk_end, or WALK_CONTINUES */

@@ -56,8 +56,9 @@ struct interpreter_range {
 struct interpreter_image {
 	enum interpreter_language language;
 	struct interpreter_root roots[CHAIN_PATHS]; /* the first that leads to a frame counts */
-	struct interpreter_root state;              /* of chain_layout.state; or NONE */
-	uint64_t state_mask;
+	/* Of chain_layout.states; steps lead to the word, of which 16 bits from shift on are sent. */
+	struct interpreter_root states[CHAIN_STATES];
+	uint8_t state_shifts[CHAIN_STATES];
 	struct chain_frames frames;
 	struct interpreter_range loops[CHAIN_RANGES]; /* ascending, disjoint */
 	uint32_t n_loops;

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Walking the frames of an interpreter, as the layout of the process says (frame_chain.h).
+ *
+ * Beside the walk over native frames stands a second place: the frame of the interpreter that is to
+ * be taken next. Whenever the native walk comes by the interpreter's loop, a run of frames is taken
+ * and the place moves on. What the process's memory says is believed only as far as it costs no
+ * more than CHAIN_ENTRIES steps.
+ *
+ * All of this is in a map of its own, as processes without an interpreter do without it. So is the
+ * record: frames come before the addresses, because their number is known only at the end and one
+ * of the two has to be moved then.
+ */
+#ifndef BPF_CHAIN_WALK_BPF_H
+#define BPF_CHAIN_WALK_BPF_H
+
+#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
+
+#include "frame_chain.h"
+#include "sample_event.h"
+#include "unwind_lookup.bpf.h"
+#include "walk_state.bpf.h"
+
+struct chain_scratch {
+	struct chain_layout layout; /* of the process; a copy */
+	__u64 thread_pointer;       /* of the thread */
+	__u64 found;                /* what the path has led to so far */
+	__u64 frame;                /* to be taken next; 0: none */
+	__u64 words[CHAIN_FRAME_WORDS]; /* of a frame */
+	__u32 index;                    /* of the native frame whose run is taken */
+	__u32 n_barriers;
+	bool rest; /* run after run is taken, up to the end of the chain */
+	bool cut;  /* there are more frames than entries */
+	struct sample_event event;
+	struct chain_entry entries[CHAIN_ENTRIES]; /* these two must follow: all is sent as one piece */
+	__u64 addrs[SAMPLER_MAX_ADDRS];
+};
+_Static_assert(sizeof(struct chain_scratch) <= 32768, "the most that the kernel allocates");
+_Static_assert(sizeof(struct sample_event) % sizeof(__u64) == 0, "no padding behind it");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, struct chain_scratch);
+	__uint(max_entries, 1);
+} chain_scratch SEC(".maps");
+
+static __always_inline struct chain_scratch *get_chain_scratch(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&chain_scratch, &zero);
+}
+
+/* ---- paths ---- */
+
+static __always_inline __u64 chain_word_at(__u64 address)
+{
+	__u64 word;
+
+	return bpf_probe_read_user(&word, sizeof(word), (void *)address) ? 0 : word;
+}
+
+/* The value of a key, or where the variables of a module are; 0: none. */
+static __always_inline __u64 chain_value_of_key(const struct chain_path *p, __u64 thread_pointer)
+{
+	const struct chain_table *t = &p->table;
+	__u64 word = chain_word_at(p->word), key = (__u32)word, block;
+	__u32 block_shift = t->block_shift & 31;
+
+	if (t->key_shift == 32) {
+		if (key == 0)
+			return 0;
+		key = word >> 32;
+	}
+	if (key >= CHAIN_KEYS)
+		return 0;
+	block = chain_word_at(thread_pointer + (__s64)t->blocks + (key >> block_shift) * 8);
+	if (!block)
+		return 0;
+	key &= (1U << block_shift) - 1;
+	return chain_word_at(block + key * t->stride + t->value);
+}
+
+/* What a path starts from. Returns false if there is none. */
+static __always_inline bool chain_origin_of(const struct chain_path *p, __u64 thread_pointer,
+					    __u64 *ret)
+{
+	switch (p->origin) {
+	case CHAIN_THREAD:
+		*ret = thread_pointer;
+		return true;
+	case CHAIN_FIXED:
+		*ret = 0;
+		return true;
+	case CHAIN_THREAD_AT:
+		*ret = thread_pointer + chain_word_at(p->word);
+		return true;
+	case CHAIN_KEY:
+		*ret = chain_value_of_key(p, thread_pointer);
+		return *ret != 0;
+	default:
+		return false;
+	}
+}
+
+int chain_follow(__u32 number);
+
+/*
+ * Follows a path, of all that a layout has, and stores what it leads to, or 0. A global function,
+ * like walk_frame(): it is verified once.
+ */
+__noinline int chain_follow(__u32 number)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	const struct chain_path *p;
+	__u64 at = 0;
+
+	if (!c || number >= CHAIN_PATHS + CHAIN_STATES)
+		return 0;
+	c->found = 0;
+	p = number < CHAIN_PATHS ? &c->layout.paths[number & (CHAIN_PATHS - 1)]
+				 : &c->layout.states[(number - CHAIN_PATHS) & (CHAIN_STATES - 1)];
+	if (!chain_origin_of(p, c->thread_pointer, &at))
+		return 0;
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < CHAIN_STEPS; i++) {
+		if (i >= p->n_steps)
+			break;
+		at = chain_word_at(at + (__u64)p->steps[i]);
+		/* a state may be 0 */
+		if (!at)
+			return 0;
+	}
+	c->found = at;
+	return 0;
+}
+
+/* ---- frames ---- */
+
+static __always_inline __u64 chain_word_of(const struct chain_scratch *c, __u32 offset)
+{
+	return c->words[unwind_masked((__u64)(offset - c->layout.frames.from) / 8,
+				      CHAIN_FRAME_WORDS)];
+}
+
+static __always_inline bool chain_matches(const struct chain_scratch *c)
+{
+	const struct chain_frames *f = &c->layout.frames;
+	__u64 word = chain_word_of(c, f->end);
+
+	if (f->end_at != CHAIN_END_HERE)
+		word = chain_word_at(word + (__s64)f->end_at);
+	return (word & f->end_mask) >= f->end_value;
+}
+
+static __always_inline void chain_push(struct chain_scratch *c)
+{
+	const struct chain_frames *f = &c->layout.frames;
+	__u64 code = chain_word_of(c, f->code) & ~7ULL;
+	__u32 n = c->event.n_chain;
+	__u32 check;
+
+	if (n >= CHAIN_ENTRIES - 1) {
+		c->cut = true;
+		c->frame = 0;
+		return;
+	}
+	check = chain_check(chain_word_at(code + f->check));
+	c->entries[unwind_masked(n, CHAIN_ENTRIES)] =
+		chain_entry(code, chain_word_of(c, f->at) & f->at_mask, c->index, check);
+	c->event.n_chain = (__u16)(n + 1);
+}
+
+/* Takes the frame in c->frame, if it is one. Returns whether its run goes on. */
+static __always_inline bool chain_take(struct chain_scratch *c)
+{
+	const struct chain_frames *f = &c->layout.frames;
+	__u64 bytes = f->n_bytes, frame = c->frame;
+	bool matches;
+
+	c->frame = 0;
+	if (bytes > sizeof(c->words))
+		bytes = sizeof(c->words);
+	if (!frame || bpf_probe_read_user(c->words, bytes, (void *)(frame + f->from)))
+		return false;
+	if (f->next_is == CHAIN_NEXT_STRIDE)
+		c->frame = frame + (__s64)f->next;
+	else
+		c->frame = chain_word_of(c, (__u16)f->next);
+	matches = f->end_is == CHAIN_END_EACH || chain_matches(c);
+	if (f->end_is == CHAIN_END_BETWEEN && matches)
+		return c->rest && ++c->n_barriers < CHAIN_ENTRIES;
+	chain_push(c);
+	return c->rest || !matches;
+}
+
+int chain_step(void);
+
+/* Returns whether there is more to take. A global function, like walk_frame(). */
+__noinline int chain_step(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+
+	return c && chain_take(c);
+}
+
+int chain_run(__u32 index);
+
+/* Takes the run that the native frame with this index executes. A global function likewise. */
+__noinline int chain_run(__u32 index)
+{
+	struct chain_scratch *c = get_chain_scratch();
+
+	if (!c || !c->frame)
+		return 0;
+	c->index = index;
+	c->rest = index == CHAIN_REST;
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < 2 * CHAIN_ENTRIES; i++) {
+		if (!chain_step())
+			break;
+	}
+	return 0;
+}
+
+/* ---- the loop ---- */
+
+/* The number of the last one of n starts that is not behind the offset; without branches. */
+static __always_inline __u64 chain_find_range(const struct chain_layout *l, __u64 offset)
+{
+	__u64 i = 0, left = l->n_ranges;
+
+#pragma clang loop unroll(full)
+	for (__u32 size = CHAIN_RANGES; size > 1; size /= 2) {
+		__u64 half = left / 2;
+		__u64 start = l->starts[unwind_masked(i + half, CHAIN_RANGES)];
+
+		i += half & unwind_if_positive((__s64)(offset - start));
+		left -= half;
+	}
+	return unwind_masked(i, CHAIN_RANGES);
+}
+
+/* Whether an address is in the interpreter's loop; m is the mapping that was found last. */
+static __always_inline bool chain_has_loop_at(const struct chain_layout *l,
+					      const struct unwind_mappings *m, __u64 address)
+{
+	__u64 offset = address - l->loop, i;
+
+	if (offset >= l->loop_bytes)
+		return l->flags & CHAIN_ANONYMOUS_IS_LOOP && m->table == UNWIND_TABLE_ANONYMOUS &&
+		       address - m->start < m->bytes;
+	i = chain_find_range(l, offset);
+	return offset >= l->starts[i] && offset < l->ends[i];
+}
+
+int chain_visit(__u64 address);
+
+/* The native walk is at this address, that of the frame that was found last. A global function. */
+__noinline int chain_visit(__u64 address)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+
+	if (c && s && chain_has_loop_at(&c->layout, &s->walk.mappings, address))
+		chain_run(s->n_user - 1);
+	return 0;
+}
+
+int chain_start(void);
+
+/*
+ * Finds the layout of the process and the first frame of the thread. A global function. Returns
+ * whether there is one.
+ */
+__noinline int chain_start(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+	const union unwind_block *b;
+
+	if (!c || !s)
+		return 0;
+	c->event.n_chain = 0;
+	c->event.chain_state = 0;
+	c->frame = 0;
+	c->n_barriers = 0;
+	c->cut = false;
+	b = unwind_block_at(s->walk.mappings.chain.block);
+	if (!b)
+		return 0;
+	c->layout = b->chains[unwind_masked(s->walk.mappings.chain.first, UNWIND_BLOCK_CHAINS)];
+	chain_follow(0);
+	if (!c->found)
+		chain_follow(1);
+	c->frame = c->found;
+	return c->frame != 0;
+}
+
+int chain_finish(void);
+
+/*
+ * The native walk has ended: takes what is left, and what the layout knows about the thread's
+ * state. A global function.
+ */
+__noinline int chain_finish(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+
+	if (!c)
+		return 0;
+	chain_run(CHAIN_REST);
+	chain_follow(CHAIN_PATHS);
+	c->event.chain_state =
+		(__u16)(c->found >> (c->layout.states[0].shift & 63));
+	chain_follow(CHAIN_PATHS + 1);
+	c->event.chain_state |=
+		(__u32)(__u16)(c->found >> (c->layout.states[1].shift & 63)) << 16;
+	return 0;
+}
+
+#endif /* BPF_CHAIN_WALK_BPF_H */
