@@ -279,7 +279,8 @@ __noinline int chain_start(void)
 {
 	struct chain_scratch *c = get_chain_scratch();
 	struct scratch *s = get_scratch();
-	const union unwind_block *b;
+	const void *b;
+	__u64 at;
 
 	if (!c || !s)
 		return 0;
@@ -289,9 +290,10 @@ __noinline int chain_start(void)
 	c->n_barriers = 0;
 	c->cut = false;
 	b = unwind_block_at(s->walk.mappings.chain.block);
-	if (!b)
+	at = (__u64)s->walk.mappings.chain.first * UNWIND_CHAIN_UNIT;
+	if (!b || at > UNWIND_BLOCK_BYTES - sizeof(c->layout))
 		return 0;
-	c->layout = b->chains[unwind_masked(s->walk.mappings.chain.first, UNWIND_BLOCK_CHAINS)];
+	c->layout = *(const struct chain_layout *)(b + at);
 	chain_follow(0);
 	if (!c->found)
 		chain_follow(1);

@@ -260,32 +260,43 @@ static void take_stacks(struct bpf_perf_event_data *ctx, struct scratch *s,
 	s->n_addrs = s->event.n_kernel + s->n_user;
 }
 
-/* Returns whether the record has frames of an interpreter, which is then sent from elsewhere. */
+static __always_inline __u32 chain_bytes(const struct chain_scratch *c)
+{
+	return (c->event.n_chain & (CHAIN_ENTRIES - 1)) * sizeof(c->entries[0]);
+}
+
+static __always_inline __u32 addrs_bytes(const struct scratch *s)
+{
+	return (s->n_addrs & (SAMPLER_MAX_ADDRS - 1)) * sizeof(s->addrs[0]);
+}
+
+/*
+ * Sends a record that has frames of an interpreter, and is put together elsewhere. Returns false if
+ * it has none.
+ */
 static bool send_chain(struct scratch *s, __u64 flags, long *ret)
 {
 	struct chain_scratch *c = get_chain_scratch();
-	__u32 n, bytes = (s->n_addrs & (SAMPLER_MAX_ADDRS - 1)) * sizeof(__u64);
-	__u32 n_chain;
 
 	if (!c || c->event.n_chain == 0)
 		return false;
-	n_chain = c->event.n_chain;
-	n = n_chain & (CHAIN_ENTRIES - 1);
-	s->event.n_chain = (__u16)n_chain;
+	s->event.n_chain = c->event.n_chain;
 	s->event.chain_state = c->event.chain_state;
 	if (c->cut)
 		s->event.flags |= SAMPLE_CHAIN_CUT;
-	s->event.header.size = sizeof(c->event) + n * sizeof(c->entries[0]) + bytes;
+	s->event.header.size = sizeof(c->event) + chain_bytes(c) + addrs_bytes(s);
 	c->event = s->event;
-	if (bpf_probe_read_kernel((void *)c->entries + n * sizeof(c->entries[0]), bytes, s->addrs))
+	if (bpf_probe_read_kernel((void *)c->entries + chain_bytes(c), addrs_bytes(s), s->addrs))
 		return false;
-	*ret = bpf_ringbuf_output(&events, &c->event, s->event.header.size, flags);
+	barrier(); /* sizes are computed again, as old verifiers forget their bounds */
+	*ret = bpf_ringbuf_output(&events, &c->event,
+				  sizeof(c->event) + chain_bytes(c) + addrs_bytes(s), flags);
 	return true;
 }
 
 static void send_sample(struct scratch *s, struct sampler_counters *c)
 {
-	__u32 size = sizeof(s->event) + (s->n_addrs & (SAMPLER_MAX_ADDRS - 1)) * sizeof(__u64);
+	__u32 size = sizeof(s->event) + addrs_bytes(s);
 	__u64 flags = wakeup_flags(s);
 	long r;
 

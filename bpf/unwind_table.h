@@ -129,7 +129,6 @@ _Static_assert(sizeof(struct unwind_row) == 4, "unwind_row layout");
 #define UNWIND_BLOCK_STARTS 2048
 #define UNWIND_BLOCK_MAPPINGS 1024
 #define UNWIND_BLOCK_PROCESSES 256
-#define UNWIND_BLOCK_CHAINS 16
 
 /* Some elements of one kind that lie one after another in a block. */
 struct unwind_ref {
@@ -184,6 +183,7 @@ _Static_assert(sizeof(struct unwind_table) == 88, "unwind_table layout");
 /* ---- processes ---- */
 
 #define UNWIND_PROCESSES 8192
+#define UNWIND_CHAIN_UNIT 64
 #define UNWIND_MAPPINGS 2048 /* of a process; their starts fit into one block */
 #define UNWIND_MAPPING_SHIFT 12
 
@@ -215,7 +215,11 @@ struct unwind_process {
 	struct unwind_ref starts; /* __u64 each, ascending */
 	/* The mappings from 0 on, and those from UNWIND_BLOCK_MAPPINGS on. */
 	struct unwind_ref mappings[2];
-	struct unwind_ref chain; /* of an interpreter's struct chain_layout; block 0: it has none */
+	/*
+	 * An interpreter's struct chain_layout; block 0: it has none. Here, first counts
+	 * UNWIND_CHAIN_UNIT bytes.
+	 */
+	struct unwind_ref chain;
 	__u32 pad[7];
 };
 _Static_assert(sizeof(struct unwind_process) == 64, "unwind_process layout");
@@ -264,7 +268,6 @@ union unwind_block {
 	__u64 starts[UNWIND_BLOCK_STARTS];
 	struct unwind_mapping mappings[UNWIND_BLOCK_MAPPINGS];
 	struct unwind_process processes[UNWIND_BLOCK_PROCESSES];
-	struct chain_layout chains[UNWIND_BLOCK_CHAINS];
 };
 _Static_assert(sizeof(union unwind_block) == UNWIND_BLOCK_BYTES, "unwind_block layout");
 

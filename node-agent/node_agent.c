@@ -40,6 +40,7 @@
 #include "node-agent/runtime/library_lists.h"
 #include "node-agent/runtime/runtime_states.h"
 #include "node-agent/runtime/runtime_worker.h"
+#include "node-agent/interpreter/interpreter_names.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/sample/event_processes.h"
 #include "node-agent/sample/exclusions.h"
@@ -78,6 +79,7 @@ struct node_agent {
 	uint64_t n_excluded_late; /* samples in profiles that were dropped for their name */
 	struct container_cost *cost;
 	struct sampler *sampler;
+	struct interpreter_names *names;
 	struct unwind_maps *unwind_maps;
 	struct unwinder *unwinder; /* NULL: frame pointers only */
 	struct profile_worker *worker;
@@ -111,6 +113,14 @@ static void log_exit(void *ctx, const struct process_snapshot *last)
 		  LOG_QUOTED(last->comm));
 }
 
+static void add_sample(struct node_agent *a, struct process_snapshot *snapshot,
+		       const struct sample_event *e)
+{
+	/* it counts what it drops */
+	if (cycle_add_sample(a->cycle, snapshot, e) == 0)
+		interpreter_names_see(a->names, snapshot, sample_event_chain(e), e->n_chain);
+}
+
 static void on_sample(void *ctx, const struct sample_event *e)
 {
 	struct node_agent *a = ctx;
@@ -121,7 +131,7 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	if (event_processes_get(a->processes, e, &snapshot) < 0)
 		cycle_add_lost(a->cycle, CYCLE_LOST_NO_MEMORY, 1);
 	else if (!exclusions_drop(a->exclusions, e))
-		(void)cycle_add_sample(a->cycle, snapshot, e); /* counts what it drops */
+		add_sample(a, snapshot, e);
 }
 
 static void on_process_fork(void *ctx, const struct fork_event *e)
@@ -578,6 +588,7 @@ static int make_workers(struct node_agent *a, struct err *err)
 		.on_profile = on_profile,
 		.on_cycle_done = on_cycle_done,
 		.comments = add_comments,
+		.names = a->names,
 		.ctx = a,
 	};
 	bool force = a->o->go_heap_profiler == GO_HEAP_FORCE;
@@ -671,6 +682,10 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (r == 0)
 		r = make_sampling(a, err);
 	if (r == 0)
+		r = interpreter_names_new(&a->names, &(struct interpreter_names_config){0});
+	if (r == 0)
+		r = interpreter_names_register_metrics(a->names, a->base.metrics);
+	if (r == 0)
 		r = runtime_states_new(&a->runtime_states);
 	if (r == 0)
 		r = library_lists_new(&a->library_lists);
@@ -699,6 +714,7 @@ void node_agent_free(struct node_agent *a)
 	runtime_worker_free(a->go);
 	runtime_worker_free(a->java);
 	profile_worker_free(a->worker);
+	interpreter_names_free(a->names);
 	runtime_states_unref(a->runtime_states);
 	library_lists_unref(a->library_lists);
 	loop_remove(a->ring);

@@ -24,6 +24,7 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "node-agent/interpreter/interpreter_names.h"
 #include "node-agent/profile/code_places.h"
 #include "node-agent/profile/stack_landmark.h"
 #include "node-agent/profile/stack_profile.h"
@@ -31,7 +32,8 @@
 #include "node-agent/symbol/symbolizer.h"
 
 #define PROFILE_MAX_BYTES (64 * MIB)
-#define MARKERS 4 /* frames of our own: three times [truncated], and the root */
+#define MARKERS 5 /* frames of our own: four times [truncated], and the root */
+#define NAMES_WAIT_NS (2 * NS_PER_S) /* for names that are being read */
 
 /*
  * The node's losses of the interval travel with each of its profiles. What is known of the
@@ -74,7 +76,8 @@ struct build {
 	size_t max_places;
 
 	/* of the stack being completed */
-	uint64_t addrs[SAMPLER_MAX_ADDRS];           /* kernel frames, then user frames */
+	struct cycle_stack_words words;
+	size_t n_chained; /* frames of an interpreter that are done */
 	uint64_t locations[STACK_PROFILE_DEPTH_MAX]; /* numbers of code places */
 	size_t n_locations;
 	int error;            /* a place could not be added */
@@ -146,7 +149,7 @@ static bool push_kernel_frames(struct build *b, const struct cycle_stack *stack)
 
 	for (size_t i = 0; i < stack->n_kernel; i++)
 		push_code(b,
-			  symbolizer_resolve_kernel(b->symbolizer, b->addrs[i],
+			  symbolizer_resolve_kernel(b->symbolizer, b->words.addrs[i],
 						    i == 0 ? SYMBOL_ADDRESS_EXACT
 							   : SYMBOL_ADDRESS_RETURN),
 			  NULL, 0);
@@ -172,6 +175,53 @@ static struct symbol_mapping symbol_mapping_of(const struct process_snapshot *p,
 		sm.id = m->file->id;
 	}
 	return sm;
+}
+
+/* ---- frames of an interpreter ---- */
+
+static const struct symbol_location *chained_location(struct build *b,
+						      const struct process_snapshot *p,
+						      const struct interpreter_frame *f)
+{
+	struct interpreter_name name;
+	int r = b->cfg->names ? interpreter_names_find(b->cfg->names, p, f, &name) : -ENOENT;
+
+	if (r == -ENODATA)
+		return NULL;
+	if (r < 0)
+		return symbolizer_frame(b->symbolizer, "[unknown]", "[interpreter]");
+	return symbolizer_known_frame(b->symbolizer, &(struct symbol_frame){
+							     .function = name.function,
+							     .file = name.file,
+							     .line = name.line,
+							     .start_line = name.start_line,
+						     });
+}
+
+/* Adds the frames up to those of the native frame with this index. Returns whether it has any. */
+static bool push_chained(struct build *b, const struct process_snapshot *p,
+			 const struct cycle_stack *stack, uint32_t index)
+{
+	bool any = false;
+
+	for (; b->n_chained < stack->n_chain && b->words.indexes[b->n_chained] <= index;
+	     b->n_chained++) {
+		const struct symbol_location *l =
+			chained_location(b, p, &b->words.frames[b->n_chained]);
+
+		any |= b->words.indexes[b->n_chained] == index;
+		if (l)
+			push_code(b, l, NULL, 0);
+	}
+	return any;
+}
+
+/* The index among all frames that were walked of user address i of the record. */
+static uint32_t walked_index(const struct cycle_stack *stack, size_t i)
+{
+	if (stack->root_at == 0 || i < stack->root_at)
+		return (uint32_t)i;
+	return (uint32_t)(stack->n_walked - (stack->n_user - i));
 }
 
 static bool is_switch_index(const struct cycle_stack *stack, size_t i)
@@ -220,7 +270,8 @@ static bool push_user_frame(struct build *b, const struct process_snapshot *p,
 {
 	enum symbol_address_kind kind =
 		i == 0 || b->interrupted ? SYMBOL_ADDRESS_EXACT : SYMBOL_ADDRESS_RETURN;
-	const uint64_t address = b->addrs[stack->n_kernel + i];
+	const uint64_t address = b->words.addrs[stack->n_kernel + i];
+	bool is_loop = push_chained(b, p, stack, walked_index(stack, i));
 	const struct symbol_mapping sm = m ? symbol_mapping_of(p, m) : (struct symbol_mapping){0};
 	const struct symbol_location *l =
 		symbolizer_resolve_user(b->symbolizer, m ? &sm : NULL, address, kind);
@@ -235,7 +286,8 @@ static bool push_user_frame(struct build *b, const struct process_snapshot *p,
 		push(b, b->truncated);
 	b->last_binary = place ? place->binary : 0;
 	unwind_report_see(b->report, b->last_binary);
-	push_code(b, l, place, symbol_code_address(address, kind));
+	if (!is_loop)
+		push_code(b, l, place, symbol_code_address(address, kind));
 	return true;
 }
 
@@ -247,7 +299,7 @@ static bool push_user_frame(struct build *b, const struct process_snapshot *p,
 static enum unwind_outcome push_user_frames(struct build *b, const struct process_snapshot *p,
 					    const struct cycle_stack *stack)
 {
-	const uint64_t *addrs = b->addrs + stack->n_kernel;
+	const uint64_t *addrs = b->words.addrs + stack->n_kernel;
 	enum unwind_outcome outcome = UNWIND_COMPLETE;
 
 	b->last_binary = 0;
@@ -334,7 +386,7 @@ static bool is_guess(const struct cycle_stack *stack)
 /* The walk has reached the bottom. */
 static enum unwind_outcome outcome_of_whole(const struct cycle_stack *stack, bool kernel_whole)
 {
-	if (stack->root_at > 0)
+	if (stack->root_at > 0 || stack->flags & SAMPLE_CHAIN_CUT)
 		return UNWIND_DEPTH_LIMIT;
 	if (!kernel_whole)
 		return UNWIND_KERNEL;
@@ -356,16 +408,22 @@ static void add_stack(struct build *b, const struct process_snapshot *p,
 					.inlined = STACK_PROFILE_PHYSICAL};
 	size_t first_user;
 	enum unwind_outcome outcome;
-	bool kernel_whole;
+	bool kernel_whole, whole, rest;
 
-	cycle_stack_addrs(stack, b->addrs);
+	cycle_stack_unpack(stack, &b->words);
 	b->n_locations = 0;
+	b->n_chained = 0;
 	b->error = 0;
 	kernel_whole = push_kernel_frames(b, stack);
 	first_user = b->n_locations;
 	outcome = push_user_frames(b, p, stack);
-	if (is_whole(b, stack, outcome == UNWIND_COMPLETE, first_user)) {
+	whole = is_whole(b, stack, outcome == UNWIND_COMPLETE, first_user);
+	rest = b->n_chained < stack->n_chain;
+	(void)push_chained(b, p, stack, CHAIN_REST);
+	if (whole) {
 		outcome = outcome_of_whole(stack, kernel_whole);
+		if (rest && outcome == UNWIND_COMPLETE)
+			outcome = UNWIND_GUESSED;
 	} else {
 		if (outcome == UNWIND_COMPLETE)
 			outcome = outcome_of_end(stack->end);
@@ -577,6 +635,8 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 	b->cfg = cfg;
 	b->result = ret;
 	fill_losses(&b->comments, c);
+	if (cfg->names)
+		interpreter_names_wait(cfg->names, NAMES_WAIT_NS);
 
 	for (struct cycle_process *const *first = processes, *const *end; first < all_end;
 	     first = end) {
@@ -597,4 +657,6 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 	code_places_free(b->code);
 	free(b->places);
 	free(b);
+	if (cfg->names)
+		interpreter_names_end_cycle(cfg->names);
 }

@@ -1,7 +1,8 @@
 /*
  * A cycle's stacks, named and grouped → one pprof per workload.
  *
- * The stack of a sample is its kernel frames, its user frames, "[truncated]" unless the walk is
+ * The stack of a sample is its kernel frames, its user frames (where one is the loop of an
+ * interpreter, the frames that this call of the loop executes are in its place), "[truncated]" unless the walk is
  * known to have reached the bottom, and the process's name at the root. If the kernel's own frames
  * are cut, another "[truncated]" stands between them and the user frames. A return address outside
  * every known mapping is not a frame: a walk over code without frame pointers may make it up, so
@@ -15,6 +16,7 @@
 #include "node-agent/profile/unwind_report.h"
 
 struct cycle;
+struct interpreter_names;
 struct symbolizer;
 struct workload;
 
@@ -43,6 +45,7 @@ struct cpu_profile_config {
 	int64_t duration_ns;
 	cpu_profile_comments_fn *comments; /* NULL: none */
 	void *comments_ctx;
+	struct interpreter_names *names; /* of frames of interpreters; NULL: none; borrowed */
 };
 
 /* One workload's pprof. Borrowed; the receiver may take the content of pprof. */

@@ -62,6 +62,7 @@ struct work {
 	bool addresses;
 	bool whole;
 	struct symbolizer *symbolizer;
+	struct interpreter_names *names;
 	struct queue *jobs; /* struct job; pushed by the owner */
 };
 
@@ -226,6 +227,7 @@ static void do_job(struct work *k, struct job *j)
 		.duration_ns = j->duration_ns,
 		.comments = add_comments,
 		.comments_ctx = k,
+		.names = k->names,
 	};
 	uint64_t started_ns = clock_thread_cpu_ns(), n_samples = cycle_n_samples(j->cycle), cpu_ns;
 	struct cpu_profile_result res;
@@ -309,6 +311,7 @@ static int make_work(struct profile_worker *w)
 	k->hz = w->cfg.hz;
 	k->addresses = w->cfg.addresses;
 	k->whole = w->cfg.whole;
+	k->names = w->cfg.names;
 	r = symbolizer_new(&k->symbolizer, &symbols);
 	if (r == 0)
 		r = queue_new(&k->jobs, MAX_JOBS);

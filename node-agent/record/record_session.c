@@ -19,6 +19,7 @@
 #include "common/system/clock.h"
 #include "common/system/loop.h"
 #include "common/telemetry/log.h"
+#include "node-agent/interpreter/interpreter_names.h"
 #include "node-agent/process/cgroup_hierarchy.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/process/procfs.h"
@@ -35,6 +36,8 @@
 #define CYCLE_MAX_STACKS 1000000u
 #define CYCLE_MAX_BYTES (256 * MIB)
 #define UNWIND_TABLE_BYTES (256 * MIB)
+#define NAMES_MAX 1000000u
+#define NAMES_MAX_BYTES (64 * MIB)
 #define FIRST_SAMPLE_NS (300 * NS_PER_MS) /* a process that runs is sampled within */
 #define PREPARE_MAX_NS (5 * NS_PER_S)
 #define PREPARE_ALL_NS (3 * NS_PER_S) /* with all processes: tables are built as walks need them */
@@ -59,6 +62,7 @@ struct record_session {
 	struct exclusions *exclusions; /* NULL: nothing is excluded */
 	struct unwind_maps *unwind_maps;
 	struct unwinder *unwinder;
+	struct interpreter_names *names;
 	struct profile_worker *worker;
 	struct record_targets *targets;
 	struct cycle *cycle;
@@ -173,8 +177,10 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	s->result->target_seen = true;
 	if (s->phase == RECORD_PREPARING || e->header.ktime_ns < s->recorded_ns)
 		s->result->n_prepared++;
-	else if (cycle_add_sample(s->cycle, snapshot, e) == 0) /* counts what it drops */
+	else if (cycle_add_sample(s->cycle, snapshot, e) == 0) { /* counts what it drops */
 		s->result->n_early += is_early(e);
+		interpreter_names_see(s->names, snapshot, sample_event_chain(e), e->n_chain);
+	}
 }
 
 static void on_fork(void *ctx, const struct fork_event *e)
@@ -563,6 +569,7 @@ static int make_worker(struct record_session *s)
 			record_options_is_whole_machine(s->o) ? LINE_PATIENCE_ALL : LINE_PATIENCE,
 		.on_profile = on_profile,
 		.on_cycle_done = on_cycle_done,
+		.names = s->names,
 		.ctx = s,
 	};
 
@@ -591,6 +598,7 @@ int record_session_new(struct record_session **ret, const struct record_session_
 		       struct err *err)
 {
 	const struct cycle_config cycle = {CYCLE_MAX_STACKS, CYCLE_MAX_BYTES};
+	const struct interpreter_names_config names = {NULL, NAMES_MAX, NAMES_MAX_BYTES};
 	CLEANUP(record_session_freep) struct record_session *s = calloc(1, sizeof(*s));
 	int r;
 
@@ -615,6 +623,8 @@ int record_session_new(struct record_session **ret, const struct record_session_
 	if (r == 0)
 		r = make_unwinder(s);
 	if (r == 0)
+		r = interpreter_names_new(&s->names, &names);
+	if (r == 0)
 		r = make_worker(s);
 	if (r < 0)
 		return r;
@@ -627,6 +637,7 @@ void record_session_free(struct record_session *s)
 	if (!s)
 		return;
 	profile_worker_free(s->worker);
+	interpreter_names_free(s->names);
 	loop_remove(s->ring);
 	exclusions_free(s->exclusions);
 	sampler_free(s->sampler);

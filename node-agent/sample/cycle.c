@@ -22,8 +22,11 @@
 #include "common/data/table.h"
 #include "node-agent/sample/packed_addrs.h"
 
-_Static_assert(PACKED_ADDRS_MAX_BYTES(SAMPLER_KERNEL_FRAMES + SAMPLER_USER_FRAMES) <= UINT16_MAX,
-	       "cycle_stack.packed_bytes");
+/* Three of each frame of an interpreter, and the addresses. */
+#define WORDS_MAX (3u * CHAIN_ENTRIES + SAMPLER_KERNEL_FRAMES + SAMPLER_USER_FRAMES)
+#define INDEX_SHIFT 24 /* above the bits of chain_check() */
+
+_Static_assert(PACKED_ADDRS_MAX_BYTES(WORDS_MAX) <= UINT16_MAX, "cycle_stack.packed_bytes");
 
 struct process_entry {
 	UT_hash_handle hh; /* by process.snapshot */
@@ -44,7 +47,8 @@ struct cycle {
 	struct cycle_losses lost;
 	/* of the sample being added */
 	size_t packed_bytes;
-	uint8_t packed[PACKED_ADDRS_MAX_BYTES(SAMPLER_KERNEL_FRAMES + SAMPLER_USER_FRAMES)];
+	uint64_t words[WORDS_MAX];
+	uint8_t packed[PACKED_ADDRS_MAX_BYTES(WORDS_MAX)];
 };
 
 int cycle_new(struct cycle **ret, const struct cycle_config *cfg)
@@ -75,15 +79,42 @@ void cycle_free(struct cycle *c)
 
 /* ---- stacks ---- */
 
-void cycle_stack_addrs(const struct cycle_stack *s, uint64_t to[SAMPLER_MAX_ADDRS])
+void cycle_stack_unpack(const struct cycle_stack *s, struct cycle_stack_words *ret)
 {
-	(void)!packed_addrs_unpack(s->packed, s->packed_bytes, to, SAMPLER_MAX_ADDRS);
+	const uint64_t *code = ret->words, *at = code + s->n_chain, *rest = at + s->n_chain;
+
+	(void)!packed_addrs_unpack(s->packed, s->packed_bytes, ret->words, ARRAY_SIZE(ret->words));
+	for (size_t i = 0; i < s->n_chain; i++) {
+		ret->frames[i] = (struct interpreter_frame){
+			.code = code[i],
+			.check = (uint32_t)rest[i] & ((1u << INDEX_SHIFT) - 1),
+			.at = (at[i] + code[i]) & CHAIN_AT_MASK,
+		};
+		ret->indexes[i] = (uint32_t)(rest[i] >> INDEX_SHIFT);
+	}
+	memcpy(ret->addrs, rest + s->n_chain,
+	       ((size_t)s->n_kernel + s->n_user) * sizeof(ret->addrs[0]));
 }
 
+/*
+ * Of frames of an interpreter first all code objects, then all places in them relative to those,
+ * then what is left: so neighbours are alike, and a frame takes some twelve bytes.
+ */
 static void pack(struct cycle *c, const struct sample_event *e)
 {
-	c->packed_bytes = packed_addrs_pack(sample_event_addrs(e), (size_t)e->n_kernel + e->n_user,
-					    c->packed);
+	const struct chain_entry *chain = sample_event_chain(e);
+	size_t n_addrs = (size_t)e->n_kernel + e->n_user, n = e->n_chain;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t code = chain_entry_code(&chain[i]);
+
+		c->words[i] = code;
+		c->words[n + i] = chain_entry_at(&chain[i]) - code;
+		c->words[2 * n + i] = (uint64_t)chain_entry_index(&chain[i]) << INDEX_SHIFT |
+				      chain_entry_check(&chain[i]);
+	}
+	memcpy(c->words + 3 * n, sample_event_addrs(e), n_addrs * sizeof(c->words[0]));
+	c->packed_bytes = packed_addrs_pack(c->words, 3 * n + n_addrs, c->packed);
 }
 
 static uint32_t hash_packed(const struct cycle *c, const struct process_snapshot *snapshot)
@@ -99,7 +130,9 @@ static bool is_stack_of(const struct cycle *c, const struct cycle_stack *s,
 {
 	return s->process->snapshot == snapshot && s->n_kernel == e->n_kernel &&
 	       s->n_user == e->n_user && s->end == e->end && s->flags == e->flags &&
-	       s->root_at == e->root_at && s->packed_bytes == c->packed_bytes &&
+	       s->root_at == e->root_at && s->n_chain == e->n_chain &&
+	       s->n_walked == e->n_walked && s->chain_state == e->chain_state &&
+	       s->packed_bytes == c->packed_bytes &&
 	       memcmp(s->stack_switch, e->stack_switch, sizeof(s->stack_switch)) == 0 &&
 	       memcmp(s->packed, c->packed, c->packed_bytes) == 0;
 }
@@ -175,6 +208,9 @@ static int add_stack(struct cycle *c, uint32_t hash, struct process_snapshot *sn
 	s->n_samples = 0;
 	s->n_kernel = e->n_kernel;
 	s->n_user = e->n_user;
+	s->n_chain = e->n_chain;
+	s->n_walked = e->n_walked;
+	s->chain_state = e->chain_state;
 	s->root_at = e->root_at;
 	memcpy(s->stack_switch, e->stack_switch, sizeof(s->stack_switch));
 	s->packed_bytes = (uint16_t)c->packed_bytes;

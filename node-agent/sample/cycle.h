@@ -13,6 +13,7 @@
 
 #include "common/base.h"
 #include "node-agent/process/process_snapshot.h"
+#include "node-agent/interpreter/interpreter_frame.h"
 #include "node-agent/sample/sampler.h"
 
 struct cycle;
@@ -38,13 +39,16 @@ struct cycle_losses {
 	uint64_t n[CYCLE_LOST_MAX];
 };
 
-/* Its addresses are packed: see cycle_stack_addrs(). */
+/* Its words are packed: see cycle_stack_unpack(). */
 struct cycle_stack {
 	struct cycle_stack *next; /* of the same process */
 	struct cycle_process *process;
 	uint64_t n_samples;
 	uint16_t n_kernel;
 	uint16_t n_user;
+	uint16_t n_chain;
+	uint16_t n_walked;
+	uint32_t chain_state;
 	uint16_t root_at;                              /* as in struct sample_event */
 	uint16_t stack_switch[SAMPLER_STACK_SWITCHES]; /* as in struct sample_event */
 	uint16_t packed_bytes;
@@ -81,8 +85,14 @@ void cycle_add_dropped(struct cycle *c, const struct cycle *dropped);
 /* The name in metrics: "ring_full" … */
 const char *cycle_lost_name(enum cycle_lost why);
 
-/* Stores the addresses, leaf first: n_kernel, then n_user. */
-void cycle_stack_addrs(const struct cycle_stack *s, uint64_t to[SAMPLER_MAX_ADDRS]);
+/* What a stack consists of. */
+struct cycle_stack_words {
+	struct interpreter_frame frames[CHAIN_ENTRIES]; /* n_chain */
+	uint32_t indexes[CHAIN_ENTRIES];  /* of each: as in struct chain_entry */
+	uint64_t addrs[SAMPLER_MAX_ADDRS]; /* leaf first: n_kernel, then n_user */
+	uint64_t words[3 * CHAIN_ENTRIES + SAMPLER_MAX_ADDRS]; /* room */
+};
+void cycle_stack_unpack(const struct cycle_stack *s, struct cycle_stack_words *ret);
 
 uint64_t cycle_n_samples(const struct cycle *c);
 uint32_t cycle_n_stacks(const struct cycle *c);

@@ -10,6 +10,7 @@
 #include "common/base.h"
 #include "node-agent/process/file_id.h"
 
+#include "bpf/frame_chain.h"
 #include "bpf/sample_event.h"
 
 /* Returns the type of the record, or -EBADMSG. data must be aligned to 8 bytes. */
@@ -18,10 +19,16 @@ int event_parse(const void *data, size_t len) MUST_CHECK;
 /* The kernel's identity of a file in the form that user space uses. */
 void event_file_version(const struct event_file *f, struct file_version *ret);
 
-/* The n_kernel + n_user addresses behind e. */
+/* The n_chain frames of an interpreter behind e. */
+static inline const struct chain_entry *sample_event_chain(const struct sample_event *e)
+{
+	return (const struct chain_entry *)(const void *)(e + 1);
+}
+
+/* The n_kernel + n_user addresses behind those. */
 static inline const uint64_t *sample_event_addrs(const struct sample_event *e)
 {
-	return (const uint64_t *)(const void *)(e + 1);
+	return (const uint64_t *)(const void *)(sample_event_chain(e) + e->n_chain);
 }
 
 #endif /* NODE_AGENT_SAMPLE_EVENT_PARSE_H */

@@ -535,23 +535,37 @@ int symbolizer_find_file(struct symbolizer *s, const struct symbol_mapping *m,
 	return 0;
 }
 
-const struct symbol_location *symbolizer_frame(struct symbolizer *s, const char *function,
-					       const char *file)
+static void make_printable(char to[LIMIT_SYMBOL_NAME_BYTES + 1], const char *from)
 {
-	char safe_function[LIMIT_SYMBOL_NAME_BYTES + 1], safe_file[LIMIT_SYMBOL_NAME_BYTES + 1];
-	size_t len;
+	size_t len = strnlen(from, LIMIT_SYMBOL_NAME_BYTES);
 
-	len = strnlen(function, sizeof(safe_function) - 1);
-	memcpy(safe_function, function, len);
-	safe_function[utf8_make_printable(safe_function, len)] = '\0';
-	len = strnlen(file, sizeof(safe_file) - 1);
-	memcpy(safe_file, file, len);
-	safe_file[utf8_make_printable(safe_file, len)] = '\0';
-	for (char *p = safe_file; *p; p++) {
+	memcpy(to, from, len);
+	to[utf8_make_printable(to, len)] = '\0';
+}
+
+const struct symbol_location *symbolizer_known_frame(struct symbolizer *s,
+						     const struct symbol_frame *frame)
+{
+	char function[LIMIT_SYMBOL_NAME_BYTES + 1], file[LIMIT_SYMBOL_NAME_BYTES + 1];
+	const struct symbol_frame safe = {function, file, frame->line, frame->start_line};
+	const struct symbol_location *location;
+
+	make_printable(function, frame->function);
+	make_printable(file, frame->file);
+	for (char *p = file; *p; p++) {
 		if (*p == ' ')
 			*p = '_';
 	}
-	return intern(s, safe_function, safe_file);
+	if (frame->line > 0 && frame_cache_intern(s->frames, &safe, 1, &location) == 0)
+		return location;
+	return intern(s, function, file);
+}
+
+const struct symbol_location *symbolizer_frame(struct symbolizer *s, const char *function,
+					       const char *file)
+{
+	return symbolizer_known_frame(
+		s, &(struct symbol_frame){.function = function, .file = file});
 }
 
 bool symbolizer_work(struct symbolizer *s, uint64_t timeout_ns)

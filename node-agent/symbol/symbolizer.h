@@ -117,6 +117,12 @@ const struct symbol_location *symbolizer_frame(struct symbolizer *s, const char 
 					       const char *file);
 
 /*
+ * A location of a frame that somebody else knows: of an interpreter. The same holds for its texts.
+ */
+const struct symbol_location *symbolizer_known_frame(struct symbolizer *s,
+						     const struct symbol_frame *frame);
+
+/*
  * No location is in use, and no profile is being built: looks lines up that the last one did
  * without (native_lines.h), for timeout_ns at most. Returns whether there is more to do now.
  */

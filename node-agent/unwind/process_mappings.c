@@ -1,6 +1,6 @@
 /*
- * A record consists of one struct unwind_process, the starts of its mappings, and what they are,
- * each an extent of the slabs.
+ * A record consists of one struct unwind_process, the starts of its mappings, what they are, and how
+ * frames of an interpreter are found, each an extent of the slabs.
  *
  * The process may execute another program while its record is made. The BPF program has then
  * removed what was there before, and not what is put there after. So once the record is there, the
@@ -14,7 +14,8 @@
 #include "common/data/table.h"
 #include "node-agent/unwind/table_owners.h"
 
-#define EXTENTS 4 /* process, starts, mappings, mappings */
+#define EXTENTS 5 /* process, starts, mappings, mappings, chain */
+#define CHAIN_EXTENT 4
 
 /* What slabs need not be read for. */
 struct part {
@@ -90,6 +91,7 @@ static void detach(struct process_mappings *p, struct record *c)
 {
 	HASH_DEL(p->records, c);
 	p->stats.n_processes--;
+	p->stats.n_chains -= c->extents[CHAIN_EXTENT].n_units > 0;
 }
 
 static void remove_from_map(const struct process_mappings *p, const struct record *c)
@@ -217,6 +219,18 @@ static int write_extent(struct process_mappings *p, const void *from, size_t byt
 	return r;
 }
 
+_Static_assert(UNWIND_CHAIN_UNIT == UNWIND_UNIT_BYTES, "struct unwind_process.chain");
+
+static int write_chain(struct process_mappings *p, const struct process_snapshot *s,
+		       struct unwind_extent *ret)
+{
+	struct chain_layout chain;
+
+	if (!p->cfg.find_chain || p->cfg.find_chain(p->cfg.ctx, s, &chain) < 0)
+		return 0;
+	return write_extent(p, &chain, sizeof(chain), ret);
+}
+
 static int write_record(struct process_mappings *p, const struct process_snapshot *s, bool cut,
 			struct unwind_extent extents[EXTENTS])
 {
@@ -234,6 +248,9 @@ static int write_record(struct process_mappings *p, const struct process_snapsho
 	if (r == 0)
 		r = write_extent(p, p->mappings + first, (p->n - first) * sizeof(p->mappings[0]),
 				 &extents[3]);
+	if (r == 0)
+		r = write_chain(p, s, &extents[CHAIN_EXTENT]);
+	process.chain = ref_to(&extents[CHAIN_EXTENT], UNWIND_CHAIN_UNIT);
 	process.starts = ref_to(&extents[1], sizeof(p->starts[0]));
 	process.mappings[0] = ref_to(&extents[2], sizeof(p->mappings[0]));
 	process.mappings[1] = ref_to(&extents[3], sizeof(p->mappings[0]));
@@ -336,6 +353,7 @@ static bool publish(struct process_mappings *p, struct record *c, uint64_t now_n
 		return false;
 	}
 	p->stats.n_processes++;
+	p->stats.n_chains += c->extents[CHAIN_EXTENT].n_units > 0;
 	if (memory->put_process(memory->ctx, c->pid, &c->ref) == 0)
 		return true;
 	p->stats.lost_processes++;

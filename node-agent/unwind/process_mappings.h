@@ -22,11 +22,15 @@ struct process_mappings_config {
 	struct file_tables *tables;
 	int proc_fd;   /* of /proc; borrowed */
 	bool want_all; /* tables of all mappings, not only of the executable, before a walk asks */
+	/* How frames of its interpreter are found. Returns 0, or -errno if there is none. NULL: no. */
+	int (*find_chain)(void *ctx, const struct process_snapshot *s, struct chain_layout *ret);
+	void *ctx;
 };
 
 struct process_mappings_stats {
 	uint64_t n_processes;
 	uint64_t bytes; /* of their records */
+	uint64_t n_chains; /* processes with an interpreter that is known */
 	/* totals */
 	uint64_t lost_processes; /* processes for which the hash map had no room */
 	uint64_t lost_budget;    /* processes for which slabs had no room */

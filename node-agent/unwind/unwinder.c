@@ -18,6 +18,7 @@
 #include "common/system/clock.h"
 #include "common/thread/queue.h"
 #include "common/thread/worker_thread.h"
+#include "node-agent/interpreter/interpreter_files.h"
 #include "node-agent/unwind/file_tables.h"
 #include "node-agent/unwind/process_mappings.h"
 #include "node-agent/unwind/unwind_cache.h"
@@ -39,6 +40,7 @@ enum unwinder_metric {
 	WAITING_BYTES,
 	SLAB_BYTES,
 	PROCESSES,
+	CHAINS,
 	WAITING_TABLES,
 	BUILT,
 	EVICTED,
@@ -96,6 +98,9 @@ static const struct metric_def metric_defs[METRICS] = {
 	[PROCESSES] = {.name = "coroot_node_agent_unwind_processes",
 		       .help = "Processes that are unwound by tables",
 		       .kind = METRIC_GAUGE},
+	[CHAINS] = {.name = "coroot_node_agent_interpreter_processes",
+		    .help = "Processes whose stacks have frames of an interpreter",
+		    .kind = METRIC_GAUGE},
 	[WAITING_TABLES] = {.name = "coroot_node_agent_unwind_tables_waiting",
 			    .help = "Files whose table is yet to be built",
 			    .kind = METRIC_GAUGE},
@@ -158,6 +163,7 @@ struct unwinder {
 	struct unwind_slabs *slabs;
 	struct file_tables *tables;
 	struct process_mappings *processes;
+	struct interpreter_files *interpreters;
 	int proc_fd;
 	struct worker_thread *self;
 	uint64_t sweep_ns; /* when to do so next */
@@ -217,6 +223,13 @@ static const struct process_snapshot *find_process(void *ctx, uint32_t table)
 	return process_mappings_find_process(u->processes, table);
 }
 
+static int find_chain(void *ctx, const struct process_snapshot *s, struct chain_layout *ret)
+{
+	const struct unwinder *u = ctx;
+
+	return interpreter_files_layout(u->interpreters, s, ret);
+}
+
 static void set_cache_metrics(struct unwinder *u)
 {
 	struct unwind_cache_stats stats;
@@ -247,6 +260,7 @@ static void set_metrics(struct unwinder *u)
 	metric_set(&u->metrics[WAITING_BYTES], slabs.waiting_bytes);
 	metric_set(&u->metrics[SLAB_BYTES], slabs.n_slabs * UNWIND_SLAB_BYTES);
 	metric_set(&u->metrics[PROCESSES], processes.n_processes);
+	metric_set(&u->metrics[CHAINS], processes.n_chains);
 	metric_set(&u->metrics[WAITING_TABLES], tables.n_waiting);
 	metric_set(&u->metrics[BUILT], tables.built);
 	metric_set(&u->metrics[EVICTED], tables.evicted);
@@ -381,11 +395,18 @@ static int make_tables(struct unwinder *u, const struct unwinder_config *cfg)
 		.ctx = u,
 	};
 	struct process_mappings_config processes = {
-		.memory = cfg->memory, .proc_fd = u->proc_fd, .want_all = cfg->eager};
+		.memory = cfg->memory,
+		.proc_fd = u->proc_fd,
+		.want_all = cfg->eager,
+		.find_chain = find_chain,
+		.ctx = u,
+	};
 	int r = unwind_slabs_new(&u->slabs, &slabs);
 
 	if (r == 0)
 		r = deadline_caller_new(&u->caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
+	if (r == 0)
+		r = interpreter_files_new(&u->interpreters, u->caller);
 	if (r < 0)
 		return r;
 	tables.slabs = processes.slabs = u->slabs;
@@ -410,6 +431,7 @@ static void free_all(void *ctx, bool abandoned)
 	process_mappings_free(u->processes);
 	file_tables_free(u->tables);
 	unwind_slabs_free(u->slabs);
+	interpreter_files_free(u->interpreters);
 	deadline_caller_free(u->caller);
 	unwind_cache_free(u->cache);
 	closep(&u->proc_fd);

@@ -63,7 +63,7 @@ TEST(the_same_stack_is_counted_not_kept_twice)
 	CLEANUP(cycle_freep) struct cycle *c = new_cycle(100, 1 << 20);
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(7, "/a");
 	struct cycle_process *const *all;
-	uint64_t addrs[SAMPLER_MAX_ADDRS];
+	AUTO_FREE struct cycle_stack_words *words = calloc(1, sizeof(*words));
 	size_t n;
 
 	for (int i = 0; i < 1000; i++)
@@ -76,8 +76,8 @@ TEST(the_same_stack_is_counted_not_kept_twice)
 	assert_int_equal(all[0]->n_stacks, 2);
 	assert_int_equal(all[0]->n_samples, 1000);
 	assert_int_equal(all[0]->stacks->n_samples + all[0]->stacks->next->n_samples, 1000);
-	cycle_stack_addrs(all[0]->stacks, addrs);
-	assert_int_equal(addrs[DEPTH - 1] % 1000, DEPTH - 1);
+	cycle_stack_unpack(all[0]->stacks, words);
+	assert_int_equal(words->addrs[DEPTH - 1] % 1000, DEPTH - 1);
 	assert_int_equal(all[0]->stacks->n_kernel, 1);
 }
 

@@ -1,0 +1,329 @@
+#include "node-agent/interpreter/interpreter_files.h"
+
+#include <errno.h>
+
+#include "common/data/table.h"
+#include "node-agent/interpreter/thread_variable.h"
+
+#define FILES_MAX 4096u
+
+struct file {
+	UT_hash_handle hh; /* in the order of last use */
+	struct file_id id;
+	int recognised;                  /* 0: image is there; or why it is not */
+	struct interpreter_image *image; /* owned */
+	struct libc_threads libc;        /* stride 0: it is none */
+	struct thread_variable variables[CHAIN_PATHS + CHAIN_STATES]; /* of the image's roots */
+	struct elf_segment segments[ELF_LAYOUT_SEGMENTS_MAX];         /* executable, with an image */
+	uint32_t n_segments;
+};
+
+struct interpreter_files {
+	struct deadline_caller *caller;
+	struct file *files;
+	struct elf_layout layout; /* of the file being read */
+};
+
+static const struct interpreter_ops *const all_ops[INTERPRETER_MAX] = {
+	[INTERPRETER_PYTHON] = &python_interpreter_ops,
+};
+
+const struct interpreter_ops *interpreter_ops_of(enum interpreter_language language)
+{
+	return language < INTERPRETER_MAX ? all_ops[language] : NULL;
+}
+
+int interpreter_files_new(struct interpreter_files **ret, struct deadline_caller *caller)
+{
+	struct interpreter_files *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	f->caller = caller;
+	*ret = f;
+	return 0;
+}
+
+static void forget(struct interpreter_files *f, struct file *e)
+{
+	HASH_DEL(f->files, e);
+	free(e->image);
+	table_free(e);
+}
+
+void interpreter_files_free(struct interpreter_files *f)
+{
+	if (!f)
+		return;
+	while (f->files)
+		forget(f, f->files);
+	free(f);
+}
+
+/* ---- files ---- */
+
+static int find_variable(const struct interpreter_files *f, const struct byte_source *src,
+			 const struct interpreter_root *root, struct thread_variable *ret)
+{
+	if (root->kind != INTERPRETER_ROOT_GETTER)
+		return 0;
+	return thread_variable_of_getter(&f->layout, src, root->vaddr, ret);
+}
+
+/* A root that is not understood is none; without the first of them there is no image. */
+static int find_variables(const struct interpreter_files *f, const struct byte_source *src,
+			  struct file *e)
+{
+	struct interpreter_image *image = e->image;
+	bool any = false;
+
+	for (size_t i = 0; i < CHAIN_PATHS + CHAIN_STATES; i++) {
+		struct interpreter_root *root = i < CHAIN_PATHS ? &image->roots[i]
+								: &image->states[i - CHAIN_PATHS];
+
+		if (find_variable(f, src, root, &e->variables[i]) < 0)
+			root->kind = INTERPRETER_ROOT_NONE;
+		any |= i < CHAIN_PATHS && root->kind != INTERPRETER_ROOT_NONE;
+	}
+	return any ? 0 : -ENOTSUP;
+}
+
+static void keep_segments(const struct interpreter_files *f, struct file *e)
+{
+	for (uint32_t i = 0; i < f->layout.n_segments; i++) {
+		if (f->layout.segments[i].executable)
+			e->segments[e->n_segments++] = f->layout.segments[i];
+	}
+}
+
+static int recognise(struct interpreter_files *f, const struct byte_source *src, struct file *e)
+{
+	struct interpreter_image image;
+	int r = -ENOENT;
+
+	for (size_t i = 0; r == -ENOENT && i < ARRAY_SIZE(all_ops); i++) {
+		memset(&image, 0, sizeof(image));
+		if (all_ops[i])
+			r = all_ops[i]->recognise(&f->layout, src, &image);
+	}
+	if (r < 0)
+		return r;
+	e->image = malloc(sizeof(*e->image));
+	if (!e->image)
+		return -ENOMEM;
+	*e->image = image;
+	keep_segments(f, e);
+	return find_variables(f, src, e);
+}
+
+static void read_file(struct interpreter_files *f, const struct mapped_file *m, struct file *e)
+{
+	struct byte_source src;
+	int r;
+
+	if (m->may_hang)
+		byte_source_from_slow_fd(&src, m->fd, m->id.size_bytes, f->caller, m->id.dev);
+	else
+		byte_source_from_fd(&src, m->fd, m->id.size_bytes);
+	r = elf_layout_parse(&f->layout, &src);
+	if (r < 0) {
+		e->recognised = r == -ENOEXEC || r == -EBADMSG ? -ENOENT : r;
+		return;
+	}
+	e->recognised = recognise(f, &src, e);
+	(void)!libc_threads_find(&f->layout, &src, &e->libc);
+}
+
+static struct file *get(struct interpreter_files *f, const struct mapped_file *m)
+{
+	struct file *e;
+
+	HASH_FIND(hh, f->files, &m->id, sizeof(m->id), e);
+	if (e)
+		return e;
+	if (m->fd < 0)
+		return NULL;
+	if (HASH_COUNT(f->files) >= FILES_MAX)
+		forget(f, f->files);
+	e = table_malloc(sizeof(*e));
+	if (!e)
+		return NULL;
+	memset(e, 0, sizeof(*e));
+	e->id = m->id;
+	read_file(f, m, e);
+	HASH_ADD(hh, f->files, id, sizeof(e->id), e);
+	if (TABLE_ADDED(hh, e))
+		return e;
+	free(e->image);
+	table_free(e);
+	return NULL;
+}
+
+/* ---- processes ---- */
+
+struct found {
+	const struct file *interpreter; /* NULL: none */
+	const struct mapped_file *mapped;
+	uint64_t bias;
+	const struct file *libc; /* likewise */
+	int error;               /* of an interpreter that is not known */
+};
+
+/* Whether the mapping has code of the file, and what is to be added to addresses in the file. */
+static bool bias_of(const struct file *e, const struct process_mapping *m, uint64_t *ret)
+{
+	const uint64_t page_mask = ~UINT64_C(4095);
+
+	for (uint32_t i = 0; i < e->n_segments; i++) {
+		const struct elf_segment *s = &e->segments[i];
+
+		if (m->file_offset < (s->offset & page_mask) ||
+		    m->file_offset >= s->offset + s->file_bytes)
+			continue;
+		*ret = m->start - (s->vaddr + (m->file_offset - s->offset));
+		return true;
+	}
+	return false;
+}
+
+static void look(struct interpreter_files *f, const struct process_snapshot *s, struct found *ret)
+{
+	*ret = (struct found){.error = -ENOENT};
+	for (size_t i = 0; i < s->n_mappings; i++) {
+		const struct process_mapping *m = &s->mappings[i];
+		const struct file *e = m->file ? get(f, m->file) : NULL;
+
+		if (!e)
+			continue;
+		if (!ret->interpreter && e->recognised == 0 && bias_of(e, m, &ret->bias)) {
+			ret->interpreter = e;
+			ret->mapped = m->file;
+		} else if (e->recognised == -ENOTSUP) {
+			ret->error = -ENOTSUP;
+		}
+		if (!ret->libc && e->libc.keys.stride != 0)
+			ret->libc = e;
+	}
+}
+
+int interpreter_files_find(struct interpreter_files *f, const struct process_snapshot *s,
+			   struct interpreter_process *ret)
+{
+	struct found found;
+
+	look(f, s, &found);
+	if (!found.interpreter)
+		return found.error;
+	*ret = (struct interpreter_process){found.interpreter->image, found.bias, found.mapped};
+	return 0;
+}
+
+/* Returns 0, or -EAGAIN if the C library is needed and not known. */
+static int begin_path(const struct found *p, const struct interpreter_root *root,
+		      const struct thread_variable *v, struct chain_path *ret)
+{
+	const struct libc_threads *libc = p->libc ? &p->libc->libc : NULL;
+
+	switch (root->kind) {
+	case INTERPRETER_ROOT_NONE:
+	case INTERPRETER_ROOT_TLS:
+		return 0;
+	case INTERPRETER_ROOT_GLOBAL:
+		ret->origin = CHAIN_FIXED;
+		ret->steps[ret->n_steps++] = (int64_t)(p->bias + root->vaddr);
+		return 0;
+	case INTERPRETER_ROOT_KEY_MADE:
+	case INTERPRETER_ROOT_KEY:
+		if (!libc)
+			return -EAGAIN;
+		ret->origin = CHAIN_KEY;
+		ret->word = p->bias + root->vaddr;
+		ret->table = libc->keys;
+		ret->table.key_shift = root->kind == INTERPRETER_ROOT_KEY_MADE ? 32 : 0;
+		return 0;
+	case INTERPRETER_ROOT_GETTER:
+		break;
+	}
+	switch (v->kind) {
+	case THREAD_VARIABLE_OFFSET:
+		ret->origin = CHAIN_THREAD;
+		break;
+	case THREAD_VARIABLE_LINKED:
+		ret->origin = CHAIN_THREAD_AT;
+		ret->word = p->bias + v->vaddr;
+		break;
+	case THREAD_VARIABLE_MODULE:
+		if (!libc)
+			return -EAGAIN;
+		ret->origin = CHAIN_KEY;
+		ret->word = p->bias + v->vaddr;
+		ret->table = libc->modules;
+		break;
+	}
+	ret->steps[ret->n_steps++] = v->offset;
+	return 0;
+}
+
+static int make_path(const struct found *p, const struct interpreter_root *root,
+		     const struct thread_variable *v, struct chain_path *ret)
+{
+	int r;
+
+	*ret = (struct chain_path){.origin = CHAIN_NONE};
+	r = begin_path(p, root, v, ret);
+	if (r < 0 || ret->origin == CHAIN_NONE)
+		return r;
+	for (size_t i = 0; i < root->n_steps && i < CHAIN_STEPS; i++) {
+		if (ret->n_steps == CHAIN_STEPS)
+			return -ENOTSUP;
+		ret->steps[ret->n_steps++] = root->steps[i];
+	}
+	return 0;
+}
+
+static void set_loops(const struct found *p, struct chain_layout *ret)
+{
+	const struct interpreter_image *image = p->interpreter->image;
+	uint64_t first = image->n_loops > 0 ? image->loops[0].start : 0;
+
+	ret->loop = p->bias + first;
+	for (uint32_t i = 0; i < image->n_loops && i < CHAIN_RANGES; i++) {
+		const struct interpreter_range *range = &image->loops[i];
+
+		if (range->start < first || range->end - first > UINT32_MAX)
+			break;
+		ret->starts[i] = (uint32_t)(range->start - first);
+		ret->ends[i] = (uint32_t)(range->end - first);
+		ret->loop_bytes = ret->ends[i];
+		ret->n_ranges = (uint8_t)(i + 1);
+	}
+}
+
+int interpreter_files_layout(struct interpreter_files *f, const struct process_snapshot *s,
+			     struct chain_layout *ret)
+{
+	const struct interpreter_image *image;
+	struct found p;
+	int r = 0;
+
+	look(f, s, &p);
+	if (!p.interpreter)
+		return p.error;
+	image = p.interpreter->image;
+	*ret = (struct chain_layout){
+		.frames = image->frames,
+		.language = (uint8_t)image->language,
+		.flags = image->flags,
+	};
+	for (size_t i = 0; r == 0 && i < CHAIN_PATHS; i++)
+		r = make_path(&p, &image->roots[i], &p.interpreter->variables[i], &ret->paths[i]);
+	for (size_t i = 0; r == 0 && i < CHAIN_STATES; i++) {
+		r = make_path(&p, &image->states[i], &p.interpreter->variables[CHAIN_PATHS + i],
+			      &ret->states[i]);
+		ret->states[i].shift = image->state_shifts[i];
+	}
+	if (r < 0)
+		return r;
+	set_loops(&p, ret);
+	return 0;
+}

@@ -1,0 +1,366 @@
+#include "node-agent/interpreter/interpreter_names.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "common/system/clock.h"
+#include "common/thread/condition.h"
+#include "common/thread/queue.h"
+#include "common/thread/worker_thread.h"
+#include "node-agent/interpreter/interpreter_files.h"
+#include "node-agent/interpreter/name_cache.h"
+#include "node-agent/interpreter/process_memory.h"
+
+#define QUEUE_JOBS 4096u
+#define SEEN_SLOTS 16384u /* a power of two */
+#define DEFAULT_NAMES 65536u
+#define DEFAULT_TEXT_BYTES ((size_t)2 * 1024 * 1024)
+#define READ_TIMEOUT_NS NS_PER_S
+#define HUNG_PAUSE_NS (60 * NS_PER_S)
+#define END_NS NS_PER_S
+
+struct job {
+	struct process_snapshot *snapshot; /* a reference */
+	size_t n;
+	struct interpreter_frame frames[];
+};
+
+enum names_metric {
+	READ,
+	HIDDEN,
+	LOST_EXITED,
+	LOST_REPLACED,
+	LOST_DAMAGED,
+	LOST_UNREADABLE,
+	LOST_FULL,
+	LOST_QUEUE,
+	NAMES,
+	BYTES,
+	METRICS,
+};
+
+#define FRAMES(result_)                                                                        \
+	{                                                                                      \
+		.name = "coroot_node_agent_interpreter_frames_total",                          \
+		.labels = "result=\"" result_ "\"",                                            \
+		.help = "Distinct frames of interpreters by what came of reading their names", \
+		.kind = METRIC_COUNTER                                                         \
+	}
+
+static const struct metric_def metric_defs[METRICS] = {
+	[READ] = FRAMES("named"),
+	[HIDDEN] = FRAMES("hidden"),
+	[LOST_EXITED] = FRAMES("exited"),
+	[LOST_REPLACED] = FRAMES("replaced"),
+	[LOST_DAMAGED] = FRAMES("damaged"),
+	[LOST_UNREADABLE] = FRAMES("unreadable"),
+	[LOST_FULL] = FRAMES("full"),
+	[LOST_QUEUE] = FRAMES("queue_full"),
+	[NAMES] = {.name = "coroot_node_agent_interpreter_names",
+		   .help = "Names of frames of interpreters that are kept",
+		   .kind = METRIC_GAUGE},
+	[BYTES] = {.name = "coroot_node_agent_interpreter_bytes",
+		   .help = "Memory for names of frames of interpreters",
+		   .kind = METRIC_GAUGE},
+};
+METRIC_TABLE(metric_table, metric_defs);
+
+/* What the thread works with; it frees this if it was left alone. */
+struct interpreter_names {
+	struct queue *jobs;
+	struct worker_thread *thread;
+	struct metric metrics[METRICS];
+	pthread_mutex_t lock;
+	/* under the lock */
+	struct condition done;
+	struct name_cache *cache;
+	uint64_t n_submitted, n_done; /* jobs */
+	uint64_t generation;          /* counts what was forgotten */
+	/* of the thread that sees samples */
+	uint64_t seen[SEEN_SLOTS]; /* keys of frames that were submitted */
+	uint64_t seen_generation;
+	/* the thread's */
+	struct deadline_caller *caller;
+	struct interpreter_files *files;
+	struct process_memory *memory;
+};
+
+/* ---- on the thread ---- */
+
+static enum names_metric metric_of(int error)
+{
+	switch (error) {
+	case 0:
+		return READ;
+	case -ENODATA:
+		return HIDDEN;
+	case -ESRCH:
+		return LOST_EXITED;
+	case -ESTALE:
+		return LOST_REPLACED;
+	case -EBADMSG:
+		return LOST_DAMAGED;
+	case -ENOBUFS:
+	case -ENOMEM:
+		return LOST_FULL;
+	default:
+		return LOST_UNREADABLE;
+	}
+}
+
+static void keep(struct interpreter_names *n, uint64_t key, int error,
+		 const struct interpreter_name *name)
+{
+	const struct cached_name cached = {name->function, name->file, name->line,
+					   name->start_line, error};
+	int r;
+
+	pthread_mutex_lock(&n->lock);
+	r = name_cache_add(n->cache, key, &cached);
+	pthread_mutex_unlock(&n->lock);
+	metric_add(&n->metrics[metric_of(r < 0 ? r : error)], 1);
+}
+
+static bool is_known(struct interpreter_names *n, uint64_t key)
+{
+	struct cached_name name;
+	bool known;
+
+	pthread_mutex_lock(&n->lock);
+	known = name_cache_find(n->cache, key, &name);
+	pthread_mutex_unlock(&n->lock);
+	return known;
+}
+
+static void run_job(struct interpreter_names *n, const struct job *j)
+{
+	struct interpreter_process process = {0};
+	struct interpreter_name name = {0};
+	struct interpreter_memory memory;
+	int found = interpreter_files_find(n->files, j->snapshot, &process), r = found;
+
+	if (r == 0)
+		r = process_memory_get(n->memory, j->snapshot, &memory);
+	for (size_t i = 0; i < j->n; i++) {
+		uint64_t key = name_cache_key(j->snapshot, &j->frames[i]);
+		int error = r;
+
+		if (is_known(n, key))
+			continue;
+		if (r == 0)
+			error = interpreter_ops_of(process.image->language)
+					->name_frame(process.image, process.bias, &memory,
+						     &j->frames[i], &name);
+		keep(n, key, error, &name);
+	}
+}
+
+static void free_job(struct job *j)
+{
+	process_snapshot_unref(j->snapshot);
+	free(j);
+}
+
+static void run(void *ctx, struct worker_thread *t)
+{
+	struct interpreter_names *n = ctx;
+	struct job *j;
+
+	(void)t;
+	while ((j = queue_pop(n->jobs))) {
+		run_job(n, j);
+		free_job(j);
+		pthread_mutex_lock(&n->lock);
+		n->n_done++;
+		condition_broadcast(&n->done);
+		pthread_mutex_unlock(&n->lock);
+	}
+}
+
+/* ---- on other threads ---- */
+
+static bool is_new(struct interpreter_names *n, uint64_t key)
+{
+	uint64_t *slot = &n->seen[key % SEEN_SLOTS];
+
+	if (*slot == key)
+		return false;
+	*slot = key;
+	return true;
+}
+
+static void submit(struct interpreter_names *n, struct job *j)
+{
+	pthread_mutex_lock(&n->lock);
+	n->n_submitted++;
+	pthread_mutex_unlock(&n->lock);
+	if (queue_push(n->jobs, j) == 0)
+		return;
+	pthread_mutex_lock(&n->lock);
+	n->n_submitted--;
+	pthread_mutex_unlock(&n->lock);
+	metric_add(&n->metrics[LOST_QUEUE], j->n);
+	/* they are asked for again */
+	memset(n->seen, 0, sizeof(n->seen));
+	free_job(j);
+}
+
+static void forget_seen(struct interpreter_names *n)
+{
+	uint64_t generation;
+
+	pthread_mutex_lock(&n->lock);
+	generation = n->generation;
+	pthread_mutex_unlock(&n->lock);
+	if (generation == n->seen_generation)
+		return;
+	n->seen_generation = generation;
+	memset(n->seen, 0, sizeof(n->seen));
+}
+
+void interpreter_names_see(struct interpreter_names *n, struct process_snapshot *s,
+			   const struct chain_entry *chain, size_t n_chain)
+{
+	struct job *j = NULL;
+
+	if (n_chain == 0)
+		return;
+	forget_seen(n);
+	for (size_t i = 0; i < n_chain; i++) {
+		const struct interpreter_frame f = {
+			.code = chain_entry_code(&chain[i]),
+			.check = chain_entry_check(&chain[i]),
+			.at = chain_entry_at(&chain[i]),
+		};
+
+		if (!is_new(n, name_cache_key(s, &f)))
+			continue;
+		if (!j) {
+			j = malloc(sizeof(*j) + (n_chain - i) * sizeof(j->frames[0]));
+			if (!j)
+				return;
+			j->snapshot = process_snapshot_ref(s);
+			j->n = 0;
+		}
+		j->frames[j->n++] = f;
+	}
+	if (j)
+		submit(n, j);
+}
+
+void interpreter_names_wait(struct interpreter_names *n, uint64_t timeout_ns)
+{
+	uint64_t deadline_ns = condition_deadline_ns(timeout_ns), until;
+
+	pthread_mutex_lock(&n->lock);
+	until = n->n_submitted;
+	while (n->n_done < until && condition_wait_until(&n->done, &n->lock, deadline_ns))
+		;
+	pthread_mutex_unlock(&n->lock);
+}
+
+static void copy_text(char *to, size_t cap, const char *from)
+{
+	size_t len = strnlen(from, cap - 1);
+
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
+int interpreter_names_find(struct interpreter_names *n, const struct process_snapshot *s,
+			   const struct interpreter_frame *f, struct interpreter_name *ret)
+{
+	struct cached_name name;
+	int r = -EINPROGRESS;
+
+	pthread_mutex_lock(&n->lock);
+	if (name_cache_find(n->cache, name_cache_key(s, f), &name)) {
+		r = name.error;
+		copy_text(ret->function, sizeof(ret->function), name.function);
+		copy_text(ret->file, sizeof(ret->file), name.file);
+		ret->line = name.line;
+		ret->start_line = name.start_line;
+	}
+	pthread_mutex_unlock(&n->lock);
+	return r;
+}
+
+void interpreter_names_end_cycle(struct interpreter_names *n)
+{
+	pthread_mutex_lock(&n->lock);
+	n->generation += name_cache_end_cycle(n->cache);
+	metric_set(&n->metrics[NAMES], name_cache_count(n->cache));
+	metric_set(&n->metrics[BYTES], name_cache_bytes(n->cache));
+	pthread_mutex_unlock(&n->lock);
+}
+
+/* ---- create and destroy ---- */
+
+static void free_all(void *ctx, bool abandoned)
+{
+	struct interpreter_names *n = ctx;
+	struct job *j;
+
+	(void)abandoned;
+	while (n->jobs && (j = queue_pop_timeout(n->jobs, 0)))
+		free_job(j);
+	queue_free(n->jobs);
+	interpreter_files_free(n->files);
+	process_memory_free(n->memory);
+	deadline_caller_free(n->caller);
+	name_cache_free(n->cache);
+	condition_fini(&n->done);
+	pthread_mutex_destroy(&n->lock);
+	free(n);
+}
+
+void interpreter_names_free(struct interpreter_names *n)
+{
+	struct worker_thread *t = n ? n->thread : NULL;
+
+	if (!n)
+		return;
+	if (!t) {
+		free_all(n, false);
+		return;
+	}
+	worker_thread_stop(t);
+	queue_close(n->jobs);
+	if (worker_thread_join(t, END_NS) < 0)
+		(void)worker_thread_abandon(t);
+}
+
+int interpreter_names_new(struct interpreter_names **ret,
+			  const struct interpreter_names_config *cfg)
+{
+	CLEANUP(interpreter_names_freep) struct interpreter_names *n = calloc(1, sizeof(*n));
+	struct worker_thread_config thread = {.name = "frame-names", .run = run, .free = free_all};
+	int r;
+
+	if (!n)
+		return -ENOMEM;
+	pthread_mutex_init(&n->lock, NULL);
+	condition_init(&n->done);
+	thread.ctx = n;
+	r = name_cache_new(&n->cache, cfg->max_names ?: DEFAULT_NAMES,
+			   cfg->max_text_bytes ?: DEFAULT_TEXT_BYTES);
+	if (r == 0)
+		r = queue_new(&n->jobs, QUEUE_JOBS);
+	if (r == 0)
+		r = deadline_caller_new(&n->caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
+	if (r == 0)
+		r = interpreter_files_new(&n->files, n->caller);
+	if (r == 0)
+		r = process_memory_new(&n->memory, cfg->proc_root ?: "/proc");
+	if (r == 0)
+		r = worker_thread_start(&n->thread, &thread);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(n);
+	return 0;
+}
+
+int interpreter_names_register_metrics(struct interpreter_names *n, struct metrics *ms)
+{
+	return metrics_register(ms, &metric_table, n->metrics, n);
+}

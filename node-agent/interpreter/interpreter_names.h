@@ -1,0 +1,59 @@
+/*
+ * Names of the frames of interpreters, read from the memory of their processes as soon as a frame is
+ * seen for the first time: a process may have exited when its profile is made.
+ *
+ * A thread of its own reads them, as the memory of a process may be a file whose file system does
+ * not answer. What it has read is kept until the profile of the interval is made.
+ */
+#ifndef NODE_AGENT_INTERPRETER_INTERPRETER_NAMES_H
+#define NODE_AGENT_INTERPRETER_INTERPRETER_NAMES_H
+
+#include <linux/types.h>
+
+#include "common/base.h"
+#include "common/telemetry/metrics.h"
+#include "node-agent/interpreter/interpreter_frame.h"
+#include "node-agent/process/process_snapshot.h"
+
+#include "bpf/frame_chain.h"
+
+struct interpreter_names;
+
+struct interpreter_names_config {
+	const char *proc_root;  /* NULL: "/proc" */
+	uint32_t max_names;     /* 0: 65536 */
+	size_t max_text_bytes;  /* 0: 2 MiB */
+};
+
+/* Starts the thread. Returns 0, -ENOMEM or another -errno. */
+int interpreter_names_new(struct interpreter_names **ret,
+			  const struct interpreter_names_config *cfg) MUST_CHECK;
+/* Takes a second at most; then the thread is left alone. NULL is allowed. */
+void interpreter_names_free(struct interpreter_names *n);
+DEFINE_CLEANUP(struct interpreter_names *, interpreter_names_free);
+
+/*
+ * A sample of this process has these frames: what is not known of them will be read. One thread
+ * calls this.
+ */
+void interpreter_names_see(struct interpreter_names *n, struct process_snapshot *s,
+			   const struct chain_entry *chain, size_t n_chain);
+
+/* Waits until what was seen so far is read, for timeout_ns at most. Any thread. */
+void interpreter_names_wait(struct interpreter_names *n, uint64_t timeout_ns);
+
+/*
+ * Stores the name of a frame. Returns 0; -ENODATA if the interpreter has made the frame for itself;
+ * -EINPROGRESS if it has not been read yet; -ENOBUFS if there was no room to keep it; or why it
+ * could not be read. Any thread.
+ */
+int interpreter_names_find(struct interpreter_names *n, const struct process_snapshot *s,
+			   const struct interpreter_frame *f, struct interpreter_name *ret);
+
+/* Profiles of an interval are made: what they did not need may be forgotten. Any thread. */
+void interpreter_names_end_cycle(struct interpreter_names *n);
+
+/* As metrics_register(). */
+int interpreter_names_register_metrics(struct interpreter_names *n, struct metrics *ms) MUST_CHECK;
+
+#endif /* NODE_AGENT_INTERPRETER_INTERPRETER_NAMES_H */

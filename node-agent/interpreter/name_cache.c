@@ -1,0 +1,189 @@
+#include "node-agent/interpreter/name_cache.h"
+
+#include <errno.h>
+
+#include "common/data/array.h"
+#include "common/data/intern.h"
+#include "common/data/number_index.h"
+#include "common/data/table.h"
+
+struct entry {
+	uint64_t key;
+	uint32_t function; /* text */
+	uint32_t file;
+	uint32_t line;
+	uint32_t start_line;
+	int32_t error;
+	uint32_t used; /* in this cycle */
+};
+_Static_assert(sizeof(struct entry) == 32, "no padding");
+
+struct name_cache {
+	uint32_t max_names;
+	size_t max_text_bytes;
+	struct intern *texts;
+	size_t text_bytes;
+	struct entry *entries;
+	uint32_t n, cap;
+	struct number_index index;
+	uint32_t cycle;
+};
+
+int name_cache_new(struct name_cache **ret, uint32_t max_names, size_t max_text_bytes)
+{
+	CLEANUP(name_cache_freep) struct name_cache *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	c->max_names = max_names;
+	c->max_text_bytes = max_text_bytes;
+	r = intern_new(&c->texts, max_text_bytes);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+void name_cache_free(struct name_cache *c)
+{
+	if (!c)
+		return;
+	intern_free(c->texts);
+	free(c->entries);
+	number_index_fini(&c->index);
+	free(c);
+}
+
+uint64_t name_cache_key(const struct process_snapshot *s, const struct interpreter_frame *f)
+{
+	const uint64_t words[] = {
+		(uint64_t)s->pid, s->start_time, s->start_stack, f->code, f->at, f->check,
+	};
+
+	return XXH3_64bits_withSeed(words, sizeof(words), table_seed);
+}
+
+static struct entry *find(const struct name_cache *c, uint64_t key)
+{
+	uint32_t hash = (uint32_t)key, at = hash, number;
+
+	while (number_index_next(&c->index, hash, &at, &number)) {
+		if (c->entries[number].key == key)
+			return &c->entries[number];
+	}
+	return NULL;
+}
+
+bool name_cache_find(struct name_cache *c, uint64_t key, struct cached_name *ret)
+{
+	struct entry *e = find(c, key);
+	size_t len;
+
+	if (!e)
+		return false;
+	e->used = c->cycle;
+	*ret = (struct cached_name){
+		.function = intern_get(c->texts, e->function, &len),
+		.file = intern_get(c->texts, e->file, &len),
+		.line = e->line,
+		.start_line = e->start_line,
+		.error = e->error,
+	};
+	return true;
+}
+
+static int add_text(struct intern *texts, size_t *bytes, const char *text, uint32_t *ret)
+{
+	uint32_t n = intern_count(texts);
+	size_t len = strlen(text);
+	int r = intern_add(texts, text, len, ret);
+
+	if (r == 0 && intern_count(texts) > n)
+		*bytes += len + 1;
+	return r == -EFBIG ? -ENOBUFS : r;
+}
+
+static int add_entry(struct name_cache *c, const struct entry *e)
+{
+	int r = ARRAY_RESERVE(c->entries, c->cap, c->n + 1);
+
+	if (r == 0)
+		r = number_index_add(&c->index, (uint32_t)e->key, c->n);
+	if (r == 0)
+		c->entries[c->n++] = *e;
+	return r;
+}
+
+int name_cache_add(struct name_cache *c, uint64_t key, const struct cached_name *name)
+{
+	struct entry e = {
+		.key = key,
+		.line = name->line,
+		.start_line = name->start_line,
+		.error = name->error,
+		.used = c->cycle,
+	};
+	int r = 0;
+
+	if (find(c, key))
+		return 0;
+	if (c->n >= c->max_names)
+		return -ENOBUFS;
+	if (name->error == 0)
+		r = add_text(c->texts, &c->text_bytes, name->function, &e.function);
+	if (r == 0 && name->error == 0)
+		r = add_text(c->texts, &c->text_bytes, name->file, &e.file);
+	return r == 0 ? add_entry(c, &e) : r;
+}
+
+static bool is_filling(const struct name_cache *c)
+{
+	return c->n > c->max_names / 2 || c->text_bytes > c->max_text_bytes / 2;
+}
+
+/* What is kept moves to new texts. On failure, what has moved is kept. */
+static void rebuild(struct name_cache *c, struct intern *texts)
+{
+	uint32_t n = c->n;
+	size_t bytes = 0, len;
+
+	c->n = 0;
+	number_index_clear(&c->index);
+	for (uint32_t i = 0; i < n; i++) {
+		struct entry e = c->entries[i];
+
+		if (c->cycle - e.used > 1)
+			continue;
+		if (add_text(texts, &bytes, intern_get(c->texts, e.function, &len), &e.function) <
+			    0 ||
+		    add_text(texts, &bytes, intern_get(c->texts, e.file, &len), &e.file) < 0 ||
+		    add_entry(c, &e) < 0)
+			break;
+	}
+	intern_free(c->texts);
+	c->texts = texts;
+	c->text_bytes = bytes;
+}
+
+bool name_cache_end_cycle(struct name_cache *c)
+{
+	struct intern *texts;
+	bool filling = is_filling(c);
+
+	if (filling && intern_new(&texts, c->max_text_bytes) == 0)
+		rebuild(c, texts);
+	c->cycle++;
+	return filling;
+}
+
+uint32_t name_cache_count(const struct name_cache *c)
+{
+	return c->n;
+}
+
+size_t name_cache_bytes(const struct name_cache *c)
+{
+	return c->cap * sizeof(c->entries[0]) + c->text_bytes +
+	       c->index.n_slots * sizeof(c->index.slots[0]);
+}

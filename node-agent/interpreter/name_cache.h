@@ -1,0 +1,48 @@
+/*
+ * Names of frames that were read from processes, until the profile of their interval is made: 32
+ * bytes for each, and its texts once. Pure; not thread-safe.
+ *
+ * A frame is known by 64 bits of a hash whose seed nobody knows: that two have the same is as
+ * unlikely as that memory fails.
+ */
+#ifndef NODE_AGENT_INTERPRETER_NAME_CACHE_H
+#define NODE_AGENT_INTERPRETER_NAME_CACHE_H
+
+#include "common/base.h"
+#include "node-agent/interpreter/interpreter_frame.h"
+#include "node-agent/process/process_snapshot.h"
+
+struct name_cache;
+
+/* Returns 0 or -ENOMEM. max_names and max_text_bytes are limits. */
+int name_cache_new(struct name_cache **ret, uint32_t max_names, size_t max_text_bytes) MUST_CHECK;
+void name_cache_free(struct name_cache *c);
+DEFINE_CLEANUP(struct name_cache *, name_cache_free);
+
+uint64_t name_cache_key(const struct process_snapshot *s, const struct interpreter_frame *f);
+
+/* A borrowed name, or why there is none. */
+struct cached_name {
+	const char *function;
+	const char *file;
+	uint32_t line;
+	uint32_t start_line;
+	int error; /* 0, or that of reading it */
+};
+
+/* Returns false if the frame is not known. Texts are valid until the next change. */
+bool name_cache_find(struct name_cache *c, uint64_t key, struct cached_name *ret);
+
+/* Adds what was read, or that it cannot be. Returns 0, -ENOMEM, or -ENOBUFS at a limit. */
+int name_cache_add(struct name_cache *c, uint64_t key, const struct cached_name *name) MUST_CHECK;
+
+/*
+ * An interval has ended. If the cache is filling, forgets what was not asked for in the last two,
+ * and returns true: what is forgotten may be added again.
+ */
+bool name_cache_end_cycle(struct name_cache *c);
+
+uint32_t name_cache_count(const struct name_cache *c);
+size_t name_cache_bytes(const struct name_cache *c);
+
+#endif /* NODE_AGENT_INTERPRETER_NAME_CACHE_H */
