@@ -22,14 +22,20 @@
 #include "unwind_lookup.bpf.h"
 #include "walk_state.bpf.h"
 
+#define CHAIN_TAKES 2048 /* frames of a chain that are read for one record, at most */
+
 struct chain_scratch {
 	struct chain_layout layout; /* of the process; a copy */
 	__u64 thread_pointer;       /* of the thread */
 	__u64 found;                /* what the path has led to so far */
 	__u64 frame;                /* to be taken next; 0: none */
+	__u64 anchor;               /* of the run that is taken next; 0: not known */
+	__u64 low, high;            /* of the native frame whose run is taken; its stack */
+	__u64 run_frame;            /* where the run began, as the next */
 	__u64 words[CHAIN_FRAME_WORDS]; /* of a frame */
-	__u32 index;                    /* of the native frame whose run is taken */
-	__u32 n_barriers;
+	__u32 run_n;
+	__u32 index; /* of the native frame */
+	__u32 n_taken;
 	bool rest; /* run after run is taken, up to the end of the chain */
 	bool cut;  /* there are more frames than entries */
 	struct sample_event event;
@@ -129,9 +135,10 @@ __noinline int chain_follow(__u32 number)
 		if (i >= p->n_steps)
 			break;
 		at = chain_word_at(at + (__u64)p->steps[i]);
-		/* a state may be 0 */
-		if (!at)
+		if (!at) /* none; a state may be 0 */
 			return 0;
+		if (i + 1 == p->anchor)
+			c->anchor = at;
 	}
 	c->found = at;
 	return 0;
@@ -173,27 +180,59 @@ static __always_inline void chain_push(struct chain_scratch *c)
 	c->event.n_chain = (__u16)(n + 1);
 }
 
-/* Takes the frame in c->frame, if it is one. Returns whether its run goes on. */
+/*
+ * A run has ended, with this anchor. Returns whether another one is to be taken: it is not the one
+ * of the native frame, but of one above it that was not known as a call of the loop.
+ */
+static __always_inline bool chain_end_run(struct chain_scratch *c, __u64 anchor)
+{
+	if (c->rest)
+		return true;
+	if (anchor && anchor >= c->high) { /* of a frame below: this call has none yet, or no more */
+		c->frame = c->run_frame;
+		c->event.n_chain = (__u16)c->run_n;
+		return false;
+	}
+	c->run_frame = c->frame;
+	c->run_n = c->event.n_chain;
+	return anchor && anchor < c->low;
+}
+
+static __always_inline __u64 chain_take_anchor(struct chain_scratch *c)
+{
+	__u64 anchor = c->anchor;
+
+	if (anchor && (c->rest || anchor < c->high))
+		c->anchor = chain_word_at(anchor + c->layout.frames.anchor_next);
+	return anchor;
+}
+
+/* Takes the frame in c->frame, if it is one. Returns whether to go on. */
 static __always_inline bool chain_take(struct chain_scratch *c)
 {
 	const struct chain_frames *f = &c->layout.frames;
 	__u64 bytes = f->n_bytes, frame = c->frame;
-	bool matches;
 
 	c->frame = 0;
 	if (bytes > sizeof(c->words))
 		bytes = sizeof(c->words);
-	if (!frame || bpf_probe_read_user(c->words, bytes, (void *)(frame + f->from)))
+	if (!frame || ++c->n_taken > CHAIN_TAKES ||
+	    bpf_probe_read_user(c->words, bytes, (void *)(frame + f->from)))
 		return false;
 	if (f->next_is == CHAIN_NEXT_STRIDE)
 		c->frame = frame + (__s64)f->next;
 	else
 		c->frame = chain_word_of(c, (__u16)f->next);
-	matches = f->end_is == CHAIN_END_EACH || chain_matches(c);
-	if (f->end_is == CHAIN_END_BETWEEN && matches)
-		return c->rest && ++c->n_barriers < CHAIN_ENTRIES;
+	if (f->end_is == CHAIN_END_BETWEEN) {
+		if (chain_matches(c))
+			return chain_end_run(c, frame);
+		chain_push(c);
+		return true;
+	}
 	chain_push(c);
-	return c->rest || !matches;
+	if (f->end_is == CHAIN_END_LAST && !chain_matches(c))
+		return true;
+	return chain_end_run(c, chain_take_anchor(c));
 }
 
 int chain_step(void);
@@ -208,7 +247,10 @@ __noinline int chain_step(void)
 
 int chain_run(__u32 index);
 
-/* Takes the run that the native frame with this index executes. A global function likewise. */
+/*
+ * Takes the run that the native frame with this index executes, whose stack is from c->low to
+ * c->high. A global function likewise.
+ */
 __noinline int chain_run(__u32 index)
 {
 	struct chain_scratch *c = get_chain_scratch();
@@ -217,8 +259,10 @@ __noinline int chain_run(__u32 index)
 		return 0;
 	c->index = index;
 	c->rest = index == CHAIN_REST;
+	c->run_frame = c->frame;
+	c->run_n = c->event.n_chain;
 #pragma clang loop unroll(disable)
-	for (int i = 0; i < 2 * CHAIN_ENTRIES; i++) {
+	for (int i = 0; i < CHAIN_TAKES; i++) {
 		if (!chain_step())
 			break;
 	}
@@ -256,17 +300,33 @@ static __always_inline bool chain_has_loop_at(const struct chain_layout *l,
 	return offset >= l->starts[i] && offset < l->ends[i];
 }
 
-int chain_visit(__u64 address);
+int chain_is_loop(__u64 address);
 
-/* The native walk is at this address, that of the frame that was found last. A global function. */
-__noinline int chain_visit(__u64 address)
+/* A global function. */
+__noinline int chain_is_loop(__u64 address)
 {
 	struct chain_scratch *c = get_chain_scratch();
 	struct scratch *s = get_scratch();
 
-	if (c && s && chain_has_loop_at(&c->layout, &s->walk.mappings, address))
-		chain_run(s->n_user - 1);
-	return 0;
+	return c && s && chain_has_loop_at(&c->layout, &s->walk.mappings, address);
+}
+
+int chain_take_run(__u64 low);
+
+/*
+ * The native walk has gone from a frame in the loop, whose stack pointer is given, to its caller, or
+ * ended there. A global function.
+ */
+__noinline int chain_take_run(__u64 low)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+
+	if (!c || !s)
+		return 0;
+	c->low = low;
+	c->high = s->walk.sp > low && !s->walk.sp_is_low ? s->walk.sp : ~0ULL;
+	return chain_run(s->n_user - 1);
 }
 
 int chain_start(void);
@@ -287,7 +347,8 @@ __noinline int chain_start(void)
 	c->event.n_chain = 0;
 	c->event.chain_state = 0;
 	c->frame = 0;
-	c->n_barriers = 0;
+	c->anchor = 0;
+	c->n_taken = 0;
 	c->cut = false;
 	b = unwind_block_at(s->walk.mappings.chain.block);
 	at = (__u64)s->walk.mappings.chain.first * UNWIND_CHAIN_UNIT;
@@ -310,16 +371,16 @@ int chain_finish(void);
 __noinline int chain_finish(void)
 {
 	struct chain_scratch *c = get_chain_scratch();
+	__u32 state;
 
 	if (!c)
 		return 0;
 	chain_run(CHAIN_REST);
 	chain_follow(CHAIN_PATHS);
-	c->event.chain_state =
-		(__u16)(c->found >> (c->layout.states[0].shift & 63));
+	state = (__u16)(c->found >> (c->layout.states[0].shift & 63));
 	chain_follow(CHAIN_PATHS + 1);
-	c->event.chain_state |=
-		(__u32)(__u16)(c->found >> (c->layout.states[1].shift & 63)) << 16;
+	c->event.chain_state = state | (__u32)(__u16)(c->found >> (c->layout.states[1].shift & 63))
+					       << 16;
 	return 0;
 }
 

@@ -57,7 +57,9 @@ struct chain_path {
 	__u8 origin; /* enum chain_origin */
 	__u8 n_steps;
 	__u8 shift; /* of a state */
-	__u8 pad[5];
+	/* 1 + the number of the step that finds the first anchor; 0: there are none. */
+	__u8 anchor;
+	__u8 pad[4];
 	__u64 word;               /* CHAIN_THREAD_AT, CHAIN_KEY: an address of the process */
 	struct chain_table table; /* CHAIN_KEY */
 	__s64 steps[CHAIN_STEPS];
@@ -94,7 +96,14 @@ struct chain_frames {
 	__u16 end;     /* what end_mask is applied to */
 	__s16 end_at;  /* if not CHAIN_END_HERE: the word at (the one at `end` + end_at) instead */
 	__u16 check;   /* in the code object: a word that changes when another one is there */
-	__u16 pad[3];
+	/*
+	 * Anchors are a list beside the frames, one for each run, of which each lies in the native
+	 * frame that executes its run: the word at (anchor + anchor_next) is the next one. So runs
+	 * and native frames are told from their neighbours also where a call of the loop has just
+	 * begun. With CHAIN_END_BETWEEN, what is between runs is the anchor of the one above it.
+	 */
+	__u16 anchor_next;
+	__u16 pad[2];
 	__u64 at_mask;
 	/* A frame matches if (word & end_mask) >= end_value. */
 	__u64 end_mask;

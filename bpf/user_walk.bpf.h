@@ -65,10 +65,14 @@ static __always_inline bool note_stack_switch(struct scratch *s, __u32 index)
 static __always_inline int next_frame(struct scratch *s)
 {
 	struct walk *w = &s->walk;
+	bool loop = w->chained && chain_is_loop(w->exact ? w->ip : w->ip - 1);
+	__u64 sp = w->sp;
 	int end;
 
 	w->descending = false;
 	end = w->by_tables ? walk_by_table(s) : walk_by_frame_pointer(w);
+	if (loop)
+		chain_take_run(sp);
 	if (end != WALK_CONTINUES)
 		return end;
 	if (w->descended && !note_stack_switch(s, s->n_user - 1))
@@ -76,8 +80,6 @@ static __always_inline int next_frame(struct scratch *s)
 	if (w->descending && !note_stack_switch(s, s->n_user))
 		return WALK_END_NOT_ASCENDING;
 	push_user_addr(s, w->ip);
-	if (w->chained)
-		chain_visit(w->exact ? w->ip : w->ip - 1);
 	return WALK_CONTINUES;
 }
 
@@ -126,8 +128,6 @@ static __always_inline enum walk_end walk_user(struct scratch *s)
 	push_user_addr(s, s->walk.ip);
 	if (s->walk.compat)
 		return WALK_END_COMPAT;
-	if (s->walk.chained)
-		chain_visit(s->walk.ip);
 #pragma clang loop unroll(disable)
 	for (int i = 1; i < WALK_MAX_FRAMES; i++) {
 		if (!walk_frame())

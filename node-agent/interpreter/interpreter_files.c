@@ -273,6 +273,8 @@ static int make_path(const struct found *p, const struct interpreter_root *root,
 	r = begin_path(p, root, v, ret);
 	if (r < 0 || ret->origin == CHAIN_NONE)
 		return r;
+	if (root->anchor > 0)
+		ret->anchor = (uint8_t)(ret->n_steps + root->anchor);
 	for (size_t i = 0; i < root->n_steps && i < CHAIN_STEPS; i++) {
 		if (ret->n_steps == CHAIN_STEPS)
 			return -ENOTSUP;

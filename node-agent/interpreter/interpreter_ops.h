@@ -44,6 +44,7 @@ struct interpreter_root {
 	 * the word at (what was found + step).
 	 */
 	uint8_t n_steps;
+	uint8_t anchor; /* 1 + the number of the step that finds the first anchor; 0: none */
 	int64_t steps[CHAIN_STEPS];
 };
 
