@@ -287,15 +287,15 @@ static __always_inline __u64 chain_find_range(const struct chain_layout *l, __u6
 	return unwind_masked(i, CHAIN_RANGES);
 }
 
-/* Whether an address is in the interpreter's loop; m is the mapping that was found last. */
-static __always_inline bool chain_has_loop_at(const struct chain_layout *l,
-					      const struct unwind_mappings *m, __u64 address)
+/* Whether an address is in the interpreter's loop. */
+static __always_inline bool chain_has_loop_at(const struct chain_layout *l, struct scratch *s,
+					      __u64 address)
 {
 	__u64 offset = address - l->loop, i;
 
 	if (offset >= l->loop_bytes)
-		return l->flags & CHAIN_ANONYMOUS_IS_LOOP && m->table == UNWIND_TABLE_ANONYMOUS &&
-		       address - m->start < m->bytes;
+		return l->flags & CHAIN_ANONYMOUS_IS_LOOP && unwind_enter(s, address) &&
+		       s->walk.mappings.table == UNWIND_TABLE_ANONYMOUS;
 	i = chain_find_range(l, offset);
 	return offset >= l->starts[i] && offset < l->ends[i];
 }
@@ -308,7 +308,7 @@ __noinline int chain_is_loop(__u64 address)
 	struct chain_scratch *c = get_chain_scratch();
 	struct scratch *s = get_scratch();
 
-	return c && s && chain_has_loop_at(&c->layout, &s->walk.mappings, address);
+	return c && s && chain_has_loop_at(&c->layout, s, address);
 }
 
 int chain_take_run(__u64 low);
@@ -339,7 +339,7 @@ __noinline int chain_start(void)
 {
 	struct chain_scratch *c = get_chain_scratch();
 	struct scratch *s = get_scratch();
-	const void *b;
+	const char *b;
 	__u64 at;
 
 	if (!c || !s)
@@ -350,11 +350,11 @@ __noinline int chain_start(void)
 	c->anchor = 0;
 	c->n_taken = 0;
 	c->cut = false;
-	b = unwind_block_at(s->walk.mappings.chain.block);
+	b = (const char *)unwind_block_at(s->walk.mappings.chain.block);
 	at = (__u64)s->walk.mappings.chain.first * UNWIND_CHAIN_UNIT;
 	if (!b || at > UNWIND_BLOCK_BYTES - sizeof(c->layout))
 		return 0;
-	c->layout = *(const struct chain_layout *)(b + at);
+	c->layout = *(const struct chain_layout *)(const void *)(b + at);
 	chain_follow(0);
 	if (!c->found)
 		chain_follow(1);
@@ -375,7 +375,8 @@ __noinline int chain_finish(void)
 
 	if (!c)
 		return 0;
-	chain_run(CHAIN_REST);
+	if (c->layout.frames.next_is != CHAIN_NEXT_STRIDE) /* nothing says where an array ends */
+		chain_run(CHAIN_REST);
 	chain_follow(CHAIN_PATHS);
 	state = (__u16)(c->found >> (c->layout.states[0].shift & 63));
 	chain_follow(CHAIN_PATHS + 1);

@@ -49,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	s->walk.sp = s->walk.registers[1];
 	s->walk.fp = s->walk.registers[2];
 	s->walk.compat = false;
+	host.chain.thread_pointer = s->walk.registers[3];
 	take_process(&in);
 	take(&in, &host.tables[UNWIND_TABLE_FIRST], TABLES * sizeof(*host.tables));
 	for (unsigned i = 2; i < BLOCKS; i++)
@@ -61,5 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(s->event.root_at == 0 ||
 	       (s->event.root_at == SAMPLER_ROOT_AT && s->n_user == SAMPLER_USER_FRAMES));
 	assert(s->n_switches <= SAMPLER_STACK_SWITCHES);
+	assert(!s->walk.chained || (host.chain.event.n_chain < CHAIN_ENTRIES &&
+				    host.chain.n_taken <= CHAIN_TAKES + 1 + WALK_MAX_FRAMES));
 	return 0;
 }

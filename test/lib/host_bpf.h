@@ -52,6 +52,7 @@ static struct host {
 	uint64_t used[UNWIND_TABLES];
 	struct unwind_ref process; /* of HOST_TGID; block 0: not reported */
 	struct scratch scratch;
+	struct chain_scratch chain; /* thread_pointer is that of the thread */
 	uint64_t stack[HOST_STACK_WORDS]; /* the only memory that can be read, at HOST_STACK_AT */
 } host;
 
@@ -61,6 +62,8 @@ static inline void *host_map_lookup(const void *map, const void *key)
 
 	if (map == &scratch)
 		return i == 0 ? &host.scratch : NULL;
+	if (map == &chain_scratch)
+		return i == 0 ? &host.chain : NULL;
 	if (map == &unwind_slabs)
 		return i == 0 ? host.slab : NULL;
 	if (map == host.slab)
@@ -95,6 +98,7 @@ int find_vma_of(__u64 address)
 static inline enum walk_end host_walk(void)
 {
 	struct scratch *s = &host.scratch;
+	enum walk_end end;
 
 	s->n_user = s->n_switches = 0;
 	s->event.n_kernel = 0;
@@ -107,7 +111,11 @@ static inline enum walk_end host_walk(void)
 	s->walk.guessed = false;
 	s->walk.mappings.used_at = 5;
 	s->walk.by_tables = unwind_find_process(&s->walk.mappings, HOST_TGID, HOST_START_TIME);
-	return walk_user(s);
+	s->walk.chained = s->walk.mappings.chain.block != 0 && chain_start();
+	end = walk_user(s);
+	if (s->walk.chained)
+		chain_finish();
+	return end;
 }
 
 #endif /* TEST_LIB_HOST_BPF_H */

@@ -117,4 +117,15 @@ static inline struct unwind_ref unwind_blocks_process(struct unwind_blocks *b, u
 	return ref;
 }
 
+/* How frames of an interpreter are found in that process. */
+static inline void unwind_blocks_chain(struct unwind_blocks *b, struct unwind_ref process,
+				       const struct chain_layout *l)
+{
+	struct unwind_ref ref = unwind_blocks_take(b);
+
+	ref.first = 3; /* units */
+	memcpy((char *)&b->slab[ref.block] + ref.first * UNWIND_CHAIN_UNIT, l, sizeof(*l));
+	b->slab[process.block].processes[0].chain = ref;
+}
+
 #endif /* TEST_LIB_UNWIND_BLOCKS_H */

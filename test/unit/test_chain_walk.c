@@ -1,0 +1,482 @@
+/*
+ * The walk over frames of an interpreter, in memory that is written by hand: a program whose
+ * function 1 is the loop and whose function 2 is called by it and calls it; function 3 is the
+ * outermost. All frames have 8 words; so the native stack below is a list of return addresses, and
+ * the frames of the interpreter are behind it.
+ */
+#include "test/lib/host_bpf.h"
+
+#include "test/lib/unit.h"
+
+#define BIAS 0x400000000u
+#define TEXT_AT 0x1000u
+#define FUNCTION_BYTES 256u
+#define TABLE UNWIND_TABLE_FIRST
+#define FRAME_WORDS 8u
+#define SP 16u             /* word */
+#define CHAINED 2048u      /* word of the first frame of the interpreter */
+#define CODE 4096u         /* word of the first code object */
+#define OWNER_BETWEEN 3u
+
+enum function { NONE, LOOP, HELPER, START, FUNCTIONS };
+
+static struct unwind_blocks blocks;
+static struct walk *const w = &host.scratch.walk;
+static unsigned n_native, n_chained;
+
+static uint64_t at(unsigned word)
+{
+	return HOST_STACK_AT + word * 8;
+}
+
+static uint64_t in_function(enum function f)
+{
+	return BIAS + TEXT_AT + f * FUNCTION_BYTES + 100;
+}
+
+/* A frame has the next one, its code, its place there, and in byte 3 * 8 + 6 whose it is. */
+static struct chain_layout layout(enum chain_end end_is)
+{
+	return (struct chain_layout){
+		.paths = {{.origin = CHAIN_THREAD, .n_steps = 2, .steps = {0, 8}}},
+		.frames = {.next_is = CHAIN_NEXT_WORD,
+			   .end_is = (uint8_t)end_is,
+			   .n_bytes = 32,
+			   .code = 8,
+			   .at = 16,
+			   .end = 24,
+			   .end_at = CHAIN_END_HERE,
+			   .check = 8,
+			   .at_mask = ~0ULL,
+			   .end_mask = 0xffULL << 48,
+			   .end_value = (uint64_t)OWNER_BETWEEN << 48},
+		.loop = BIAS,
+		.loop_bytes = TEXT_AT + 2 * FUNCTION_BYTES,
+		.n_ranges = 2,
+		.starts = {TEXT_AT / 2, TEXT_AT + FUNCTION_BYTES},
+		.ends = {TEXT_AT / 2 + 16, TEXT_AT + 2 * FUNCTION_BYTES},
+	};
+}
+
+static void begin(const struct chain_layout *l)
+{
+	const struct unwind_rule rules[FUNCTIONS] = {
+		[NONE] = {.base = UNWIND_CFA_UNKNOWN},
+		[LOOP] = {.base = UNWIND_CFA_SP, .cfa = FRAME_WORDS},
+		[HELPER] = {.base = UNWIND_CFA_SP, .cfa = FRAME_WORDS},
+		[START] = {.base = UNWIND_CFA_END},
+	};
+	const struct unwind_blocks_mapping m = {BIAS + TEXT_AT, BIAS + 0x10000, BIAS, TABLE};
+	struct unwind_blocks_row rows[FUNCTIONS + 1];
+
+	memset(&host, 0, sizeof(host));
+	unwind_blocks_init(&blocks, host.slab, host.tables);
+	for (unsigned i = 0; i <= FUNCTIONS; i++)
+		rows[i] = (struct unwind_blocks_row){TEXT_AT + i * FUNCTION_BYTES,
+						     (uint16_t)(i < FUNCTIONS ? i : 0)};
+	unwind_blocks_table(&blocks, TABLE, rules, FUNCTIONS, rows, FUNCTIONS + 1);
+	host.process = unwind_blocks_process(&blocks, HOST_TGID, HOST_START_TIME, &m, 1, 0);
+	unwind_blocks_chain(&blocks, host.process, l);
+	host.chain.thread_pointer = at(0);
+	host.stack[0] = at(1);       /* thread-local variable → state of the thread */
+	host.stack[2] = at(CHAINED); /* → first frame */
+	n_native = n_chained = 0;
+	w->sp = at(SP);
+}
+
+/* The next native frame, from the leaf on. */
+static void native(enum function f)
+{
+	if (n_native == 0)
+		w->ip = in_function(f);
+	else
+		host.stack[SP + n_native * FRAME_WORDS - 1] = in_function(f);
+	n_native++;
+}
+
+/* A word of the native frame that was added last: where an interpreter keeps what is between. */
+static unsigned word_of_native(void)
+{
+	return SP + (n_native - 1) * FRAME_WORDS + 2;
+}
+
+static unsigned last_chained;
+
+static void link_to(unsigned word)
+{
+	if (n_chained++ == 0)
+		host.stack[2] = at(word);
+	else
+		host.stack[last_chained] = at(word);
+	last_chained = word;
+}
+
+/* The next frame of the interpreter, from the leaf on, with code object n. */
+static void frame(unsigned n, uint64_t place, uint64_t owner)
+{
+	unsigned word = CHAINED + n_chained * 4;
+
+	link_to(word);
+	host.stack[word + 1] = at(CODE + 2 * n);
+	host.stack[word + 2] = place;
+	host.stack[word + 3] = owner << 48;
+	host.stack[CODE + 2 * n + 1] = 0xabc000 + n;
+}
+
+/* What is no frame, on the stack of the native frame that was added last. */
+static void between(void)
+{
+	unsigned word = word_of_native();
+
+	link_to(word);
+	host.stack[word + 3] = (uint64_t)OWNER_BETWEEN << 48;
+}
+
+static void check_entry(unsigned i, unsigned code, uint64_t place, uint32_t index)
+{
+	const struct chain_entry *e = &host.chain.entries[i];
+
+	assert_int_equal(chain_entry_code(e), at(CODE + 2 * code));
+	assert_int_equal(chain_entry_at(e), place);
+	assert_int_equal(chain_entry_index(e), index);
+	assert_int_equal(chain_entry_check(e), chain_check(0xabc000 + code));
+}
+
+static void walk_all(unsigned n_entries)
+{
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_int_equal(host.scratch.n_user, n_native);
+	assert_int_equal(host.chain.event.n_chain, n_entries);
+}
+
+TEST(each_call_of_the_loop_has_its_run)
+{
+	const struct chain_layout l = layout(CHAIN_END_BETWEEN);
+
+	begin(&l);
+	native(HELPER);
+	native(LOOP);
+	frame(1, 77, 0);
+	frame(2, 78, 1);
+	between();
+	native(HELPER);
+	native(HELPER);
+	native(LOOP);
+	frame(1, 79, 0);
+	between();
+	native(START);
+	walk_all(3);
+	check_entry(0, 1, 77, 1);
+	check_entry(1, 2, 78, 1);
+	check_entry(2, 1, 79, 4);
+	assert_false(host.chain.cut);
+}
+
+TEST(a_call_of_the_loop_that_has_no_frame_yet_takes_none_of_its_callers)
+{
+	const struct chain_layout l = layout(CHAIN_END_BETWEEN);
+
+	begin(&l);
+	native(LOOP); /* at its first instruction */
+	native(HELPER);
+	native(LOOP);
+	frame(1, 77, 0);
+	frame(2, 78, 0);
+	between();
+	native(START);
+	walk_all(2);
+	check_entry(0, 1, 77, 2);
+	check_entry(1, 2, 78, 2);
+}
+
+TEST(frames_of_a_call_that_was_not_known_are_in_front_of_the_next_one)
+{
+	const struct chain_layout l = layout(CHAIN_END_BETWEEN);
+
+	begin(&l);
+	native(HELPER); /* a part of the loop that no range has */
+	frame(1, 77, 0);
+	between();
+	native(HELPER);
+	native(LOOP);
+	frame(2, 78, 0);
+	between();
+	native(LOOP);
+	frame(3, 79, 0);
+	between();
+	native(START);
+	walk_all(3);
+	check_entry(0, 1, 77, 2);
+	check_entry(1, 2, 78, 2);
+	check_entry(2, 3, 79, 3);
+}
+
+TEST(what_no_call_of_the_loop_has_taken_is_the_rest)
+{
+	const struct chain_layout l = layout(CHAIN_END_BETWEEN);
+
+	begin(&l);
+	native(LOOP);
+	frame(1, 77, 0);
+	between();
+	native(HELPER);
+	frame(2, 78, 0);
+	between();
+	native(HELPER);
+	frame(3, 79, 0);
+	between();
+	native(START);
+	walk_all(3);
+	check_entry(0, 1, 77, 0);
+	check_entry(1, 2, 78, CHAIN_REST);
+	check_entry(2, 3, 79, CHAIN_REST);
+}
+
+TEST(a_run_may_end_with_a_frame)
+{
+	const struct chain_layout l = layout(CHAIN_END_LAST);
+
+	begin(&l);
+	native(LOOP);
+	frame(1, 77, 0);
+	frame(2, 78, OWNER_BETWEEN);
+	native(HELPER);
+	native(LOOP);
+	frame(3, 79, OWNER_BETWEEN);
+	native(START);
+	walk_all(3);
+	check_entry(0, 1, 77, 0);
+	check_entry(1, 2, 78, 0);
+	check_entry(2, 3, 79, 2);
+}
+
+TEST(anchors_tell_whose_run_it_is)
+{
+	struct chain_layout l = layout(CHAIN_END_LAST);
+
+	l.paths[0].steps[0] = 0;
+	l.paths[0].n_steps = 3;
+	l.paths[0].steps[1] = 24; /* of the thread's state: the first anchor */
+	l.paths[0].steps[2] = 8;  /* which has the first frame */
+	l.paths[0].anchor = 2;
+	begin(&l);
+	native(LOOP); /* has no anchor yet */
+	native(LOOP);
+	frame(1, 77, 0);
+	frame(2, 78, OWNER_BETWEEN);
+	host.stack[1 + 3] = at(word_of_native());
+	host.stack[word_of_native() + 1] = at(CHAINED);
+	host.stack[word_of_native()] = at(word_of_native() + FRAME_WORDS);
+	native(LOOP);
+	frame(3, 79, OWNER_BETWEEN);
+	native(START);
+	walk_all(3);
+	check_entry(0, 1, 77, 1);
+	check_entry(1, 2, 78, 1);
+	check_entry(2, 3, 79, 2);
+}
+
+TEST(each_frame_may_be_a_call)
+{
+	const struct chain_layout l = layout(CHAIN_END_EACH);
+
+	begin(&l);
+	native(LOOP);
+	frame(1, 77, 0);
+	native(LOOP);
+	frame(2, 78, 0);
+	native(START);
+	walk_all(2);
+	check_entry(0, 1, 77, 0);
+	check_entry(1, 2, 78, 1);
+}
+
+TEST(frames_may_be_an_array)
+{
+	struct chain_layout l = layout(CHAIN_END_LAST);
+
+	l.frames.next_is = CHAIN_NEXT_STRIDE;
+	l.frames.next = 32;
+	l.frames.end_at = 8; /* the flag is behind a pointer */
+	begin(&l);
+	native(LOOP);
+	frame(1, 77, 0);
+	frame(2, 78, 0);
+	frame(3, 79, 0);
+	for (unsigned i = 0; i < 3; i++)
+		host.stack[CHAINED + 4 * i + 3] = at(100 + i);
+	host.stack[103] = (uint64_t)OWNER_BETWEEN << 48;
+	native(START);
+	walk_all(3);
+	check_entry(2, 3, 79, 0);
+}
+
+/* ---- where the first frame is ---- */
+
+static void check_path(const struct chain_path *p)
+{
+	struct chain_layout l = layout(CHAIN_END_EACH);
+
+	w->ip = in_function(LOOP);
+	w->sp = at(SP);
+	host.chain.found = 1;
+	l.paths[0] = *p;
+	unwind_blocks_chain(&blocks, host.process, &l);
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+}
+
+TEST(the_first_frame_is_found_by_any_kind_of_variable)
+{
+	const struct chain_layout l = layout(CHAIN_END_EACH);
+	const struct chain_table glibc = {.blocks = 800, .block_shift = 5, .stride = 16, .value = 8};
+	struct chain_path p;
+
+	begin(&l);
+	native(LOOP);
+	frame(1, 77, 0);
+	native(START);
+	/* a global variable */
+	p = (struct chain_path){.origin = CHAIN_FIXED, .n_steps = 2, .steps = {(int64_t)at(0), 8}};
+	check_path(&p);
+	assert_int_equal(host.chain.event.n_chain, 1);
+	/* the linker has stored its offset */
+	host.stack[500] = 8;
+	p = (struct chain_path){
+		.origin = CHAIN_THREAD_AT, .word = at(500), .n_steps = 1, .steps = {8}};
+	check_path(&p);
+	assert_int_equal(host.chain.event.n_chain, 1);
+	/* a key, in the second block */
+	p = (struct chain_path){
+		.origin = CHAIN_KEY, .word = at(501), .table = glibc, .n_steps = 1, .steps = {8}};
+	p.table.key_shift = 32;
+	host.stack[501] = (uint64_t)33 << 32 | 1;
+	host.stack[100 + 1] = at(600);
+	host.stack[600 + 2 + 1] = at(1);
+	check_path(&p);
+	assert_int_equal(host.chain.event.n_chain, 1);
+	host.stack[501] = (uint64_t)33 << 32; /* not made yet */
+	check_path(&p);
+	assert_int_equal(host.chain.event.n_chain, 0);
+	host.stack[501] = (uint64_t)UINT32_MAX << 32 | 1;
+	check_path(&p);
+	assert_int_equal(host.chain.event.n_chain, 0);
+}
+
+TEST(without_a_frame_the_second_path_counts)
+{
+	struct chain_layout l = layout(CHAIN_END_EACH);
+
+	l.paths[1] = l.paths[0];
+	l.paths[0].steps[0] = 8 * 700; /* 0: the thread has given its state back */
+	begin(&l);
+	native(LOOP);
+	frame(1, 77, 0);
+	native(START);
+	walk_all(1);
+}
+
+TEST(state_of_the_thread_is_sent)
+{
+	struct chain_layout l = layout(CHAIN_END_EACH);
+
+	l.states[0] = (struct chain_path){
+		.origin = CHAIN_THREAD, .n_steps = 2, .shift = 8, .steps = {0, 16}};
+	l.states[1] = (struct chain_path){.origin = CHAIN_THREAD, .n_steps = 2, .steps = {0, 24}};
+	begin(&l);
+	native(LOOP);
+	frame(1, 77, 0);
+	native(START);
+	host.stack[1 + 2] = 0x112233;
+	host.stack[1 + 3] = 0x5;
+	walk_all(1);
+	assert_int_equal(host.chain.event.chain_state, 0x00051122);
+}
+
+/* ---- hostile ---- */
+
+TEST(a_chain_without_an_end_is_cut)
+{
+	const struct chain_layout l = layout(CHAIN_END_BETWEEN);
+
+	begin(&l);
+	native(LOOP);
+	frame(1, 77, 0);
+	host.stack[CHAINED] = at(CHAINED);
+	native(START);
+	walk_all(CHAIN_ENTRIES - 1);
+	assert_true(host.chain.cut);
+}
+
+TEST(a_circle_of_what_is_between_costs_no_more_than_frames)
+{
+	const struct chain_layout l = layout(CHAIN_END_BETWEEN);
+
+	begin(&l);
+	native(LOOP);
+	between();
+	host.stack[word_of_native()] = at(word_of_native());
+	for (unsigned i = 0; i < 200; i++)
+		native(LOOP);
+	native(START);
+	walk_all(0);
+	assert_in_range(host.chain.n_taken, 1, CHAIN_TAKES + 1);
+}
+
+/* Frames whose anchor is never reached are read again for each call of the loop. */
+TEST(what_is_read_in_vain_is_bounded)
+{
+	const struct chain_layout l = layout(CHAIN_END_BETWEEN);
+
+	begin(&l);
+	for (unsigned i = 0; i < 200; i++)
+		native(LOOP);
+	for (unsigned i = 0; i < 300; i++)
+		frame(1, 77, 0);
+	link_to(8000);
+	host.stack[8003] = (uint64_t)OWNER_BETWEEN << 48;
+	native(START);
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_in_range(host.chain.n_taken, 1, CHAIN_TAKES + 1);
+}
+
+TEST(memory_that_cannot_be_read_ends_the_chain)
+{
+	const struct chain_layout l = layout(CHAIN_END_BETWEEN);
+
+	begin(&l);
+	native(LOOP);
+	frame(1, 77, 0);
+	host.stack[CHAINED] = 0x123456;
+	native(START);
+	walk_all(1);
+	check_entry(0, 1, 77, 0);
+	/* of a code object, too: user space may be able to */
+	host.stack[CHAINED + 1] = 0x5000;
+	w->ip = in_function(LOOP);
+	w->sp = at(SP);
+	walk_all(1);
+	assert_int_equal(chain_entry_code(&host.chain.entries[0]), 0x5000);
+	assert_int_equal(chain_entry_check(&host.chain.entries[0]), 0);
+}
+
+TEST(generated_code_is_part_of_the_loop_if_the_layout_says_so)
+{
+	struct chain_layout l = layout(CHAIN_END_EACH);
+	struct unwind_blocks_mapping m[] = {{BIAS + TEXT_AT, BIAS + 0x10000, BIAS, TABLE},
+					    {2u * BIAS, 2u * BIAS + 0x1000, 0,
+					     UNWIND_TABLE_ANONYMOUS}};
+
+	l.flags = CHAIN_ANONYMOUS_IS_LOOP;
+	begin(&l);
+	native(HELPER);
+	native(START);
+	w->ip = 2u * BIAS + 8;
+	w->fp = at(SP);
+	host.stack[SP] = 0;
+	host.stack[SP + 1] = in_function(START);
+	frame(1, 77, 0);
+	host.process = unwind_blocks_process(&blocks, HOST_TGID, HOST_START_TIME, m, 2, 0);
+	unwind_blocks_chain(&blocks, host.process, &l);
+	walk_all(1);
+	check_entry(0, 1, 77, 0);
+}
