@@ -22,6 +22,7 @@
 #include "unwind_lookup.bpf.h"
 #include "walk_state.bpf.h"
 
+#define CHAIN_RECENT 1024 /* code objects that are remembered; a power of two */
 #define CHAIN_TAKES 2048 /* frames of a chain that are read for one record, at most */
 
 struct chain_scratch {
@@ -38,6 +39,8 @@ struct chain_scratch {
 	__u32 n_taken;
 	bool rest; /* run after run is taken, up to the end of the chain */
 	bool cut;  /* there are more frames than entries */
+	bool fresh; /* a code object was not among those that were seen lately */
+	__u32 recent[CHAIN_RECENT];
 	struct sample_event event;
 	struct chain_entry entries[CHAIN_ENTRIES]; /* these two must follow: all is sent as one piece */
 	__u64 addrs[SAMPLER_MAX_ADDRS];
@@ -162,6 +165,15 @@ static __always_inline bool chain_matches(const struct chain_scratch *c)
 	return (word & f->end_mask) >= f->end_value;
 }
 
+static __always_inline void chain_note_code(struct chain_scratch *c, __u64 code)
+{
+	__u64 hash = (code ^ c->thread_pointer >> 12) * 0x9e3779b97f4a7c15;
+	__u32 *slot = &c->recent[unwind_masked(hash >> 54, CHAIN_RECENT)];
+
+	c->fresh |= *slot != (__u32)(hash >> 16);
+	*slot = (__u32)(hash >> 16);
+}
+
 static __always_inline void chain_push(struct chain_scratch *c)
 {
 	const struct chain_frames *f = &c->layout.frames;
@@ -178,6 +190,7 @@ static __always_inline void chain_push(struct chain_scratch *c)
 	c->entries[unwind_masked(n, CHAIN_ENTRIES)] =
 		chain_entry(code, chain_word_of(c, f->at) & f->at_mask, c->index, check);
 	c->event.n_chain = (__u16)(n + 1);
+	chain_note_code(c, code);
 }
 
 /*
@@ -349,7 +362,7 @@ __noinline int chain_start(void)
 	c->frame = 0;
 	c->anchor = 0;
 	c->n_taken = 0;
-	c->cut = false;
+	c->cut = c->fresh = false;
 	b = (const char *)unwind_block_at(s->walk.mappings.chain.block);
 	at = (__u64)s->walk.mappings.chain.first * UNWIND_CHAIN_UNIT;
 	if (!b || at > UNWIND_BLOCK_BYTES - sizeof(c->layout))

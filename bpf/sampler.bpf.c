@@ -30,6 +30,8 @@
 
 #define SEEN_SLOTS 1024 /* a power of two */
 #define EARLY_WAKEUP_NS 50000000ULL
+#define FRESH_WAKEUP_NS 5000000ULL
+#define FRESH_PROCESS_NS 10000000000ULL
 
 const volatile bool cfg_kernel_stacks = true;
 const volatile __u32 cfg_cgroups = SAMPLER_CGROUPS_V2; /* enum sampler_cgroups */
@@ -144,6 +146,19 @@ static __u32 *seen_slot(__u32 tgid)
 	return bpf_map_lookup_elem(&seen, &slot);
 }
 
+/*
+ * Names of code are in the memory of the process: of one that has just begun, and may be about to
+ * end, they must be read soon.
+ */
+static bool has_fresh_code(const struct scratch *s)
+{
+	const struct chain_scratch *c = s->walk.chained ? get_chain_scratch() : NULL;
+	const struct event_header *h = &s->event.header;
+
+	return c && c->fresh && h->ktime_ns - s->early_wakeup_ns > FRESH_WAKEUP_NS &&
+	       bpf_ktime_get_boot_ns() - h->start_boottime_ns < FRESH_PROCESS_NS;
+}
+
 /* Flags for bpf_ringbuf_output(): whether to wake up user space for this sample. */
 static __u64 wakeup_flags(struct scratch *s)
 {
@@ -152,6 +167,10 @@ static __u64 wakeup_flags(struct scratch *s)
 	if (slot && *slot != s->event.header.tgid &&
 	    s->event.header.ktime_ns - s->early_wakeup_ns > EARLY_WAKEUP_NS) {
 		*slot = s->event.header.tgid;
+		s->early_wakeup_ns = s->event.header.ktime_ns;
+		return BPF_RB_FORCE_WAKEUP;
+	}
+	if (has_fresh_code(s)) {
 		s->early_wakeup_ns = s->event.header.ktime_ns;
 		return BPF_RB_FORCE_WAKEUP;
 	}
