@@ -23,26 +23,27 @@
 #include "walk_state.bpf.h"
 
 #define CHAIN_RECENT 1024 /* code objects that are remembered; a power of two */
-#define CHAIN_TAKES 2048 /* frames of a chain that are read for one record, at most */
+#define CHAIN_TAKES 2048  /* frames of a chain that are read for one record, at most */
 
 struct chain_scratch {
-	struct chain_layout layout; /* of the process; a copy */
-	__u64 thread_pointer;       /* of the thread */
-	__u64 found;                /* what the path has led to so far */
-	__u64 frame;                /* to be taken next; 0: none */
-	__u64 anchor;               /* of the run that is taken next; 0: not known */
-	__u64 low, high;            /* of the native frame whose run is taken; its stack */
-	__u64 run_frame;            /* where the run began, as the next */
+	struct chain_layout layout;     /* of the process; a copy */
+	__u64 thread_pointer;           /* of the thread */
+	__u64 found;                    /* what the path has led to so far */
+	__u64 frame;                    /* to be taken next; 0: none */
+	__u64 anchor;                   /* of the run that is taken next; 0: not known */
+	__u64 low, high;                /* of the native frame whose run is taken; its stack */
+	__u64 run_frame;                /* where the run began, as the next */
 	__u64 words[CHAIN_FRAME_WORDS]; /* of a frame */
 	__u32 run_n;
 	__u32 index; /* of the native frame */
 	__u32 n_taken;
-	bool rest; /* run after run is taken, up to the end of the chain */
-	bool cut;  /* there are more frames than entries */
+	bool rest;  /* run after run is taken, up to the end of the chain */
+	bool cut;   /* there are more frames than entries */
 	bool fresh; /* a code object was not among those that were seen lately */
 	__u32 recent[CHAIN_RECENT];
 	struct sample_event event;
-	struct chain_entry entries[CHAIN_ENTRIES]; /* these two must follow: all is sent as one piece */
+	struct chain_entry
+		entries[CHAIN_ENTRIES]; /* these two must follow: all is sent as one piece */
 	__u64 addrs[SAMPLER_MAX_ADDRS];
 };
 _Static_assert(sizeof(struct chain_scratch) <= 32768, "the most that the kernel allocates");
@@ -201,7 +202,8 @@ static __always_inline bool chain_end_run(struct chain_scratch *c, __u64 anchor)
 {
 	if (c->rest)
 		return true;
-	if (anchor && anchor >= c->high) { /* of a frame below: this call has none yet, or no more */
+	if (anchor &&
+	    anchor >= c->high) { /* of a frame below: this call has none yet, or no more */
 		c->frame = c->run_frame;
 		c->event.n_chain = (__u16)c->run_n;
 		return false;

@@ -90,12 +90,12 @@ struct chain_frames {
 	__u8 end_is;   /* enum chain_end */
 	__u16 n_bytes; /* that are read, from `from` on; a multiple of 8, at most 128 */
 	__u16 from;
-	__u16 code;    /* the code object; its lowest three bits are not part of the address */
-	__u16 at;      /* where in the code: an address or an index */
+	__u16 code; /* the code object; its lowest three bits are not part of the address */
+	__u16 at;   /* where in the code: an address or an index */
 	__s16 next;
-	__u16 end;     /* what end_mask is applied to */
-	__s16 end_at;  /* if not CHAIN_END_HERE: the word at (the one at `end` + end_at) instead */
-	__u16 check;   /* in the code object: a word that changes when another one is there */
+	__u16 end;    /* what end_mask is applied to */
+	__s16 end_at; /* if not CHAIN_END_HERE: the word at (the one at `end` + end_at) instead */
+	__u16 check;  /* in the code object: a word that changes when another one is there */
 	/*
 	 * Anchors are a list beside the frames, one for each run, of which each lies in the native
 	 * frame that executes its run: the word at (anchor + anchor_next) is the next one. So runs
@@ -114,7 +114,7 @@ _Static_assert(sizeof(struct chain_frames) == 48, "chain_frames layout");
 
 /* ---- of a process ---- */
 
-#define CHAIN_PATHS 2   /* the first that leads to a frame counts */
+#define CHAIN_PATHS 2 /* the first that leads to a frame counts */
 #define CHAIN_STATES 2
 #define CHAIN_RANGES 32 /* a power of two */
 

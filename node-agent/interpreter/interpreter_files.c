@@ -14,7 +14,7 @@ struct file {
 	struct interpreter_image *image; /* owned */
 	struct libc_threads libc;        /* stride 0: it is none */
 	struct thread_variable variables[CHAIN_PATHS + CHAIN_STATES]; /* of the image's roots */
-	struct elf_segment segments[ELF_LAYOUT_SEGMENTS_MAX];         /* executable, with an image */
+	struct elf_segment segments[ELF_LAYOUT_SEGMENTS_MAX]; /* executable, with an image */
 	uint32_t n_segments;
 };
 
@@ -78,8 +78,8 @@ static int find_variables(const struct interpreter_files *f, const struct byte_s
 	bool any = false;
 
 	for (size_t i = 0; i < CHAIN_PATHS + CHAIN_STATES; i++) {
-		struct interpreter_root *root = i < CHAIN_PATHS ? &image->roots[i]
-								: &image->states[i - CHAIN_PATHS];
+		struct interpreter_root *root =
+			i < CHAIN_PATHS ? &image->roots[i] : &image->states[i - CHAIN_PATHS];
 
 		if (find_variable(f, src, root, &e->variables[i]) < 0)
 			root->kind = INTERPRETER_ROOT_NONE;

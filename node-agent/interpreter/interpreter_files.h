@@ -16,7 +16,8 @@
 struct interpreter_files;
 
 /* caller is borrowed; for files whose file system may not answer. Returns 0 or -ENOMEM. */
-int interpreter_files_new(struct interpreter_files **ret, struct deadline_caller *caller) MUST_CHECK;
+int interpreter_files_new(struct interpreter_files **ret,
+			  struct deadline_caller *caller) MUST_CHECK;
 void interpreter_files_free(struct interpreter_files *f);
 DEFINE_CLEANUP(struct interpreter_files *, interpreter_files_free);
 

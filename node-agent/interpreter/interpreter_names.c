@@ -111,8 +111,8 @@ static enum names_metric metric_of(int error)
 static void keep(struct interpreter_names *n, uint64_t key, int error,
 		 const struct interpreter_name *name)
 {
-	const struct cached_name cached = {name->function, name->file, name->line,
-					   name->start_line, error};
+	const struct cached_name cached = {name->function, name->file, name->line, name->start_line,
+					   error};
 	int r;
 
 	pthread_mutex_lock(&n->lock);

@@ -20,9 +20,9 @@
 struct interpreter_names;
 
 struct interpreter_names_config {
-	const char *proc_root;  /* NULL: "/proc" */
-	uint32_t max_names;     /* 0: 65536 */
-	size_t max_text_bytes;  /* 0: 2 MiB */
+	const char *proc_root; /* NULL: "/proc" */
+	uint32_t max_names;    /* 0: 65536 */
+	size_t max_text_bytes; /* 0: 2 MiB */
 };
 
 /* Starts the thread. Returns 0, -ENOMEM or another -errno. */

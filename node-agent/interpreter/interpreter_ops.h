@@ -85,8 +85,8 @@ struct interpreter_ops {
 	 * error of interpreter_read().
 	 */
 	int (*name_frame)(const struct interpreter_image *image, uint64_t bias,
-			  const struct interpreter_memory *memory, const struct interpreter_frame *f,
-			  struct interpreter_name *ret);
+			  const struct interpreter_memory *memory,
+			  const struct interpreter_frame *f, struct interpreter_name *ret);
 };
 
 extern const struct interpreter_ops python_interpreter_ops;

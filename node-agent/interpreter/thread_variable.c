@@ -122,8 +122,9 @@ static int decode_x86(const struct code *c, struct thread_variable *ret)
 			*ret = (struct thread_variable){
 				.kind = THREAD_VARIABLE_MODULE,
 				.vaddr = vaddr,
-				.offset = offset + load_displacement(
-							   c, i + (HAS(c, i + 7, "\x66") ? 15 : 12)),
+				.offset =
+					offset +
+					load_displacement(c, i + (HAS(c, i + 7, "\x66") ? 15 : 12)),
 			};
 			return 0;
 		}

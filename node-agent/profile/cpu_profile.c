@@ -32,7 +32,7 @@
 #include "node-agent/symbol/symbolizer.h"
 
 #define PROFILE_MAX_BYTES (64 * MIB)
-#define MARKERS 5 /* frames of our own: four times [truncated], and the root */
+#define MARKERS 5                    /* frames of our own: four times [truncated], and the root */
 #define NAMES_WAIT_NS (2 * NS_PER_S) /* for names that are being read */
 
 /*
@@ -77,7 +77,7 @@ struct build {
 
 	/* of the stack being completed */
 	struct cycle_stack_words words;
-	size_t n_chained; /* frames of an interpreter that are done */
+	size_t n_chained;                            /* frames of an interpreter that are done */
 	uint64_t locations[STACK_PROFILE_DEPTH_MAX]; /* numbers of code places */
 	size_t n_locations;
 	int error;            /* a place could not be added */

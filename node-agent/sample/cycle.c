@@ -130,9 +130,8 @@ static bool is_stack_of(const struct cycle *c, const struct cycle_stack *s,
 {
 	return s->process->snapshot == snapshot && s->n_kernel == e->n_kernel &&
 	       s->n_user == e->n_user && s->end == e->end && s->flags == e->flags &&
-	       s->root_at == e->root_at && s->n_chain == e->n_chain &&
-	       s->n_walked == e->n_walked && s->chain_state == e->chain_state &&
-	       s->packed_bytes == c->packed_bytes &&
+	       s->root_at == e->root_at && s->n_chain == e->n_chain && s->n_walked == e->n_walked &&
+	       s->chain_state == e->chain_state && s->packed_bytes == c->packed_bytes &&
 	       memcmp(s->stack_switch, e->stack_switch, sizeof(s->stack_switch)) == 0 &&
 	       memcmp(s->packed, c->packed, c->packed_bytes) == 0;
 }

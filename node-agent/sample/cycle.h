@@ -12,8 +12,8 @@
 #define NODE_AGENT_SAMPLE_CYCLE_H
 
 #include "common/base.h"
-#include "node-agent/process/process_snapshot.h"
 #include "node-agent/interpreter/interpreter_frame.h"
+#include "node-agent/process/process_snapshot.h"
 #include "node-agent/sample/sampler.h"
 
 struct cycle;
@@ -88,8 +88,8 @@ const char *cycle_lost_name(enum cycle_lost why);
 /* What a stack consists of. */
 struct cycle_stack_words {
 	struct interpreter_frame frames[CHAIN_ENTRIES]; /* n_chain */
-	uint32_t indexes[CHAIN_ENTRIES];  /* of each: as in struct chain_entry */
-	uint64_t addrs[SAMPLER_MAX_ADDRS]; /* leaf first: n_kernel, then n_user */
+	uint32_t indexes[CHAIN_ENTRIES];                /* of each: as in struct chain_entry */
+	uint64_t addrs[SAMPLER_MAX_ADDRS];              /* leaf first: n_kernel, then n_user */
 	uint64_t words[3 * CHAIN_ENTRIES + SAMPLER_MAX_ADDRS]; /* room */
 };
 void cycle_stack_unpack(const struct cycle_stack *s, struct cycle_stack_words *ret);

@@ -10,9 +10,8 @@ static int check_sample(const struct sample_event *e)
 
 	if (e->header.size < sizeof(*e) || e->n_kernel > SAMPLER_KERNEL_FRAMES ||
 	    e->n_user > SAMPLER_USER_FRAMES || e->end >= WALK_END_MAX ||
-	    (e->root_at != 0 && e->root_at >= e->n_user) ||
-	    e->n_chain >= CHAIN_ENTRIES || bytes != e->header.size - sizeof(*e) ||
-	    !memchr(e->comm, '\0', sizeof(e->comm)))
+	    (e->root_at != 0 && e->root_at >= e->n_user) || e->n_chain >= CHAIN_ENTRIES ||
+	    bytes != e->header.size - sizeof(*e) || !memchr(e->comm, '\0', sizeof(e->comm)))
 		return -EBADMSG;
 	return EVENT_SAMPLE;
 }

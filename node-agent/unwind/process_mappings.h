@@ -29,7 +29,7 @@ struct process_mappings_config {
 
 struct process_mappings_stats {
 	uint64_t n_processes;
-	uint64_t bytes; /* of their records */
+	uint64_t bytes;    /* of their records */
 	uint64_t n_chains; /* processes with an interpreter that is known */
 	/* totals */
 	uint64_t lost_processes; /* processes for which the hash map had no room */

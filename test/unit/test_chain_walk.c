@@ -13,9 +13,9 @@
 #define FUNCTION_BYTES 256u
 #define TABLE UNWIND_TABLE_FIRST
 #define FRAME_WORDS 8u
-#define SP 16u             /* word */
-#define CHAINED 2048u      /* word of the first frame of the interpreter */
-#define CODE 4096u         /* word of the first code object */
+#define SP 16u        /* word */
+#define CHAINED 2048u /* word of the first frame of the interpreter */
+#define CODE 4096u    /* word of the first code object */
 #define OWNER_BETWEEN 3u
 
 enum function { NONE, LOOP, HELPER, START, FUNCTIONS };
@@ -328,7 +328,8 @@ static void check_path(const struct chain_path *p)
 TEST(the_first_frame_is_found_by_any_kind_of_variable)
 {
 	const struct chain_layout l = layout(CHAIN_END_EACH);
-	const struct chain_table glibc = {.blocks = 800, .block_shift = 5, .stride = 16, .value = 8};
+	const struct chain_table glibc = {
+		.blocks = 800, .block_shift = 5, .stride = 16, .value = 8};
 	struct chain_path p;
 
 	begin(&l);
@@ -462,9 +463,9 @@ TEST(memory_that_cannot_be_read_ends_the_chain)
 TEST(generated_code_is_part_of_the_loop_if_the_layout_says_so)
 {
 	struct chain_layout l = layout(CHAIN_END_EACH);
-	struct unwind_blocks_mapping m[] = {{BIAS + TEXT_AT, BIAS + 0x10000, BIAS, TABLE},
-					    {2u * BIAS, 2u * BIAS + 0x1000, 0,
-					     UNWIND_TABLE_ANONYMOUS}};
+	struct unwind_blocks_mapping m[] = {
+		{BIAS + TEXT_AT, BIAS + 0x10000, BIAS, TABLE},
+		{2u * BIAS, 2u * BIAS + 0x1000, 0, UNWIND_TABLE_ANONYMOUS}};
 
 	l.flags = CHAIN_ANONYMOUS_IS_LOOP;
 	begin(&l);
