@@ -24,7 +24,6 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
-#include "node-agent/interpreter/interpreter_names.h"
 #include "node-agent/profile/code_places.h"
 #include "node-agent/profile/stack_landmark.h"
 #include "node-agent/profile/stack_profile.h"
@@ -33,7 +32,6 @@
 
 #define PROFILE_MAX_BYTES (64 * MIB)
 #define MARKERS 5                    /* frames of our own: four times [truncated], and the root */
-#define NAMES_WAIT_NS (2 * NS_PER_S) /* for names that are being read */
 
 /*
  * The node's losses of the interval travel with each of its profiles. What is known of the
@@ -184,7 +182,7 @@ static const struct symbol_location *chained_location(struct build *b,
 						      const struct interpreter_frame *f)
 {
 	struct interpreter_name name;
-	int r = b->cfg->names ? interpreter_names_find(b->cfg->names, p, f, &name) : -ENOENT;
+	int r = b->cfg->find_name ? b->cfg->find_name(b->cfg->name_ctx, p, f, &name) : -ENOENT;
 
 	if (r == -ENODATA)
 		return NULL;
@@ -271,7 +269,7 @@ static bool push_user_frame(struct build *b, const struct process_snapshot *p,
 	enum symbol_address_kind kind =
 		i == 0 || b->interrupted ? SYMBOL_ADDRESS_EXACT : SYMBOL_ADDRESS_RETURN;
 	const uint64_t address = b->words.addrs[stack->n_kernel + i];
-	bool is_loop = push_chained(b, p, stack, walked_index(stack, i));
+	const uint32_t index = walked_index(stack, i);
 	const struct symbol_mapping sm = m ? symbol_mapping_of(p, m) : (struct symbol_mapping){0};
 	const struct symbol_location *l =
 		symbolizer_resolve_user(b->symbolizer, m ? &sm : NULL, address, kind);
@@ -282,11 +280,13 @@ static bool push_user_frame(struct build *b, const struct process_snapshot *p,
 		kind = SYMBOL_ADDRESS_EXACT;
 	if (is_switch_index(stack, i) && !stack_is_switch(symbol_location_outermost(l)->function))
 		return false;
+	if (i > 0) /* of native frames that are left out */
+		(void)push_chained(b, p, stack, index - 1);
 	if (i > 0 && i == stack->root_at)
 		push(b, b->truncated);
 	b->last_binary = place ? place->binary : 0;
 	unwind_report_see(b->report, b->last_binary);
-	if (!is_loop)
+	if (!push_chained(b, p, stack, index)) /* it is not the loop of an interpreter */
 		push_code(b, l, place, symbol_code_address(address, kind));
 	return true;
 }
@@ -635,8 +635,6 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 	b->cfg = cfg;
 	b->result = ret;
 	fill_losses(&b->comments, c);
-	if (cfg->names)
-		interpreter_names_wait(cfg->names, NAMES_WAIT_NS);
 
 	for (struct cycle_process *const *first = processes, *const *end; first < all_end;
 	     first = end) {
@@ -657,6 +655,4 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 	code_places_free(b->code);
 	free(b->places);
 	free(b);
-	if (cfg->names)
-		interpreter_names_end_cycle(cfg->names);
 }

@@ -13,10 +13,11 @@
 
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "node-agent/interpreter/interpreter_frame.h"
 #include "node-agent/profile/unwind_report.h"
 
 struct cycle;
-struct interpreter_names;
+struct process_snapshot;
 struct symbolizer;
 struct workload;
 
@@ -33,6 +34,13 @@ struct cpu_profile_comments {
 typedef void cpu_profile_comments_fn(void *ctx, const struct workload *w,
 				     struct cpu_profile_comments *ret);
 
+/*
+ * Stores the name of a frame. Returns 0; -ENODATA if it is not to be shown; or another -errno if it
+ * has no name.
+ */
+typedef int interpreter_name_fn(void *ctx, const struct process_snapshot *s,
+				const struct interpreter_frame *f, struct interpreter_name *ret);
+
 struct cpu_profile_config {
 	unsigned hz;
 	bool addresses; /* locations with the address of each instruction, and mappings */
@@ -45,7 +53,8 @@ struct cpu_profile_config {
 	int64_t duration_ns;
 	cpu_profile_comments_fn *comments; /* NULL: none */
 	void *comments_ctx;
-	struct interpreter_names *names; /* of frames of interpreters; NULL: none; borrowed */
+	interpreter_name_fn *find_name; /* of frames of interpreters; NULL: none has a name */
+	void *name_ctx;
 };
 
 /* One workload's pprof. Borrowed; the receiver may take the content of pprof. */

@@ -18,6 +18,7 @@
 #include "common/telemetry/log.h"
 #include "common/thread/queue.h"
 #include "common/thread/worker_thread.h"
+#include "node-agent/interpreter/interpreter_names.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
 
@@ -29,6 +30,7 @@
 #define END_NS (500 * NS_PER_MS)
 /* A cycle waits so long at most for what is done between two. */
 #define WORK_NS (100 * NS_PER_MS)
+#define NAMES_WAIT_NS (2 * NS_PER_S) /* for names of interpreters' frames that are being read */
 
 struct job {
 	struct cycle *cycle;
@@ -217,6 +219,12 @@ static void add_comments(void *ctx, const struct workload *w, struct cpu_profile
 	worker_thread_leave(k->thread);
 }
 
+static int find_name(void *ctx, const struct process_snapshot *s, const struct interpreter_frame *f,
+		     struct interpreter_name *ret)
+{
+	return interpreter_names_find(ctx, s, f, ret);
+}
+
 static void do_job(struct work *k, struct job *j)
 {
 	const struct cpu_profile_config cfg = {
@@ -227,13 +235,18 @@ static void do_job(struct work *k, struct job *j)
 		.duration_ns = j->duration_ns,
 		.comments = add_comments,
 		.comments_ctx = k,
-		.names = k->names,
+		.find_name = k->names ? find_name : NULL,
+		.name_ctx = k->names,
 	};
 	uint64_t started_ns = clock_thread_cpu_ns(), n_samples = cycle_n_samples(j->cycle), cpu_ns;
 	struct cpu_profile_result res;
 
 	cycle_seal(j->cycle);
+	if (k->names)
+		interpreter_names_wait(k->names, NAMES_WAIT_NS);
 	cpu_profile_build(j->cycle, k->symbolizer, &cfg, pass_on, k, &res);
+	if (k->names)
+		interpreter_names_end_cycle(k->names);
 	symbolizer_end_cycle(k->symbolizer);
 	cpu_ns = clock_thread_cpu_ns() - started_ns;
 	job_free(j);

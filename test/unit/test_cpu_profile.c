@@ -1,4 +1,6 @@
 /* Stacks of the test's own process through the real symbolizer, read back as pprof. */
+#include <errno.h>
+
 #include "common/data/gzip.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_decode.h"
@@ -29,6 +31,9 @@ struct fixture {
 	uint16_t root_at;      /* likewise */
 	uint8_t flags;         /* of the next sample */
 	bool addresses;
+	struct chain_entry chain[8]; /* of the next sample */
+	uint16_t n_chain;
+	uint16_t n_walked;
 	Perftools__Profiles__Profile *raw; /* with the parts that we do not decode */
 };
 
@@ -83,16 +88,18 @@ static void add(struct fixture *f, enum walk_end end, const uint64_t *addrs, uin
 {
 	struct {
 		struct sample_event e;
-		uint64_t addrs[8];
+		uint64_t words[32];
 	} sample = {0};
 
-	sample.e.header.size = (uint32_t)(sizeof(sample.e) + n * sizeof(uint64_t));
+	sample.e.n_chain = f->n_chain;
+	sample.e.n_walked = f->n_walked ? f->n_walked : n;
 	sample.e.n_user = n;
 	sample.e.end = (uint8_t)end;
 	sample.e.stack_switch[0] = f->stack_switch;
 	sample.e.root_at = f->root_at;
 	sample.e.flags = f->flags;
-	memcpy(sample.addrs, addrs, n * sizeof(*addrs));
+	memcpy(sample.words, f->chain, f->n_chain * sizeof(*f->chain));
+	memcpy(sample.words + 2 * f->n_chain, addrs, n * sizeof(*addrs));
 	assert_int_equal(cycle_add_sample(f->cycle, f->self, &sample.e), 0);
 }
 
@@ -127,6 +134,29 @@ static void comment(void *ctx, const struct workload *w, struct cpu_profile_comm
 	(void)snprintf(ret->texts[0], sizeof(ret->texts[0]), "runtime:java:off=2");
 }
 
+/* Frame 3 is the interpreter's own, and of frame 4 nothing could be read. */
+static int find_name(void *ctx, const struct process_snapshot *s, const struct interpreter_frame *f,
+		     struct interpreter_name *ret)
+{
+	const struct fixture *fixture = ctx;
+	unsigned n = (unsigned)f->code / 8;
+
+	assert_ptr_equal(s, fixture->self);
+	assert_int_equal(f->check, 0xabc000 + n);
+	assert_int_equal(f->at, 100 + n);
+	if (n == 3 || n == 4)
+		return n == 3 ? -ENODATA : -ESRCH;
+	*ret = (struct interpreter_name){.file = "/srv/my app.py", .line = n, .start_line = 1};
+	(void)snprintf(ret->function, sizeof(ret->function), "f%u", n);
+	return 0;
+}
+
+/* Frame n of the interpreter, of the native frame with this index. */
+static void add_chained(struct fixture *f, unsigned n, uint32_t index)
+{
+	f->chain[f->n_chain++] = chain_entry(n * 8, 100 + n, index, 0xabc000 + n);
+}
+
 static void build(struct fixture *f)
 {
 	const struct cpu_profile_config cfg = {
@@ -136,6 +166,8 @@ static void build(struct fixture *f)
 		.duration_ns = 1000000000,
 		.comments = comment,
 		.comments_ctx = f,
+		.find_name = find_name,
+		.name_ctx = f,
 	};
 
 	cpu_profile_build(f->cycle, f->symbolizer, &cfg, keep, f, &f->result);
@@ -178,6 +210,59 @@ TEST_FIXTURE(a_stack_without_its_middle_keeps_both_ends_and_is_marked, set_up, t
 	assert_string_equal(folded(f, 0),
 			    "known_leaf;known_caller;[truncated];main;" OWN_PROCESS_COMM);
 	assert_int_equal(f->result.n_truncated, 1);
+}
+
+TEST_FIXTURE(frames_of_an_interpreter_are_in_place_of_its_loop, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller), inside(known_leaf),
+				  (uint64_t)(uintptr_t)main + 1};
+	const struct profile_line *line;
+
+	add_chained(f, 1, 1);
+	add_chained(f, 2, 1);
+	add_chained(f, 3, 1);
+	add_chained(f, 4, 2);
+	add(f, WALK_END_BOTTOM, addrs, 4);
+	build(f);
+	assert_string_equal(folded(f, 0), "known_leaf;f1;f2;[unknown];main;" OWN_PROCESS_COMM);
+	line = f->profile.locations[f->profile.samples[0].locations[2]].lines;
+	assert_int_equal(line->line, 2);
+	assert_string_equal(f->profile.functions[line->function].file.data, "/srv/my_app.py");
+	assert_int_equal(f->profile.functions[line->function].start_line, 1);
+	assert_int_equal(f->result.n_truncated, 0);
+	assert_int_equal(f->result.n_by_outcome[UNWIND_GUESSED], 1); /* by frame pointers */
+}
+
+TEST_FIXTURE(what_is_left_of_a_chain_is_shown_and_the_stack_is_a_guess, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), (uint64_t)(uintptr_t)main + 1};
+
+	f->flags = SAMPLE_BY_TABLES;
+	add_chained(f, 1, CHAIN_REST);
+	add_chained(f, 2, CHAIN_REST);
+	add(f, WALK_END_BOTTOM, addrs, 2);
+	build(f);
+	assert_string_equal(folded(f, 0), "known_leaf;main;f1;f2;" OWN_PROCESS_COMM);
+	assert_int_equal(f->result.n_by_outcome[UNWIND_GUESSED], 1);
+}
+
+/* Of 700 native frames, those with the indexes 2 to 697 are left out. */
+TEST_FIXTURE(frames_of_native_ones_that_are_left_out_are_kept, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller), inside(known_leaf),
+				  (uint64_t)(uintptr_t)main + 1};
+
+	f->root_at = 2;
+	f->n_walked = 700;
+	add_chained(f, 1, 1);
+	add_chained(f, 2, 300);
+	add_chained(f, 5, 698);
+	add(f, WALK_END_DEPTH_LIMIT, addrs, 4);
+	build(f);
+	assert_string_equal(folded(f, 0), "known_leaf;f1;f2;[truncated];f5;main;" OWN_PROCESS_COMM);
 }
 
 TEST_FIXTURE(a_stack_that_ends_in_main_is_whole, set_up, tear_down)
