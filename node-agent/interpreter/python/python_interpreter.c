@@ -1,73 +1,205 @@
-/* stub for Debian's python 3.11: pynames has the real one */
+/*
+ * A file has CPython if it has _PyRuntime (since 3.7) and the interpreter loop, whatever it is
+ * called: a library, a program that has it built in, or one that was made of it.
+ */
 #include <errno.h>
 
 #include "node-agent/elf/elf_exports.h"
 #include "node-agent/interpreter/interpreter_ops.h"
+#include "node-agent/interpreter/python/python_loops.h"
+#include "node-agent/interpreter/python/python_names.h"
+#include "node-agent/interpreter/python/python_offsets.h"
+#include "node-agent/interpreter/python/python_thread_key.h"
+
+#define LOCAL_STRINGS_MAX (16u << 20) /* of symbols that are not exported; searched if none is */
+#define RELEASE_CANDIDATE 0xcu        /* of PY_VERSION_HEX; what is earlier has no fixed layout */
+
+enum symbol {
+	SYMBOL_LOOP,
+	SYMBOL_RUNTIME,
+	SYMBOL_KEY_GETTER,
+	SYMBOL_STATE_GETTER,
+	SYMBOL_VERSION,
+	SYMBOL_CODE_TYPE,
+	SYMBOL_STR_TYPE,
+	SYMBOL_BYTES_TYPE,
+	SYMBOL_TRACED_OBJECTS, /* builds whose objects are in a list: other offsets until 3.12 */
+	SYMBOL_JIT,
+	SYMBOL_3_8,
+	SYMBOL_3_9,
+	SYMBOL_3_10,
+	SYMBOLS,
+};
+
+static const char *const symbol_names[SYMBOLS] = {
+	[SYMBOL_LOOP] = "_PyEval_EvalFrameDefault",
+	[SYMBOL_RUNTIME] = "_PyRuntime",
+	[SYMBOL_KEY_GETTER] = "PyGILState_GetThisThreadState",
+	[SYMBOL_STATE_GETTER] = "_PyThreadState_GetCurrent",
+	[SYMBOL_VERSION] = "Py_Version",
+	[SYMBOL_CODE_TYPE] = "PyCode_Type",
+	[SYMBOL_STR_TYPE] = "PyUnicode_Type",
+	[SYMBOL_BYTES_TYPE] = "PyBytes_Type",
+	[SYMBOL_TRACED_OBJECTS] = "_Py_PrintReferences",
+	[SYMBOL_JIT] = "_PyOptimizer_Optimize",
+	[SYMBOL_3_8] = "PyCode_NewWithPosOnlyArgs",
+	[SYMBOL_3_9] = "PyFrame_GetBack",
+	[SYMBOL_3_10] = "Py_NewRef",
+};
+
+/* A file, and what was found in it. */
+struct file {
+	const struct elf_layout *layout;
+	const struct byte_source *src;
+	uint64_t symbols[SYMBOLS];
+};
+
+static int find_symbols(struct file *f)
+{
+	AUTO_FREE struct elf_layout *local = NULL;
+	int r = elf_exports_find(f->layout, f->src, symbol_names, f->symbols, SYMBOLS);
+
+	if (r < 0 || f->symbols[SYMBOL_LOOP] != 0)
+		return r;
+	if (f->layout->is_go ||
+	    f->layout->sections[ELF_SECTION_SYMTAB_STRINGS].size_bytes > LOCAL_STRINGS_MAX)
+		return -ENOENT;
+	local = malloc(sizeof(*local));
+	if (!local)
+		return -ENOMEM;
+	*local = *f->layout;
+	local->sections[ELF_SECTION_DYNSYM] = local->sections[ELF_SECTION_SYMTAB];
+	local->sections[ELF_SECTION_DYNSYM_STRINGS] = local->sections[ELF_SECTION_SYMTAB_STRINGS];
+	r = elf_exports_find(local, f->src, symbol_names, f->symbols, SYMBOLS);
+	return r < 0 ? r : f->symbols[SYMBOL_LOOP] != 0 ? 0 : -ENOENT;
+}
+
+static int read_at(const struct file *f, uint64_t vaddr, void *to, size_t len)
+{
+	uint64_t offset;
+	int r = elf_layout_offset(f->layout, vaddr, &offset);
+
+	if (r == 0)
+		r = byte_source_read(f->src, offset, to, len);
+	return r == -ENOENT || r == -ENODATA ? -ENOTSUP : r;
+}
+
+/* Releases without Py_Version are told by functions that the next one added. */
+static unsigned old_minor(const struct file *f)
+{
+	if (f->symbols[SYMBOL_3_10])
+		return 10;
+	if (f->symbols[SYMBOL_3_9])
+		return 9;
+	if (f->symbols[SYMBOL_3_8])
+		return 8;
+	return f->symbols[SYMBOL_RUNTIME] ? 7 : 6;
+}
+
+static int find_offsets(const struct file *f, struct python_offsets *ret)
+{
+	uint8_t description[PYTHON_DESCRIPTION_BYTES];
+	unsigned minor = 0;
+	uint32_t version;
+	int r;
+
+	if (f->symbols[SYMBOL_VERSION] == 0) {
+		minor = old_minor(f);
+	} else {
+		r = read_at(f, f->symbols[SYMBOL_VERSION], &version, sizeof(version));
+		if (r < 0)
+			return r;
+		minor = version >> 16 & 0xff;
+		if (version >> 24 != 3 || (version >> 4 & 0xf) < RELEASE_CANDIDATE)
+			return -ENOTSUP;
+	}
+	if (minor < PYTHON_MINOR_DESCRIBED)
+		return f->symbols[SYMBOL_TRACED_OBJECTS] ? -ENOTSUP
+							 : python_offsets_of_release(minor, ret);
+	r = read_at(f, f->symbols[SYMBOL_RUNTIME], description, sizeof(description));
+	return r < 0 ? r : python_offsets_described(description, version, ret);
+}
+
+static struct interpreter_root root_of(const struct python_thread_offsets *t,
+				       enum interpreter_root_kind kind, uint64_t vaddr)
+{
+	struct interpreter_root root = {
+		.kind = kind,
+		.vaddr = vaddr,
+		.n_steps = t->n_steps,
+		.anchor = t->has_anchor,
+	};
+
+	for (unsigned i = 0; i < t->n_steps; i++)
+		root.steps[i] = t->steps[i];
+	return root;
+}
+
+/*
+ * Until 3.11 the state that was made for a thread is found by a key. Since 3.12 a thread-local
+ * variable has the current one, which a thread that has released the GIL does not have; it keeps the
+ * first one: by the key, and since 3.15 by another variable.
+ */
+static int find_roots(const struct file *f, const struct python_offsets *o,
+		      struct interpreter_image *ret)
+{
+	const struct python_key_search search = {f->symbols[SYMBOL_KEY_GETTER],
+						 f->symbols[SYMBOL_RUNTIME]};
+	enum interpreter_root_kind kind =
+		f->symbols[SYMBOL_RUNTIME] ? INTERPRETER_ROOT_KEY_MADE : INTERPRETER_ROOT_KEY;
+	unsigned n = 0;
+	uint64_t key;
+	int r = -ENOENT;
+
+	if (o->objects.minor >= 12 && f->symbols[SYMBOL_STATE_GETTER])
+		ret->roots[n++] = root_of(&o->thread, INTERPRETER_ROOT_GETTER,
+					  f->symbols[SYMBOL_STATE_GETTER]);
+	if (search.function && o->objects.minor >= 15)
+		ret->roots[n++] = root_of(&o->thread, INTERPRETER_ROOT_GETTER, search.function);
+	else if (search.function)
+		r = python_thread_key_find(f->layout, f->src, &search, &key);
+	if (r == 0)
+		ret->roots[n++] = root_of(&o->thread, kind, key);
+	else if (r != -ENOENT)
+		return r;
+	return n > 0 ? 0 : -ENOTSUP;
+}
 
 static int recognise(const struct elf_layout *layout, const struct byte_source *src,
 		     struct interpreter_image *ret)
 {
-	static const char *const names[] = {"_PyRuntime", "_PyEval_EvalFrameDefault"};
-	uint64_t v[2];
-	int r = elf_exports_find(layout, src, names, v, 2);
+	struct file f = {.layout = layout, .src = src};
+	struct python_offsets offsets;
+	int r = find_symbols(&f);
 
 	if (r < 0)
 		return r;
-	if (!v[0] || !v[1])
-		return -ENOENT;
+	r = find_offsets(&f, &offsets);
+	if (r < 0)
+		return r;
+	if (!f.symbols[SYMBOL_CODE_TYPE])
+		return -ENOTSUP;
 	*ret = (struct interpreter_image){
 		.language = INTERPRETER_PYTHON,
-		.roots = {{.kind = INTERPRETER_ROOT_KEY_MADE,
-			   .vaddr = v[0] + 0x250,
-			   .n_steps = 2,
-			   .anchor = 1,
-			   .steps = {56, 8}}},
-		.frames = {.next_is = CHAIN_NEXT_WORD,
-			   .end_is = CHAIN_END_LAST,
-			   .n_bytes = 48,
-			   .from = 32,
-			   .code = 32,
-			   .at = 56,
-			   .next = 48,
-			   .end = 64,
-			   .end_at = CHAIN_END_HERE,
-			   .check = 120,
-			   .anchor_next = 16,
-			   .at_mask = ~0ULL,
-			   .end_mask = 0xffULL << 32,
-			   .end_value = 1ULL << 32},
-		.loops = {{v[1], v[1] + 55644}},
-		.n_loops = 1,
+		.frames = offsets.frames,
+		.flags = f.symbols[SYMBOL_JIT] ? CHAIN_ANONYMOUS_IS_LOOP : 0,
+		.python = offsets.objects,
 	};
-	return 0;
-}
-
-static int text(const struct interpreter_memory *m, uint64_t code, uint32_t at, char *to, size_t cap)
-{
-	uint64_t p;
-	int r = interpreter_read(m, code + at, &p, 8);
-
-	if (r == 0)
-		r = interpreter_read(m, p + 48, to, cap > 64 ? 64 : cap);
-	to[63] = 0;
-	return r;
+	ret->python.code_type = f.symbols[SYMBOL_CODE_TYPE];
+	ret->python.str_type = f.symbols[SYMBOL_STR_TYPE];
+	ret->python.bytes_type = f.symbols[SYMBOL_BYTES_TYPE];
+	r = python_loops_find(layout, src, f.symbols[SYMBOL_LOOP], ret->loops);
+	if (r < 0)
+		return r == -ENOENT ? -ENOTSUP : r;
+	ret->n_loops = (uint32_t)r;
+	return find_roots(&f, &offsets, ret);
 }
 
 static int name_frame(const struct interpreter_image *image, uint64_t bias,
 		      const struct interpreter_memory *memory, const struct interpreter_frame *f,
 		      struct interpreter_name *ret)
 {
-	uint32_t line = 0;
-	int r = text(memory, f->code, 128, ret->function, sizeof(ret->function));
-
-	(void)image;
-	(void)bias;
-	if (r == 0)
-		r = text(memory, f->code, 112, ret->file, sizeof(ret->file));
-	if (r == 0)
-		r = interpreter_read(memory, f->code + 72, &line, 4);
-	ret->line = ret->start_line = line;
-	return r;
+	return python_name_read(&image->python, bias, memory, f, ret);
 }
 
 const struct interpreter_ops python_interpreter_ops = {"python", recognise, name_frame};

@@ -1,0 +1,176 @@
+/*
+ * The function tests a variable of _PyRuntime (until 3.11 the one in front of the key, then the
+ * first half of the key) and passes the key on. Compilers do that in a few ways: the address of the
+ * key, or the number in it, relative to the instruction or to the address of _PyRuntime, which
+ * libraries load from their global offset table.
+ */
+#include "node-agent/interpreter/python/python_thread_key.h"
+
+#include <elf.h>
+#include <errno.h>
+
+#define CODE_BYTES 80u
+#define RUNTIME_MAX (1u << 21) /* more than sizeof(_PyRuntime) */
+#define NUMBER_IN_TSS 4u       /* Py_tss_t: {int is_initialized; unsigned key} */
+
+struct search {
+	const struct python_key_search *what;
+	uint8_t code[CODE_BYTES];
+	uint64_t regs[32];
+	bool known[32];
+	uint64_t found;
+};
+
+static bool is_in_runtime(const struct search *s, uint64_t at)
+{
+	return s->what->runtime != 0 && at > s->what->runtime &&
+	       at - s->what->runtime < RUNTIME_MAX;
+}
+
+/* The address of the key, if nothing was found before. */
+static void on_address(struct search *s, uint64_t at)
+{
+	if (s->found == 0 && is_in_runtime(s, at))
+		s->found = at;
+}
+
+/* An int is loaded: the number of the key. */
+static void on_number(struct search *s, uint64_t at)
+{
+	if (s->found == 0 && s->what->runtime == 0)
+		s->found = at;
+	else if (is_in_runtime(s, at))
+		on_address(s, at - NUMBER_IN_TSS);
+}
+
+/* ---- x86-64 ---- */
+
+#define REX_W 0x48
+#define OP_LOAD 0x8b
+#define OP_LEA 0x8d
+#define REG_RDI 7u
+
+/* A register is loaded from [rip + disp], or gets its address. Returns the length, 0: not so. */
+static size_t x86_relative(struct search *s, const uint8_t *b, uint64_t at)
+{
+	bool wide = (b[0] & 0xf8) == REX_W;
+	unsigned reg = b[wide + 1] >> 3 & 7;
+	int32_t disp;
+	uint64_t target;
+
+	if ((b[wide] != OP_LOAD && b[wide] != OP_LEA) || (b[wide + 1] & 0xc7) != 0x05)
+		return 0;
+	memcpy(&disp, b + wide + 2, sizeof(disp));
+	target = at + wide + 6 + (uint64_t)(int64_t)disp;
+	if (b[wide] == OP_LEA && wide)
+		on_address(s, target);
+	else if (b[wide] == OP_LOAD && !wide && reg == REG_RDI)
+		on_number(s, target);
+	else if (b[wide] == OP_LOAD && wide && !is_in_runtime(s, target))
+		s->known[reg] = true; /* the address of _PyRuntime, from the table */
+	return wide + 6u;
+}
+
+/* lea disp32(reg), other; mov disp32(reg), %edi */
+static size_t x86_based(struct search *s, const uint8_t *b)
+{
+	bool wide = b[0] == REX_W;
+	uint8_t modrm = b[wide + 1];
+	int32_t disp;
+
+	if ((b[wide] != OP_LEA && b[wide] != OP_LOAD) || modrm >> 6 != 2 || (modrm & 7) == 4 ||
+	    !s->known[modrm & 7])
+		return 0;
+	memcpy(&disp, b + wide + 2, sizeof(disp));
+	if (b[wide] == OP_LEA && wide)
+		on_address(s, s->what->runtime + (uint64_t)(int64_t)disp);
+	else if (b[wide] == OP_LOAD && !wide && (modrm >> 3 & 7) == REG_RDI)
+		on_number(s, s->what->runtime + (uint64_t)(int64_t)disp);
+	return wide + 6u;
+}
+
+/* mov $imm32, %edi: in executables at a fixed address */
+static size_t x86_immediate(struct search *s, const uint8_t *b)
+{
+	uint32_t imm;
+
+	if (b[0] != 0xb8 + REG_RDI && (b[0] < 0xb8 || b[0] > 0xbf))
+		return 0;
+	memcpy(&imm, b + 1, sizeof(imm));
+	if (!is_in_runtime(s, imm))
+		return 0;
+	on_address(s, imm);
+	return 5;
+}
+
+static void search_x86(struct search *s)
+{
+	for (size_t i = 0; i + 8 <= CODE_BYTES && s->found == 0;) {
+		const uint8_t *b = s->code + i;
+		size_t n = x86_relative(s, b, s->what->function + i);
+
+		if (n == 0)
+			n = x86_based(s, b);
+		if (n == 0)
+			n = x86_immediate(s, b);
+		i += n > 0 ? n : 1;
+	}
+}
+
+/* ---- arm64 ---- */
+
+static void arm64_step(struct search *s, uint32_t w, uint64_t at)
+{
+	unsigned rd = w & 31, rn = w >> 5 & 31;
+	uint64_t imm = w >> 10 & 0xfff;
+
+	if ((w & 0x9f000000) == 0x90000000) { /* adrp */
+		uint64_t pages = (w >> 29 & 3) | (w >> 5 & 0x7ffff) << 2;
+
+		s->regs[rd] = (at & ~0xfffULL) + (uint64_t)((int64_t)(pages << 43) >> 43) * 4096;
+		s->known[rd] = true;
+	} else if ((w & 0xff800000) == 0x91000000 && s->known[rn]) { /* add */
+		s->regs[rd] = s->regs[rn] + (w & 1u << 22 ? imm << 12 : imm);
+		s->known[rd] = true;
+		/* that of _PyRuntime itself may come first */
+		if (s->regs[rd] % 4096 != 0)
+			on_address(s, s->regs[rd]);
+	} else if ((w & 0xffc00000) == 0xf9400000 && s->known[rn]) { /* ldr, 64 bits */
+		if (!is_in_runtime(s, s->regs[rn] + imm * 8) && s->what->runtime != 0)
+			s->regs[rd] = s->what->runtime;
+		s->known[rd] = !is_in_runtime(s, s->regs[rn] + imm * 8);
+	} else if ((w & 0xffc00000) == 0xb9400000 && s->known[rn] && rd == 0) { /* ldr, 32 bits */
+		on_number(s, s->regs[rn] + imm * 4);
+	}
+}
+
+static void search_arm64(struct search *s)
+{
+	for (size_t i = 0; i + 4 <= CODE_BYTES && s->found == 0; i += 4) {
+		uint32_t w;
+
+		memcpy(&w, s->code + i, sizeof(w));
+		arm64_step(s, w, s->what->function + i);
+	}
+}
+
+int python_thread_key_find(const struct elf_layout *layout, const struct byte_source *src,
+			   const struct python_key_search *search, uint64_t *ret_vaddr)
+{
+	struct search s = {.what = search};
+	uint64_t offset;
+	int r = elf_layout_offset(layout, search->function, &offset);
+
+	if (r == 0)
+		r = byte_source_read(src, offset, s.code, sizeof(s.code));
+	if (r < 0)
+		return r == -ENODATA ? -ENOENT : r;
+	if (layout->machine == EM_AARCH64)
+		search_arm64(&s);
+	else
+		search_x86(&s);
+	if (s.found == 0 || s.found % sizeof(uint32_t) != 0)
+		return -ENOENT;
+	*ret_vaddr = s.found;
+	return 0;
+}
