@@ -4,7 +4,7 @@ src_lib     := $(filter-out test/lib/fuzz_main.c,$(sort $(wildcard test/lib/*.c)
 hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 # what the formatter and the size check look at
 src_test_all := $(sort $(wildcard \
-                $(patsubst %,test/%/*.c,unit bpf store pipeline soak lib runner fuzz docs go-symbols go-matrix containers kernels))) \
+                $(patsubst %,test/%/*.c,unit bpf store pipeline soak lib runner fuzz docs go-symbols go-matrix python containers kernels))) \
                 $(wildcard test/bench/senders/*.[ch] test/bench/ingest/*.[ch] test/accuracy/workloads/*.[ch]) test/bench/go_cost.c test/bench/walk_cost.c \
                 test/bench/bench_store.c test/bench/query_cost.c test/bench/range_cost.c test/bench/jfr_cost.c
 # those that take longest begin first
@@ -126,6 +126,13 @@ check-go-matrix: $(go_matrix) ## profiles of Go programs of many releases agains
 
 check-go-arm64: $(call go_check,heap guest goroutines locks) ## the same for programs of arm64, emulated
 	$(Q)test/go-matrix/arm64.sh $^ "$$(test/setup/go.sh)"
+
+# ---- Python of many releases -----------------------------------------------------
+$(O)/test/python/check_python_frames: $(call obj,test/python/check_python_frames.c) $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+check-python: $(O)/test/python/check_python_frames ## frames of Python by name, of every CPython that can be had (PYTHONS=)
+	$(Q)$(SUDO) test/python/python-frames.sh $<
 
 # ---- containers of real runtimes ----------------------------------------------
 $(O)/test/containers/cri_names: $(call obj,test/containers/cri_names.c) $(O)/libnode.a $(O)/libcommon.a

@@ -1,0 +1,226 @@
+/*
+ * check_python_frames PID: prints the Python frames of all threads of a process, as the agent reads
+ * them: "function|file|line|start line", the innermost first, and a line "--" behind each thread.
+ *
+ * Takes what the agent finds in the files of the process (interpreter_files.h) and walks as the BPF
+ * program does, with the memory of the process. Its threads are stopped for a moment. Needs root.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "common/system/clock.h"
+#include "common/text/parse.h"
+#include "node-agent/interpreter/interpreter_files.h"
+#include "node-agent/process/process_table.h"
+#include "node-agent/process/procfs.h"
+
+#define FRAMES_MAX 4096u
+
+struct target {
+	pid_t pid;
+	const struct interpreter_process *interpreter;
+	struct chain_layout layout;
+	struct interpreter_memory memory;
+};
+
+static int read_process(void *ctx, uint64_t at, void *to, size_t n)
+{
+	const pid_t *pid = ctx;
+	struct iovec local = {to, n}, remote = {(void *)(uintptr_t)at, n};
+
+	return process_vm_readv(*pid, &local, 1, &remote, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
+}
+
+static uint64_t word(const struct target *t, uint64_t at)
+{
+	uint64_t v = 0;
+
+	return interpreter_read(&t->memory, at, &v, sizeof(v)) == 0 ? v : 0;
+}
+
+static uint64_t thread_pointer(pid_t tid)
+{
+	uint64_t ret = 0;
+#ifdef __x86_64__
+	struct user_regs_struct regs;
+#endif
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
+		return 0;
+	(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	(void)waitpid(tid, NULL, __WALL);
+#ifdef __x86_64__
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) == 0)
+		ret = regs.fs_base;
+#endif
+	(void)ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	return ret;
+}
+
+static uint64_t key_value(const struct target *t, const struct chain_path *p, uint64_t tp)
+{
+	const struct chain_table *table = &p->table;
+	uint64_t key = word(t, p->word), block, entries = 1ULL << table->block_shift;
+
+	if (table->key_shift == 32 && (uint32_t)key == 0)
+		return 0;
+	key = key >> table->key_shift & UINT32_MAX;
+	block = word(t, tp + (uint64_t)(int64_t)table->blocks + key / entries * 8);
+	return block + key % entries * table->stride + table->value;
+}
+
+/* The address of the first word that is to be read. */
+static bool origin_of(const struct target *t, const struct chain_path *p, uint64_t tp,
+		      uint64_t *ret)
+{
+	switch ((enum chain_origin)p->origin) {
+	case CHAIN_NONE:
+		return false;
+	case CHAIN_THREAD:
+		*ret = tp;
+		return true;
+	case CHAIN_FIXED:
+		*ret = 0;
+		return true;
+	case CHAIN_THREAD_AT:
+		*ret = tp + word(t, p->word);
+		return true;
+	case CHAIN_KEY:
+		*ret = word(t, key_value(t, p, tp));
+		return *ret != 0;
+	}
+	return false;
+}
+
+static uint64_t first_frame(const struct target *t, uint64_t tp)
+{
+	for (size_t i = 0; i < CHAIN_PATHS; i++) {
+		const struct chain_path *p = &t->layout.paths[i];
+		uint64_t at;
+		bool found = origin_of(t, p, tp, &at);
+
+		for (size_t j = 0; found && j < p->n_steps; j++) {
+			at = word(t, at + (uint64_t)p->steps[j]);
+			found = at != 0;
+		}
+		if (found)
+			return at;
+	}
+	return 0;
+}
+
+static void print_frame(const struct target *t, uint64_t at)
+{
+	const struct chain_frames *l = &t->layout.frames;
+	const struct interpreter_image *image = t->interpreter->image;
+	struct interpreter_name name;
+	struct interpreter_frame f = {
+		.code = word(t, at + l->code) & ~UINT64_C(7),
+		.at = word(t, at + l->at) & l->at_mask,
+	};
+	int r;
+
+	if (l->end_is == CHAIN_END_BETWEEN && (word(t, at + l->end) & l->end_mask) >= l->end_value)
+		return;
+	f.check = chain_check(word(t, f.code + l->check));
+	r = interpreter_ops_of(image->language)
+		    ->name_frame(image, t->interpreter->bias, &t->memory, &f, &name);
+	if (r == 0)
+		printf("%s|%s|%u|%u\n", name.function, name.file, name.line, name.start_line);
+	else if (r != -ENODATA)
+		printf("error %d\n", r);
+}
+
+static void print_thread(const struct target *t, pid_t tid)
+{
+	uint64_t tp = thread_pointer(tid), at = first_frame(t, tp);
+
+	for (unsigned n = 0; at != 0 && n < FRAMES_MAX; n++) {
+		print_frame(t, at);
+		at = word(t, at + (uint64_t)(int64_t)t->layout.frames.next);
+	}
+	printf("--\n");
+}
+
+static int print_threads(const struct target *t)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *d;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)t->pid);
+	d = opendir(path);
+	if (!d)
+		return 1;
+	while ((e = readdir(d))) {
+		uint64_t tid;
+
+		if (parse_u64(e->d_name, strlen(e->d_name), 1, INT32_MAX, &tid) == 0)
+			print_thread(t, (pid_t)tid);
+	}
+	closedir(d);
+	return 0;
+}
+
+/* As a sample describes it. */
+static struct process_snapshot *snapshot(struct process_table *processes, pid_t pid)
+{
+	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int fd = procfs_open_process(root, pid);
+	struct process_seen seen = {.pid = pid};
+	struct process_snapshot *s;
+	struct proc_stat stat;
+
+	if (procfs_read_stat(fd, &stat) < 0)
+		return NULL;
+	seen.comm = stat.comm;
+	seen.start_boottime_ns = stat.start_time * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+	return process_table_get(processes, &seen, clock_monotonic_ns(), &s) == 0 ? s : NULL;
+}
+
+static int check(struct process_table *processes, pid_t pid)
+{
+	struct process_snapshot *s = snapshot(processes, pid);
+	struct target t = {.pid = pid, .memory = {read_process, &t.pid}};
+	struct interpreter_process found;
+	struct interpreter_files *files;
+	int r;
+
+	if (!s || interpreter_files_new(&files, NULL) < 0)
+		return 1;
+	r = interpreter_files_layout(files, s, &t.layout);
+	if (r == 0)
+		r = interpreter_files_find(files, s, &found);
+	t.interpreter = &found;
+	if (r < 0)
+		fprintf(stderr, "no layout: %s\n", strerror(-r));
+	else
+		r = print_threads(&t);
+	interpreter_files_free(files);
+	return r != 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct process_table_config cfg = {0};
+	struct process_table *processes;
+	struct err err = {""};
+	uint64_t pid;
+	int r;
+
+	if (argc != 2 || parse_u64(argv[1], strlen(argv[1]), 1, INT32_MAX, &pid) < 0)
+		return 2;
+	r = process_table_new(&processes, &cfg, &err);
+	if (r < 0) {
+		fprintf(stderr, "%s\n", err.msg);
+		return 1;
+	}
+	r = check(processes, (pid_t)pid);
+	process_table_free(processes);
+	return r;
+}
