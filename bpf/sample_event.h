@@ -93,7 +93,8 @@ enum sample_flag {
 	 * code, generated or not, because the frame pointer was 0.
 	 */
 	SAMPLE_GUESSED = 32,
-	SAMPLE_CHAIN_CUT = 64, /* there are more frames of an interpreter than a record has room for */
+	SAMPLE_CHAIN_CUT =
+		64, /* there are more frames of an interpreter than a record has room for */
 };
 
 /*

@@ -40,7 +40,7 @@
 #include "node-agent/runtime/library_lists.h"
 #include "node-agent/runtime/runtime_states.h"
 #include "node-agent/runtime/runtime_worker.h"
-#include "node-agent/interpreter/interpreter_names.h"
+#include "node-agent/interpreter/process/interpreter_names.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/sample/event_processes.h"
 #include "node-agent/sample/exclusions.h"

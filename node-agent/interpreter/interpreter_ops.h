@@ -13,7 +13,7 @@
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
 #include "node-agent/interpreter/interpreter_frame.h"
-#include "node-agent/interpreter/python/python_layout.h"
+#include "node-agent/interpreter/python_layout.h"
 
 #include "bpf/frame_chain.h"
 
@@ -88,7 +88,5 @@ struct interpreter_ops {
 			  const struct interpreter_memory *memory,
 			  const struct interpreter_frame *f, struct interpreter_name *ret);
 };
-
-extern const struct interpreter_ops python_interpreter_ops;
 
 #endif /* NODE_AGENT_INTERPRETER_INTERPRETER_OPS_H */

@@ -31,7 +31,7 @@
 #include "node-agent/symbol/symbolizer.h"
 
 #define PROFILE_MAX_BYTES (64 * MIB)
-#define MARKERS 5                    /* frames of our own: four times [truncated], and the root */
+#define MARKERS 5 /* frames of our own: four times [truncated], and the root */
 
 /*
  * The node's losses of the interval travel with each of its profiles. What is known of the

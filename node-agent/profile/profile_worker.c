@@ -18,7 +18,7 @@
 #include "common/telemetry/log.h"
 #include "common/thread/queue.h"
 #include "common/thread/worker_thread.h"
-#include "node-agent/interpreter/interpreter_names.h"
+#include "node-agent/interpreter/process/interpreter_names.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
 

@@ -19,7 +19,7 @@
 #include "common/system/clock.h"
 #include "common/system/loop.h"
 #include "common/telemetry/log.h"
-#include "node-agent/interpreter/interpreter_names.h"
+#include "node-agent/interpreter/process/interpreter_names.h"
 #include "node-agent/process/cgroup_hierarchy.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/process/procfs.h"

@@ -18,7 +18,7 @@
 #include "common/system/clock.h"
 #include "common/thread/queue.h"
 #include "common/thread/worker_thread.h"
-#include "node-agent/interpreter/interpreter_files.h"
+#include "node-agent/interpreter/process/interpreter_files.h"
 #include "node-agent/unwind/file_tables.h"
 #include "node-agent/unwind/process_mappings.h"
 #include "node-agent/unwind/unwind_cache.h"

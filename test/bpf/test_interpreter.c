@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "common/system/clock.h"
-#include "node-agent/interpreter/interpreter_names.h"
+#include "node-agent/interpreter/process/interpreter_names.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/sample/sampler.h"
 #include "node-agent/unwind/unwinder.h"
@@ -221,15 +221,15 @@ static void begin(struct fixture *f)
 	assert_int_equal(process_table_new(&f->processes, &processes, &err), 0);
 	if (sampler_new(&f->sampler, &sampler, &err) < 0)
 		fail_msg("%s", err.msg);
-	assert_int_equal(unwind_maps_new(&f->maps, &(struct unwind_map_fds)SAMPLER_UNWIND_MAPS(
-							   f->sampler)),
-			 0);
+	assert_int_equal(
+		unwind_maps_new(&f->maps, &(struct unwind_map_fds)SAMPLER_UNWIND_MAPS(f->sampler)),
+		0);
 	cfg.memory = unwind_maps_memory(f->maps);
 	assert_int_equal(unwinder_new(&f->unwinder, &cfg), 0);
 	process_table_subscribe(f->processes, unwinder_listener(f->unwinder));
-	assert_int_equal(
-		interpreter_names_new(&f->names, &(struct interpreter_names_config){.max_names = 0}),
-		0);
+	assert_int_equal(interpreter_names_new(&f->names,
+					       &(struct interpreter_names_config){.max_names = 0}),
+			 0);
 }
 
 static void end(struct fixture *f)

@@ -52,7 +52,7 @@ static struct host {
 	uint64_t used[UNWIND_TABLES];
 	struct unwind_ref process; /* of HOST_TGID; block 0: not reported */
 	struct scratch scratch;
-	struct chain_scratch chain; /* thread_pointer is that of the thread */
+	struct chain_scratch chain;       /* thread_pointer is that of the thread */
 	uint64_t stack[HOST_STACK_WORDS]; /* the only memory that can be read, at HOST_STACK_AT */
 } host;
 

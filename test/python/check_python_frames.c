@@ -15,7 +15,7 @@
 
 #include "common/system/clock.h"
 #include "common/text/parse.h"
-#include "node-agent/interpreter/interpreter_files.h"
+#include "node-agent/interpreter/process/interpreter_files.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/process/procfs.h"
 

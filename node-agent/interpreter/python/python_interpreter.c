@@ -2,10 +2,11 @@
  * A file has CPython if it has _PyRuntime (since 3.7) and the interpreter loop, whatever it is
  * called: a library, a program that has it built in, or one that was made of it.
  */
+#include "node-agent/interpreter/python/python_interpreter.h"
+
 #include <errno.h>
 
 #include "node-agent/elf/elf_exports.h"
-#include "node-agent/interpreter/interpreter_ops.h"
 #include "node-agent/interpreter/python/python_loops.h"
 #include "node-agent/interpreter/python/python_names.h"
 #include "node-agent/interpreter/python/python_offsets.h"

@@ -6,7 +6,7 @@
 #define NODE_AGENT_INTERPRETER_PYTHON_PYTHON_LINES_H
 
 #include "common/base.h"
-#include "node-agent/interpreter/python/python_layout.h"
+#include "node-agent/interpreter/python_layout.h"
 
 #define PYTHON_LINES_TABLE_MAX 65536u
 

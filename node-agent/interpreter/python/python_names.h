@@ -9,7 +9,7 @@
 #define NODE_AGENT_INTERPRETER_PYTHON_PYTHON_NAMES_H
 
 #include "node-agent/interpreter/interpreter_frame.h"
-#include "node-agent/interpreter/python/python_layout.h"
+#include "node-agent/interpreter/python_layout.h"
 
 /* As interpreter_ops.name_frame(). */
 int python_name_read(const struct python_layout *layout, uint64_t bias,

@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 #include "common/base.h"
-#include "node-agent/interpreter/python/python_layout.h"
+#include "node-agent/interpreter/python_layout.h"
 
 #include "bpf/frame_chain.h"
 

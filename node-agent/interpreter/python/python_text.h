@@ -7,7 +7,7 @@
 
 #include "common/base.h"
 #include "node-agent/interpreter/interpreter_frame.h"
-#include "node-agent/interpreter/python/python_layout.h"
+#include "node-agent/interpreter/python_layout.h"
 
 /* The objects of one process. Borrowed. */
 struct python_memory {

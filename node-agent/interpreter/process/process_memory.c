@@ -1,4 +1,4 @@
-#include "node-agent/interpreter/process_memory.h"
+#include "node-agent/interpreter/process/process_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "node-agent/interpreter/interpreter_names.h"
+#include "node-agent/interpreter/process/interpreter_names.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -7,9 +7,9 @@
 #include "common/thread/condition.h"
 #include "common/thread/queue.h"
 #include "common/thread/worker_thread.h"
-#include "node-agent/interpreter/interpreter_files.h"
-#include "node-agent/interpreter/name_cache.h"
-#include "node-agent/interpreter/process_memory.h"
+#include "node-agent/interpreter/process/interpreter_files.h"
+#include "node-agent/interpreter/process/name_cache.h"
+#include "node-agent/interpreter/process/process_memory.h"
 
 #define QUEUE_JOBS 4096u
 #define SEEN_SLOTS 16384u /* a power of two */

@@ -5,8 +5,8 @@
  * A frame is known by 64 bits of a hash whose seed nobody knows: that two have the same is as
  * unlikely as that memory fails.
  */
-#ifndef NODE_AGENT_INTERPRETER_NAME_CACHE_H
-#define NODE_AGENT_INTERPRETER_NAME_CACHE_H
+#ifndef NODE_AGENT_INTERPRETER_PROCESS_NAME_CACHE_H
+#define NODE_AGENT_INTERPRETER_PROCESS_NAME_CACHE_H
 
 #include "common/base.h"
 #include "node-agent/interpreter/interpreter_frame.h"
@@ -45,4 +45,4 @@ bool name_cache_end_cycle(struct name_cache *c);
 uint32_t name_cache_count(const struct name_cache *c);
 size_t name_cache_bytes(const struct name_cache *c);
 
-#endif /* NODE_AGENT_INTERPRETER_NAME_CACHE_H */
+#endif /* NODE_AGENT_INTERPRETER_PROCESS_NAME_CACHE_H */

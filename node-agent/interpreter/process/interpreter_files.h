@@ -4,8 +4,8 @@
  *
  * Used by one thread.
  */
-#ifndef NODE_AGENT_INTERPRETER_INTERPRETER_FILES_H
-#define NODE_AGENT_INTERPRETER_INTERPRETER_FILES_H
+#ifndef NODE_AGENT_INTERPRETER_PROCESS_INTERPRETER_FILES_H
+#define NODE_AGENT_INTERPRETER_PROCESS_INTERPRETER_FILES_H
 
 #include "common/base.h"
 #include "common/thread/deadline_call.h"
@@ -44,4 +44,4 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 
 const struct interpreter_ops *interpreter_ops_of(enum interpreter_language language);
 
-#endif /* NODE_AGENT_INTERPRETER_INTERPRETER_FILES_H */
+#endif /* NODE_AGENT_INTERPRETER_PROCESS_INTERPRETER_FILES_H */

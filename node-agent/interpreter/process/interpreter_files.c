@@ -1,8 +1,9 @@
-#include "node-agent/interpreter/interpreter_files.h"
+#include "node-agent/interpreter/process/interpreter_files.h"
 
 #include <errno.h>
 
 #include "common/data/table.h"
+#include "node-agent/interpreter/python/python_interpreter.h"
 #include "node-agent/interpreter/thread_variable.h"
 
 #define FILES_MAX 4096u

@@ -2,8 +2,8 @@
  * Where CPython keeps what the names and lines of its code objects are read from. The same for all
  * processes that map a file; found in the file (python_release.h).
  */
-#ifndef NODE_AGENT_INTERPRETER_PYTHON_PYTHON_LAYOUT_H
-#define NODE_AGENT_INTERPRETER_PYTHON_PYTHON_LAYOUT_H
+#ifndef NODE_AGENT_INTERPRETER_PYTHON_LAYOUT_H
+#define NODE_AGENT_INTERPRETER_PYTHON_LAYOUT_H
 
 #include "common/base.h"
 
@@ -45,4 +45,4 @@ struct python_layout {
 	uint64_t bytes_type;
 };
 
-#endif /* NODE_AGENT_INTERPRETER_PYTHON_PYTHON_LAYOUT_H */
+#endif /* NODE_AGENT_INTERPRETER_PYTHON_LAYOUT_H */

@@ -1,4 +1,4 @@
-#include "node-agent/interpreter/name_cache.h"
+#include "node-agent/interpreter/process/name_cache.h"
 
 #include <errno.h>
 

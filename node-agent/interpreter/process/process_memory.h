@@ -4,8 +4,8 @@
  *
  * Used by one thread.
  */
-#ifndef NODE_AGENT_INTERPRETER_PROCESS_MEMORY_H
-#define NODE_AGENT_INTERPRETER_PROCESS_MEMORY_H
+#ifndef NODE_AGENT_INTERPRETER_PROCESS_PROCESS_MEMORY_H
+#define NODE_AGENT_INTERPRETER_PROCESS_PROCESS_MEMORY_H
 
 #include "common/base.h"
 #include "node-agent/interpreter/interpreter_frame.h"
@@ -25,4 +25,4 @@ DEFINE_CLEANUP(struct process_memory *, process_memory_free);
 int process_memory_get(struct process_memory *m, const struct process_snapshot *s,
 		       struct interpreter_memory *ret) MUST_CHECK;
 
-#endif /* NODE_AGENT_INTERPRETER_PROCESS_MEMORY_H */
+#endif /* NODE_AGENT_INTERPRETER_PROCESS_PROCESS_MEMORY_H */

@@ -5,8 +5,8 @@
  * A thread of its own reads them, as the memory of a process may be a file whose file system does
  * not answer. What it has read is kept until the profile of the interval is made.
  */
-#ifndef NODE_AGENT_INTERPRETER_INTERPRETER_NAMES_H
-#define NODE_AGENT_INTERPRETER_INTERPRETER_NAMES_H
+#ifndef NODE_AGENT_INTERPRETER_PROCESS_INTERPRETER_NAMES_H
+#define NODE_AGENT_INTERPRETER_PROCESS_INTERPRETER_NAMES_H
 
 #include <linux/types.h>
 
@@ -56,4 +56,4 @@ void interpreter_names_end_cycle(struct interpreter_names *n);
 /* As metrics_register(). */
 int interpreter_names_register_metrics(struct interpreter_names *n, struct metrics *ms) MUST_CHECK;
 
-#endif /* NODE_AGENT_INTERPRETER_INTERPRETER_NAMES_H */
+#endif /* NODE_AGENT_INTERPRETER_PROCESS_INTERPRETER_NAMES_H */
