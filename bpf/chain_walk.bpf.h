@@ -329,8 +329,8 @@ __noinline int chain_is_loop(__u64 address)
 int chain_take_run(__u64 low);
 
 /*
- * The native walk has gone from a frame in the loop, whose stack pointer is given, to its caller, or
- * ended there. A global function.
+ * The native walk has gone from a frame in the loop, whose stack pointer is given, to its caller,
+ * or ended there. A global function.
  */
 __noinline int chain_take_run(__u64 low)
 {

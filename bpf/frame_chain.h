@@ -24,7 +24,9 @@ enum chain_origin {
 	CHAIN_NONE,   /* there is no such path */
 	CHAIN_THREAD, /* the thread pointer; on x86-64 the base of fs */
 	CHAIN_FIXED,  /* 0: the first step is an address */
-	/* The thread pointer plus the word at `word`, where the dynamic linker has put an offset. */
+	/*
+	 * The thread pointer plus the word at `word`, where the dynamic linker has put an offset.
+	 */
 	CHAIN_THREAD_AT,
 	/*
 	 * A value of this thread that is in a table of the C library: that of a key of
@@ -40,8 +42,8 @@ struct chain_table {
 	__u8 stride;      /* bytes of an entry */
 	__u8 value;       /* where in an entry its value is */
 	/*
-	 * Where in the word at `word` the key is. 32: it is the upper half, and the lower one is not
-	 * 0 if the key was made (Py_tss_t). 0: it is the lower half.
+	 * Where in the word at `word` the key is. 32: it is the upper half, and the lower one is
+	 * not 0 if the key was made (Py_tss_t). 0: it is the lower half.
 	 */
 	__u8 key_shift;
 };
@@ -154,7 +156,8 @@ _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
  * executes the frame, among all that were walked, or CHAIN_REST.
  */
 struct chain_entry {
-	__u64 code; /* bits 0 to 44: the address / 8; 45 to 55: the index; then the check's upper 8 */
+	/* bits 0 to 44: the address / 8; 45 to 55: the index; then the check's upper 8 */
+	__u64 code;
 	__u64 at;   /* bits 0 to 47; then the lower 16 of the check */
 };
 _Static_assert(sizeof(struct chain_entry) == 16, "chain_entry layout");
@@ -165,8 +168,8 @@ _Static_assert(sizeof(struct chain_entry) == 16, "chain_entry layout");
 #define CHAIN_AT_MASK ((1ULL << 48) - 1)
 
 /*
- * The index of frames that are left when the native walk has ended: it has not come by every call of
- * the loop.
+ * The index of frames that are left when the native walk has ended: it has not come by every call
+ * of the loop.
  */
 #define CHAIN_REST 2047u
 

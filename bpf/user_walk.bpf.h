@@ -2,9 +2,9 @@
 /*
  * Walking a user stack: registers at the tick → return addresses.
  *
- * We do it ourselves with bpf_probe_read_user() instead of using the kernel's user callchain,
- * which has crashed hosts, follows frame pointers only, returns 127 frames at most and does not
- * report why it stopped.
+ * We do it ourselves with bpf_probe_read_user() instead of using the kernel's user callchain, which
+ * has crashed hosts, follows frame pointers only, returns 127 frames at most and does not report
+ * why it stopped.
  *
  * One frame is one call of walk_frame(), which is a global function: the verifier checks it once,
  * by itself, and not again for each round of the loop. So there are no tail calls, and the depth
@@ -12,8 +12,8 @@
  *
  * Everything below this file compiles on the host too, where tests run it over recorded stacks.
  *
- * Where an address lies in the loop of an interpreter, a run of the interpreter's own frames is taken
- * (chain_walk.bpf.h).
+ * Where an address lies in the loop of an interpreter, a run of the interpreter's own frames is
+ * taken (chain_walk.bpf.h).
  */
 #ifndef BPF_USER_WALK_BPF_H
 #define BPF_USER_WALK_BPF_H

@@ -27,10 +27,14 @@ enum interpreter_language {
 /* Where the interpreter keeps the state of the thread that runs, or a word that leads to it. */
 enum interpreter_root_kind {
 	INTERPRETER_ROOT_NONE,
-	/* A key of pthread_getspecific(3) is at vaddr: CPython's Py_tss_t {int made; unsigned key}. */
+	/*
+	 * A key of pthread_getspecific(3) is at vaddr: CPython's Py_tss_t {int made; unsigned key}.
+	 */
 	INTERPRETER_ROOT_KEY_MADE,
 	INTERPRETER_ROOT_KEY, /* likewise, an int */
-	/* The function at vaddr returns a thread-local variable, or its address, and nothing else. */
+	/*
+	 * The function at vaddr returns a thread-local variable, or its address, and nothing else.
+	 */
 	INTERPRETER_ROOT_GETTER,
 	INTERPRETER_ROOT_TLS,    /* vaddr is that of a symbol of type STT_TLS */
 	INTERPRETER_ROOT_GLOBAL, /* a variable at vaddr */
@@ -57,7 +61,9 @@ struct interpreter_range {
 struct interpreter_image {
 	enum interpreter_language language;
 	struct interpreter_root roots[CHAIN_PATHS]; /* the first that leads to a frame counts */
-	/* Of chain_layout.states; steps lead to the word, of which 16 bits from shift on are sent. */
+	/*
+	 * Of chain_layout.states; steps lead to the word, of which 16 bits from shift on are sent.
+	 */
 	struct interpreter_root states[CHAIN_STATES];
 	uint8_t state_shifts[CHAIN_STATES];
 	struct chain_frames frames;

@@ -18,7 +18,10 @@ enum python_line_format {
 struct python_layout {
 	uint8_t minor;       /* 12: release 3.12 */
 	uint8_t line_format; /* enum python_line_format */
-	/* What the frame has of the instruction is an index in units of so many bytes; 0: an address. */
+	/*
+	 * What the frame has of the instruction is an index in units of so many bytes; 0: an
+	 * address.
+	 */
 	uint8_t index_bytes;
 	uint8_t str_kind_shift; /* of PyASCIIObject.state */
 	uint16_t object_type;   /* PyObject.ob_type */

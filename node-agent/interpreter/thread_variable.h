@@ -1,9 +1,11 @@
 /*
- * Where a thread-local variable is, from the instructions of a small function that returns it. Pure.
+ * Where a thread-local variable is, from the instructions of a small function that returns it.
+ * Pure.
  *
  * Compilers access such variables in a handful of ways, by the kind of file that they are in: at a
- * constant offset from the thread pointer (executables), at an offset that the dynamic linker stores
- * (initial exec), by a descriptor (TLSDESC), or by the number of the module (__tls_get_addr()).
+ * constant offset from the thread pointer (executables), at an offset that the dynamic linker
+ * stores (initial exec), by a descriptor (TLSDESC), or by the number of the module
+ * (__tls_get_addr()).
  */
 #ifndef NODE_AGENT_INTERPRETER_THREAD_VARIABLE_H
 #define NODE_AGENT_INTERPRETER_THREAD_VARIABLE_H

@@ -2,11 +2,11 @@
  * A cycle's stacks, named and grouped → one pprof per workload.
  *
  * The stack of a sample is its kernel frames, its user frames (where one is the loop of an
- * interpreter, the frames that this call of the loop executes are in its place), "[truncated]" unless the walk is
- * known to have reached the bottom, and the process's name at the root. If the kernel's own frames
- * are cut, another "[truncated]" stands between them and the user frames. A return address outside
- * every known mapping is not a frame: a walk over code without frame pointers may make it up, so
- * the stack is cut there.
+ * interpreter, the frames that this call of the loop executes are in its place), "[truncated]"
+ * unless the walk is known to have reached the bottom, and the process's name at the root. If the
+ * kernel's own frames are cut, another "[truncated]" stands between them and the user frames. A
+ * return address outside every known mapping is not a frame: a walk over code without frame
+ * pointers may make it up, so the stack is cut there.
  */
 #ifndef NODE_AGENT_PROFILE_CPU_PROFILE_H
 #define NODE_AGENT_PROFILE_CPU_PROFILE_H

@@ -1,6 +1,6 @@
 /*
- * A record consists of one struct unwind_process, the starts of its mappings, what they are, and how
- * frames of an interpreter are found, each an extent of the slabs.
+ * A record consists of one struct unwind_process, the starts of its mappings, what they are, and
+ * how frames of an interpreter are found, each an extent of the slabs.
  *
  * The process may execute another program while its record is made. The BPF program has then
  * removed what was there before, and not what is put there after. So once the record is there, the

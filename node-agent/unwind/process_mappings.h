@@ -22,7 +22,9 @@ struct process_mappings_config {
 	struct file_tables *tables;
 	int proc_fd;   /* of /proc; borrowed */
 	bool want_all; /* tables of all mappings, not only of the executable, before a walk asks */
-	/* How frames of its interpreter are found. Returns 0, or -errno if there is none. NULL: no. */
+	/*
+	 * How frames of its interpreter are found. Returns 0, or -errno if there is none. NULL: no.
+	 */
 	int (*find_chain)(void *ctx, const struct process_snapshot *s, struct chain_layout *ret);
 	void *ctx;
 };

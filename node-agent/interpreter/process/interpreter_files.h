@@ -1,6 +1,6 @@
 /*
- * The files that processes have mapped: which have an interpreter, and which a C library. A cache of
- * limited size by file identity; a file is read once.
+ * The files that processes have mapped: which have an interpreter, and which a C library. A cache
+ * of limited size by file identity; a file is read once.
  *
  * Used by one thread.
  */

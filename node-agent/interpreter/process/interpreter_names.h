@@ -1,6 +1,6 @@
 /*
- * Names of the frames of interpreters, read from the memory of their processes as soon as a frame is
- * seen for the first time: a process may have exited when its profile is made.
+ * Names of the frames of interpreters, read from the memory of their processes as soon as a frame
+ * is seen for the first time: a process may have exited when its profile is made.
  *
  * A thread of its own reads them, as the memory of a process may be a file whose file system does
  * not answer. What it has read is kept until the profile of the interval is made.

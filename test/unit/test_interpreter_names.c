@@ -1,0 +1,142 @@
+/* Processes without an interpreter; test/bpf/test_interpreter.c has one. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "common/system/clock.h"
+#include "node-agent/interpreter/process/interpreter_files.h"
+#include "node-agent/interpreter/process/interpreter_names.h"
+#include "node-agent/interpreter/process/process_memory.h"
+#include "test/lib/own_process.h"
+#include "test/lib/unit.h"
+
+struct fixture {
+	struct process_table *table;
+	struct process_snapshot *self;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct err err = {""};
+
+	assert_non_null(f);
+	assert_int_equal(process_table_new(&f->table, &(struct process_table_config){0}, &err), 0);
+	f->self = own_process_snapshot(f->table);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	process_snapshot_unref(f->self);
+	process_table_free(f->table);
+	free(f);
+	return 0;
+}
+
+TEST_FIXTURE(what_is_seen_is_read_once, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	CLEANUP(interpreter_names_freep) struct interpreter_names *n = NULL;
+	const struct chain_entry chain[] = {chain_entry(0x1000, 8, 1, 5),
+					    chain_entry(0x2000, 8, 2, 5)};
+	const struct interpreter_frame seen = {.code = 0x1000, .check = 5, .at = 8},
+				       other = {.code = 0x1000, .check = 5, .at = 9};
+	struct interpreter_name name;
+
+	assert_int_equal(interpreter_names_new(&n, &(struct interpreter_names_config){0}), 0);
+	for (int i = 0; i < 3; i++)
+		interpreter_names_see(n, f->self, chain, ARRAY_SIZE(chain));
+	interpreter_names_wait(n, UINT64_MAX);
+	/* this process has no interpreter */
+	assert_int_equal(interpreter_names_find(n, f->self, &seen, &name), -ENOENT);
+	assert_int_equal(interpreter_names_find(n, f->self, &other, &name), -EINPROGRESS);
+	interpreter_names_end_cycle(n);
+}
+
+TEST_FIXTURE(a_program_without_an_interpreter_has_no_layout, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	CLEANUP(interpreter_files_freep) struct interpreter_files *files = NULL;
+	struct interpreter_process process;
+	struct chain_layout layout;
+
+	assert_int_equal(interpreter_files_new(&files, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(interpreter_files_find(files, f->self, &process), -ENOENT);
+		assert_int_equal(interpreter_files_layout(files, f->self, &layout), -ENOENT);
+	}
+}
+
+static const char text[] = "in the memory of a process";
+
+static int read_text(struct process_memory *m, const struct process_snapshot *s)
+{
+	char copy[sizeof(text)];
+	struct interpreter_memory memory;
+	int r = process_memory_get(m, s, &memory);
+
+	if (r == 0)
+		r = interpreter_read(&memory, (uint64_t)(uintptr_t)text, copy, sizeof(copy));
+	if (r == 0)
+		assert_string_equal(copy, text);
+	return r;
+}
+
+TEST_FIXTURE(memory_is_that_of_the_process_that_is_meant, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	CLEANUP(process_memory_freep) struct process_memory *m = NULL;
+	struct process_snapshot other = *f->self;
+	struct interpreter_memory memory;
+	char byte;
+
+	assert_int_equal(process_memory_new(&m, "/proc"), 0);
+	assert_int_equal(read_text(m, f->self), 0);
+	assert_int_equal(read_text(m, f->self), 0);
+	assert_int_equal(process_memory_get(m, f->self, &memory), 0);
+	assert_int_equal(interpreter_read(&memory, 8, &byte, 1), -EFAULT);
+	assert_int_equal(interpreter_read(&memory, UINT64_MAX - 2, &byte, 1), -EFAULT);
+	other.start_time++; /* its pid is another one's by now */
+	assert_int_equal(read_text(m, &other), -ESRCH);
+	other = *f->self;
+	other.start_stack = 16; /* it executes another program by now */
+	assert_int_equal(read_text(m, &other), -ESRCH);
+}
+
+TEST_FIXTURE(a_process_that_has_exited_has_no_memory, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	CLEANUP(process_memory_freep) struct process_memory *m = NULL;
+	struct process_snapshot child = *f->self;
+	struct proc_stat st;
+	int proc_fd;
+
+	assert_int_equal(process_memory_new(&m, "/proc"), 0);
+	child.pid = fork();
+	if (child.pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			(void)pause();
+	}
+	proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(proc_fd >= 0);
+	{
+		AUTO_CLOSE int fd = procfs_open_process(proc_fd, child.pid);
+
+		assert_int_equal(procfs_read_stat(fd, &st), 0);
+	}
+	close(proc_fd);
+	child.start_time = st.start_time;
+	assert_int_equal(read_text(m, &child), 0);
+	(void)kill(child.pid, SIGKILL);
+	assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
+	assert_int_equal(read_text(m, &child), -ESRCH);
+	child.start_stack++; /* which is not open yet */
+	assert_int_equal(read_text(m, &child), -ESRCH);
+}
