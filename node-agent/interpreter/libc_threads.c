@@ -115,7 +115,7 @@ static bool decode_x86(const uint8_t *code, int32_t *ret)
 			return true;
 		}
 		if (code[i + 2] == 0x40) {
-			*ret = (int8_t)code[i + 3];
+			*ret = (int32_t)code[i + 3] - (code[i + 3] & 0x80) * 2;
 			return true;
 		}
 	}
