@@ -11,33 +11,44 @@ struct search {
 	const char *const *names;
 	size_t n;
 	uint64_t strings[ELF_EXPORTS_NAMES_MAX]; /* offset in the string table; 0: not there */
+	bool whole[ELF_EXPORTS_NAMES_MAX];       /* else it is the end of another string */
 	uint64_t *vaddrs;
 	size_t n_wanted; /* found among the strings */
 	int n_found;
 };
 
-/* The bytes at `at` of the string table. What ends beyond them is found in the next chunk. */
-static void search_chunk(struct search *s, const char *chunk, size_t len, uint64_t at)
+/* Finds a string in a chunk, or if there is none, the end of one: linkers may share it. */
+static void search_name(struct search *s, size_t i, const char *chunk, size_t len, uint64_t at)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		const char *found;
+	size_t name_len = strlen(s->names[i]) + 1;
+	const char *from = chunk, *found;
 
-		if (s->strings[i] != 0)
-			continue;
-		found = memmem(chunk, len, s->names[i], strlen(s->names[i]) + 1);
+	while (!s->whole[i]) {
+		found = memmem(from, len - (size_t)(from - chunk), s->names[i], name_len);
 		if (!found)
-			continue;
-		s->strings[i] = at + (uint64_t)(found - chunk);
-		s->n_wanted += s->strings[i] != 0;
+			return;
+		s->whole[i] = found > chunk && found[-1] == '\0';
+		if (s->whole[i] || s->strings[i] == 0) {
+			s->n_wanted += s->strings[i] == 0;
+			s->strings[i] = at + (uint64_t)(found - chunk);
+		}
+		from = found + 1;
 	}
 }
 
-/* Chunks overlap by as much as a name may have. */
+/* The bytes at `at` of the string table. What ends beyond them is found in the next chunk. */
+static void search_chunk(struct search *s, const char *chunk, size_t len, uint64_t at)
+{
+	for (size_t i = 0; i < s->n; i++)
+		search_name(s, i, chunk, len, at);
+}
+
+/* Chunks overlap by as much as a name may have, and the byte before it. */
 static int search_strings(struct search *s, const struct elf_section *strings,
 			  const struct byte_source *src)
 {
 	AUTO_FREE char *chunk = malloc(CHUNK_BYTES);
-	uint64_t step = CHUNK_BYTES - ELF_EXPORTS_NAME_MAX;
+	uint64_t step = CHUNK_BYTES - ELF_EXPORTS_NAME_MAX - 1;
 
 	if (!chunk)
 		return -ENOMEM;
@@ -88,8 +99,9 @@ static int search_symbols(struct search *s, const struct elf_section *symbols,
 	return 0;
 }
 
-int elf_exports_find(const struct elf_layout *layout, const struct byte_source *src,
-		     const char *const *names, uint64_t *vaddrs, size_t n)
+/* The strings of a table of symbols are the section behind it. */
+static int find(const struct elf_section *symbols, const struct byte_source *src,
+		const char *const *names, uint64_t *vaddrs, size_t n)
 {
 	struct search s = {.names = names, .n = n, .vaddrs = vaddrs};
 	int r;
@@ -101,8 +113,20 @@ int elf_exports_find(const struct elf_layout *layout, const struct byte_source *
 			return -EINVAL;
 		vaddrs[i] = 0;
 	}
-	r = search_strings(&s, &layout->sections[ELF_SECTION_DYNSYM_STRINGS], src);
+	r = search_strings(&s, symbols + 1, src);
 	if (r == 0 && s.n_wanted > 0)
-		r = search_symbols(&s, &layout->sections[ELF_SECTION_DYNSYM], src);
+		r = search_symbols(&s, symbols, src);
 	return r < 0 ? r : s.n_found;
+}
+
+int elf_exports_find(const struct elf_layout *layout, const struct byte_source *src,
+		     const char *const *names, uint64_t *vaddrs, size_t n)
+{
+	return find(&layout->sections[ELF_SECTION_DYNSYM], src, names, vaddrs, n);
+}
+
+int elf_names_find(const struct elf_layout *layout, const struct byte_source *src,
+		   const char *const *names, uint64_t *vaddrs, size_t n)
+{
+	return find(&layout->sections[ELF_SECTION_SYMTAB], src, names, vaddrs, n);
 }

@@ -1,5 +1,6 @@
 /*
- * Addresses of symbols that an ELF file exports (.dynsym), by exact name. Pure.
+ * Addresses of symbols of an ELF file by exact name: of those that it exports (.dynsym), or of all.
+ * Pure.
  *
  * No hash table of the file is used, as those of a hostile file may lead anywhere: the strings are
  * searched for the names, and then the symbols for those strings, each in one pass with a few
@@ -23,5 +24,11 @@
  */
 int elf_exports_find(const struct elf_layout *layout, const struct byte_source *src,
 		     const char *const *names, uint64_t *vaddrs, size_t n) MUST_CHECK;
+
+/*
+ * The same of all symbols (.symtab), also of local ones; a stripped file has none.
+ */
+int elf_names_find(const struct elf_layout *layout, const struct byte_source *src,
+		   const char *const *names, uint64_t *vaddrs, size_t n) MUST_CHECK;
 
 #endif /* NODE_AGENT_ELF_ELF_EXPORTS_H */

@@ -163,13 +163,17 @@ static int find_musl(const struct elf_layout *layout, const struct byte_source *
 int libc_threads_find(const struct elf_layout *layout, const struct byte_source *src,
 		      struct libc_threads *ret)
 {
-	uint64_t vaddrs[NAMES];
+	uint64_t vaddrs[NAMES], local[NAMES] = {0};
 	int r = elf_exports_find(layout, src, names, vaddrs, NAMES);
 
 	*ret = (struct libc_threads){0};
+	/* before 2.34 it is the file of its threads that has both, and the first of them is local */
+	if (r > 0 && vaddrs[GETSPECIFIC] && !vaddrs[SIZEOF_PTHREAD])
+		r = elf_names_find(layout, src, names, local, NAMES);
 	if (r < 0)
 		return r;
-	/* of glibc before 2.34, it is the file of its threads that has both */
+	if (local[SIZEOF_PTHREAD])
+		return find_glibc(layout, src, local, ret);
 	if (vaddrs[SIZEOF_PTHREAD])
 		return find_glibc(layout, src, vaddrs, ret);
 	if (vaddrs[GETSPECIFIC])

@@ -92,6 +92,38 @@ TEST_FIXTURE(ignores_what_is_not_exported, set_up, NULL)
 	assert_int_equal(vaddr, 0);
 }
 
+/* "Py_NewRef" is the end of "_Py_NewRef", in whichever order they are. */
+TEST_FIXTURE(a_name_that_is_the_end_of_another_one_is_found, set_up, NULL)
+{
+	uint64_t vaddr;
+
+	add(1, "_exported", 10, VADDR, 1);
+	add(2, "exported", 40000, 2 * VADDR, 1);
+	add(3, "xexported", 70000, 3 * VADDR, 1);
+	assert_int_equal(find("exported", &vaddr), 1);
+	assert_int_equal(vaddr, 2 * VADDR);
+	/* a linker has left out the string itself */
+	add(2, "something", 40000, 2 * VADDR, 1);
+	file.symbols[4] = (Elf64_Sym){.st_name = 11, .st_value = 4 * VADDR, .st_shndx = 1};
+	assert_int_equal(find("exported", &vaddr), 1);
+	assert_int_equal(vaddr, 4 * VADDR);
+}
+
+TEST_FIXTURE(local_names_are_those_of_the_other_table, set_up, NULL)
+{
+	const char *name = "local";
+	uint64_t vaddr;
+
+	add(1, name, 10, VADDR, 1);
+	assert_int_equal(elf_names_find(&layout, &src, &name, &vaddr, 1), 0);
+	layout.sections[ELF_SECTION_SYMTAB] = layout.sections[ELF_SECTION_DYNSYM];
+	layout.sections[ELF_SECTION_SYMTAB_STRINGS] = layout.sections[ELF_SECTION_DYNSYM_STRINGS];
+	layout.sections[ELF_SECTION_DYNSYM].size_bytes = 0;
+	assert_int_equal(find(name, &vaddr), 0);
+	assert_int_equal(elf_names_find(&layout, &src, &name, &vaddr, 1), 1);
+	assert_int_equal(vaddr, VADDR);
+}
+
 TEST_FIXTURE(refuses_what_is_too_much, set_up, NULL)
 {
 	const char *names[ELF_EXPORTS_NAMES_MAX + 1] = {0};

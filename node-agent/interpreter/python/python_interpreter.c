@@ -57,21 +57,14 @@ struct file {
 
 static int find_symbols(struct file *f)
 {
-	AUTO_FREE struct elf_layout *local = NULL;
-	int r = elf_exports_find(f->layout, f->src, symbol_names, f->symbols, SYMBOLS);
+	const struct elf_layout *l = f->layout;
+	int r = elf_exports_find(l, f->src, symbol_names, f->symbols, SYMBOLS);
 
 	if (r < 0 || f->symbols[SYMBOL_LOOP] != 0)
 		return r;
-	if (f->layout->is_go ||
-	    f->layout->sections[ELF_SECTION_SYMTAB_STRINGS].size_bytes > LOCAL_STRINGS_MAX)
+	if (l->is_go || l->sections[ELF_SECTION_SYMTAB_STRINGS].size_bytes > LOCAL_STRINGS_MAX)
 		return -ENOENT;
-	local = malloc(sizeof(*local));
-	if (!local)
-		return -ENOMEM;
-	*local = *f->layout;
-	local->sections[ELF_SECTION_DYNSYM] = local->sections[ELF_SECTION_SYMTAB];
-	local->sections[ELF_SECTION_DYNSYM_STRINGS] = local->sections[ELF_SECTION_SYMTAB_STRINGS];
-	r = elf_exports_find(local, f->src, symbol_names, f->symbols, SYMBOLS);
+	r = elf_names_find(l, f->src, symbol_names, f->symbols, SYMBOLS);
 	return r < 0 ? r : f->symbols[SYMBOL_LOOP] != 0 ? 0 : -ENOENT;
 }
 
