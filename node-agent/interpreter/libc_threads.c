@@ -167,7 +167,7 @@ int libc_threads_find(const struct elf_layout *layout, const struct byte_source 
 	int r = elf_exports_find(layout, src, names, vaddrs, NAMES);
 
 	*ret = (struct libc_threads){0};
-	/* before 2.34 it is the file of its threads that has both, and the first of them is local */
+	/* before 2.34 that of its threads has both, and the first of them is local */
 	if (r > 0 && vaddrs[GETSPECIFIC] && !vaddrs[SIZEOF_PTHREAD])
 		r = elf_names_find(layout, src, names, local, NAMES);
 	if (r < 0)

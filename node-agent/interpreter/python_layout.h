@@ -37,9 +37,8 @@ struct python_layout {
 	uint16_t code_check;  /* a word that changes if another object is there */
 	uint16_t str_length;
 	uint16_t str_state;
-	uint16_t str_ascii; /* text of an ASCII string */
-	uint16_t
-		str_compact; /* text of another one; pointer to the text of one that is not compact */
+	uint16_t str_ascii;   /* text of an ASCII string */
+	uint16_t str_compact; /* of another one; or a pointer to it, if that is not compact */
 	uint16_t bytes_size;
 	uint16_t bytes_data;
 	/* Addresses in the file. */

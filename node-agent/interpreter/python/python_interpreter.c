@@ -131,8 +131,8 @@ static struct interpreter_root root_of(const struct python_thread_offsets *t,
 
 /*
  * Until 3.11 the state that was made for a thread is found by a key. Since 3.12 a thread-local
- * variable has the current one, which a thread that has released the GIL does not have; it keeps the
- * first one: by the key, and since 3.15 by another variable.
+ * variable has the current one, which a thread that has released the GIL does not have; it keeps
+ * the first one: by the key, and since 3.15 by another variable.
  */
 static int find_roots(const struct file *f, const struct python_offsets *o,
 		      struct interpreter_image *ret)
