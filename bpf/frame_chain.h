@@ -158,7 +158,7 @@ _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
 struct chain_entry {
 	/* bits 0 to 44: the address / 8; 45 to 55: the index; then the check's upper 8 */
 	__u64 code;
-	__u64 at;   /* bits 0 to 47; then the lower 16 of the check */
+	__u64 at; /* bits 0 to 47; then the lower 16 of the check */
 };
 _Static_assert(sizeof(struct chain_entry) == 16, "chain_entry layout");
 

@@ -564,8 +564,8 @@ const struct symbol_location *symbolizer_known_frame(struct symbolizer *s,
 const struct symbol_location *symbolizer_frame(struct symbolizer *s, const char *function,
 					       const char *file)
 {
-	return symbolizer_known_frame(
-		s, &(struct symbol_frame){.function = function, .file = file});
+	return symbolizer_known_frame(s,
+				      &(struct symbol_frame){.function = function, .file = file});
 }
 
 bool symbolizer_work(struct symbolizer *s, uint64_t timeout_ns)

@@ -23,7 +23,7 @@ static int find(uint16_t machine, const void *code, size_t n, struct thread_vari
 
 	memset(file, 0xcc, sizeof(file));
 	memcpy(file, code, n);
-	memcpy(file + GOT_AT - CODE_AT + 8, &offset, sizeof(offset));
+	memcpy(file + (GOT_AT - CODE_AT + 8), &offset, sizeof(offset));
 	byte_source_from_memory(&src, file, sizeof(file));
 	return thread_variable_of_getter(&layout, &src, CODE_AT, ret);
 }
