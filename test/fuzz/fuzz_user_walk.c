@@ -1,6 +1,6 @@
 /*
- * Any bytes as registers, stack, mappings, tables and rules: the walk ends, stays inside its
- * blocks, and its record is one that user space accepts.
+ * Any bytes as registers, stack, mappings, tables, rules and the layout of an interpreter: the walk
+ * ends, stays inside its blocks, and its record is one that user space accepts.
  */
 #include "test/lib/host_bpf.h"
 
@@ -35,6 +35,17 @@ static void take_process(struct input *in)
 	p->start_boottime_ns = HOST_START_TIME;
 }
 
+/* A process whose padding is not 0 has an interpreter. */
+static void take_chain(struct input *in)
+{
+	struct unwind_process *p = &host.slab[1].processes[0];
+
+	if (p->pad[0] == 0)
+		return;
+	p->chain = (struct unwind_ref){.block = BLOCKS};
+	take(in, &host.slab[BLOCKS], sizeof(struct chain_layout));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -54,6 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	take(&in, &host.tables[UNWIND_TABLE_FIRST], TABLES * sizeof(*host.tables));
 	for (unsigned i = 2; i < BLOCKS; i++)
 		take(&in, &host.slab[i], BLOCK_BYTES);
+	take_chain(&in);
 	take(&in, host.stack, sizeof(host.stack));
 
 	end = host_walk();
