@@ -1,0 +1,39 @@
+#!/bin/bash
+# pythons.sh: prints the CPythons that tests can run, one a line: a name, the root folder that it
+# runs in ("/": none), and its path there. Those of Debian are unpacked below $DEPS/pythons once,
+# with what they need; their packages are signed. Releases that Debian has no longer are taken from
+# pyenv, if that is there.
+#
+# Not to be had this way: 3.6 to 3.8, 3.10 and 3.12 without pyenv; free-threaded and tail-calling
+# builds, python-build-standalone, conda, and musl's.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+arch=$(dpkg --print-architecture)
+base=${DEPS:?}/pythons
+
+# debian SUITE PYTHON [PACKAGE]
+debian() {
+	local root=$base/$1-$2
+	"$here"/../kernels/fetch-packages.sh needs "$1" "$arch" "$root" base-files "${3:-$2}" >&2 ||
+		return 0
+	# packages of releases with one /usr only have it
+	for dir in bin lib lib64 sbin; do
+		[ -e "$root/$dir" ] || ln -s "usr/$dir" "$root/$dir"
+	done
+	mkdir -p "$root/tmp"
+	echo "debian-$1-$2 $root /usr/bin/$2"
+}
+
+for python in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3; do
+	[ -x "$python" ] || continue
+	version=${python%/bin/python3}
+	echo "pyenv-${version##*/} / $python"
+done
+debian bullseye python3.9
+debian bookworm python3.11
+debian trixie python3.13
+debian trixie python3.13d python3.13-dbg
+for release in 3.14 3.15; do
+	debian sid python$release
+	debian sid python${release}d python$release-dbg
+done
