@@ -34,13 +34,13 @@ int python_type_check(const struct python_memory *m, uint64_t at, uint64_t type_
 	return r < 0 ? r : strcmp(name, type_name) == 0 ? 0 : -EBADMSG;
 }
 
-/* Appends a character. Returns false if there is no room. */
+/* Appends a character that can be printed. Returns false if there is no room. */
 static bool put_character(char *to, size_t cap, size_t *len, uint32_t c)
 {
 	uint8_t b[4];
 	size_t n;
 
-	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000) || c < 0x20 || (c >= 0x7f && c < 0xa0))
 		c = '?';
 	if (c < 0x80) {
 		n = 1;
@@ -83,7 +83,6 @@ static int read_wide(const struct python_memory *m, uint64_t data, unsigned kind
 			break;
 	}
 	to[len] = '\0';
-	to[utf8_make_printable(to, len)] = '\0';
 	return r;
 }
 
