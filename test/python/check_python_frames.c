@@ -3,13 +3,12 @@
  * them: "function|file|line|start line", the innermost first, and a line "--" behind each thread.
  *
  * Takes what the agent finds in the files of the process (interpreter_files.h) and walks as the BPF
- * program does, with the memory of the process. Its threads are stopped for a moment. Needs root.
+ * program does, in the memory of the process. Its threads are stopped for a moment. Needs root.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
@@ -23,6 +22,7 @@
 
 struct target {
 	pid_t pid;
+	int memory_fd;
 	const struct interpreter_process *interpreter;
 	struct chain_layout layout;
 	struct interpreter_memory memory;
@@ -30,10 +30,9 @@ struct target {
 
 static int read_process(void *ctx, uint64_t at, void *to, size_t n)
 {
-	const pid_t *pid = ctx;
-	struct iovec local = {to, n}, remote = {(void *)(uintptr_t)at, n};
+	const int *fd = ctx;
 
-	return process_vm_readv(*pid, &local, 1, &remote, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
+	return pread(*fd, to, n, (off_t)at) == (ssize_t)n ? 0 : -EFAULT;
 }
 
 static uint64_t word(const struct target *t, uint64_t at)
@@ -183,10 +182,19 @@ static struct process_snapshot *snapshot(struct process_table *processes, pid_t 
 	return process_table_get(processes, &seen, clock_monotonic_ns(), &s) == 0 ? s : NULL;
 }
 
+static int open_memory(pid_t pid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 static int check(struct process_table *processes, pid_t pid)
 {
+	AUTO_CLOSE int memory_fd = open_memory(pid);
 	struct process_snapshot *s = snapshot(processes, pid);
-	struct target t = {.pid = pid, .memory = {read_process, &t.pid}};
+	struct target t = {.pid = pid, .memory = {read_process, &t.memory_fd}};
 	struct interpreter_process found;
 	struct interpreter_files *files;
 	int r;
@@ -197,6 +205,7 @@ static int check(struct process_table *processes, pid_t pid)
 	if (r == 0)
 		r = interpreter_files_find(files, s, &found);
 	t.interpreter = &found;
+	t.memory_fd = memory_fd;
 	if (r < 0)
 		fprintf(stderr, "no layout: %s\n", strerror(-r));
 	else
