@@ -18,29 +18,39 @@ struct search {
 	uint8_t code[CODE_BYTES];
 	uint64_t regs[32];
 	bool known[32];
-	uint64_t found;
+	uint64_t address;    /* of the key, if an instruction has it */
+	uint64_t numbers[2]; /* addresses of ints that are loaded */
 };
 
 static bool is_in_runtime(const struct search *s, uint64_t at)
 {
-	return s->what->runtime != 0 && at > s->what->runtime &&
-	       at - s->what->runtime < RUNTIME_MAX;
+	return at > s->what->runtime && at - s->what->runtime < RUNTIME_MAX;
 }
 
-/* The address of the key, if nothing was found before. */
 static void on_address(struct search *s, uint64_t at)
 {
-	if (s->found == 0 && is_in_runtime(s, at))
-		s->found = at;
+	if (s->address == 0 && s->what->runtime != 0 && is_in_runtime(s, at))
+		s->address = at;
 }
 
-/* An int is loaded: the number of the key. */
-static void on_number(struct search *s, uint64_t at)
+static void on_int(struct search *s, uint64_t at)
 {
-	if (s->found == 0 && s->what->runtime == 0)
-		s->found = at;
-	else if (is_in_runtime(s, at))
-		on_address(s, at - NUMBER_IN_TSS);
+	if (s->what->runtime != 0 && !is_in_runtime(s, at))
+		return;
+	if (s->numbers[0] == 0)
+		s->numbers[0] = at;
+	else if (s->numbers[1] == 0)
+		s->numbers[1] = at;
+}
+
+/* Of two ints, one after the other, the first says whether the key has been made. */
+static uint64_t result(const struct search *s)
+{
+	if (s->address != 0 || s->what->runtime == 0 || s->numbers[0] == 0)
+		return s->address != 0 ? s->address : s->numbers[0];
+	if (s->numbers[1] == s->numbers[0] + NUMBER_IN_TSS)
+		return s->numbers[0];
+	return s->numbers[0] - NUMBER_IN_TSS;
 }
 
 /* ---- x86-64 ---- */
@@ -48,7 +58,6 @@ static void on_number(struct search *s, uint64_t at)
 #define REX_W 0x48
 #define OP_LOAD 0x8b
 #define OP_LEA 0x8d
-#define REG_RDI 7u
 
 /* A register is loaded from [rip + disp], or gets its address. Returns the length, 0: not so. */
 static size_t x86_relative(struct search *s, const uint8_t *b, uint64_t at)
@@ -64,14 +73,14 @@ static size_t x86_relative(struct search *s, const uint8_t *b, uint64_t at)
 	target = at + wide + 6 + (uint64_t)(int64_t)disp;
 	if (b[wide] == OP_LEA && wide)
 		on_address(s, target);
-	else if (b[wide] == OP_LOAD && !wide && reg == REG_RDI)
-		on_number(s, target);
+	else if (b[wide] == OP_LOAD && !wide)
+		on_int(s, target);
 	else if (b[wide] == OP_LOAD && wide && !is_in_runtime(s, target))
 		s->known[reg] = true; /* the address of _PyRuntime, from the table */
 	return wide + 6u;
 }
 
-/* lea disp32(reg), other; mov disp32(reg), %edi */
+/* lea disp32(reg), other; mov disp32(reg), other */
 static size_t x86_based(struct search *s, const uint8_t *b)
 {
 	bool wide = b[0] == REX_W;
@@ -84,17 +93,17 @@ static size_t x86_based(struct search *s, const uint8_t *b)
 	memcpy(&disp, b + wide + 2, sizeof(disp));
 	if (b[wide] == OP_LEA && wide)
 		on_address(s, s->what->runtime + (uint64_t)(int64_t)disp);
-	else if (b[wide] == OP_LOAD && !wide && (modrm >> 3 & 7) == REG_RDI)
-		on_number(s, s->what->runtime + (uint64_t)(int64_t)disp);
+	else if (b[wide] == OP_LOAD && !wide)
+		on_int(s, s->what->runtime + (uint64_t)(int64_t)disp);
 	return wide + 6u;
 }
 
-/* mov $imm32, %edi: in executables at a fixed address */
+/* mov $imm32, reg: in executables at a fixed address */
 static size_t x86_immediate(struct search *s, const uint8_t *b)
 {
 	uint32_t imm;
 
-	if (b[0] != 0xb8 + REG_RDI && (b[0] < 0xb8 || b[0] > 0xbf))
+	if (b[0] < 0xb8 || b[0] > 0xbf)
 		return 0;
 	memcpy(&imm, b + 1, sizeof(imm));
 	if (!is_in_runtime(s, imm))
@@ -105,7 +114,7 @@ static size_t x86_immediate(struct search *s, const uint8_t *b)
 
 static void search_x86(struct search *s)
 {
-	for (size_t i = 0; i + 8 <= CODE_BYTES && s->found == 0;) {
+	for (size_t i = 0; i + 8 <= CODE_BYTES && s->address == 0;) {
 		const uint8_t *b = s->code + i;
 		size_t n = x86_relative(s, b, s->what->function + i);
 
@@ -136,17 +145,16 @@ static void arm64_step(struct search *s, uint32_t w, uint64_t at)
 		if (s->regs[rd] % 4096 != 0)
 			on_address(s, s->regs[rd]);
 	} else if ((w & 0xffc00000) == 0xf9400000 && s->known[rn]) { /* ldr, 64 bits */
-		if (!is_in_runtime(s, s->regs[rn] + imm * 8) && s->what->runtime != 0)
-			s->regs[rd] = s->what->runtime;
-		s->known[rd] = !is_in_runtime(s, s->regs[rn] + imm * 8);
-	} else if ((w & 0xffc00000) == 0xb9400000 && s->known[rn] && rd == 0) { /* ldr, 32 bits */
-		on_number(s, s->regs[rn] + imm * 4);
+		s->known[rd] = s->what->runtime != 0 && !is_in_runtime(s, s->regs[rn] + imm * 8);
+		s->regs[rd] = s->what->runtime;
+	} else if ((w & 0xffc00000) == 0xb9400000 && s->known[rn]) { /* ldr, 32 bits */
+		on_int(s, s->regs[rn] + imm * 4);
 	}
 }
 
 static void search_arm64(struct search *s)
 {
-	for (size_t i = 0; i + 4 <= CODE_BYTES && s->found == 0; i += 4) {
+	for (size_t i = 0; i + 4 <= CODE_BYTES && s->address == 0; i += 4) {
 		uint32_t w;
 
 		memcpy(&w, s->code + i, sizeof(w));
@@ -169,8 +177,8 @@ int python_thread_key_find(const struct elf_layout *layout, const struct byte_so
 		search_arm64(&s);
 	else
 		search_x86(&s);
-	if (s.found == 0 || s.found % sizeof(uint32_t) != 0)
+	if (result(&s) == 0 || result(&s) % sizeof(uint32_t) != 0)
 		return -ENOENT;
-	*ret_vaddr = s.found;
+	*ret_vaddr = result(&s);
 	return 0;
 }
