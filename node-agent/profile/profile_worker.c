@@ -148,6 +148,7 @@ static void work_free(struct work *k)
 		job_free(j);
 	queue_free(k->jobs);
 	symbolizer_free(k->symbolizer);
+	interpreter_names_unref(k->names);
 	free(k);
 }
 DEFINE_CLEANUP(struct work *, work_free);
@@ -324,7 +325,7 @@ static int make_work(struct profile_worker *w)
 	k->hz = w->cfg.hz;
 	k->addresses = w->cfg.addresses;
 	k->whole = w->cfg.whole;
-	k->names = w->cfg.names;
+	k->names = interpreter_names_ref(w->cfg.names);
 	r = symbolizer_new(&k->symbolizer, &symbols);
 	if (r == 0)
 		r = queue_new(&k->jobs, MAX_JOBS);

@@ -28,7 +28,7 @@ struct profile_worker_config {
 	cpu_profile_fn on_profile;         /* on the loop thread */
 	void (*on_cycle_done)(void *ctx);  /* likewise, after the last profile of a cycle */
 	cpu_profile_comments_fn *comments; /* on the worker thread; NULL: none */
-	struct interpreter_names *names;   /* NULL: none; borrowed, outlives the thread */
+	struct interpreter_names *names;   /* NULL: none; the thread takes a reference */
 	void *ctx;
 };
 

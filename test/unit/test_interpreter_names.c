@@ -59,6 +59,25 @@ TEST_FIXTURE(what_is_seen_is_read_once, set_up, tear_down)
 	interpreter_names_end_cycle(n);
 }
 
+TEST_FIXTURE(who_has_a_reference_may_ask_after_the_end, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const struct chain_entry chain = chain_entry(0x1000, 8, 1, 5);
+	const struct interpreter_frame seen = {.code = 0x1000, .check = 5, .at = 8};
+	struct interpreter_names *n, *other;
+	struct interpreter_name name;
+
+	assert_int_equal(interpreter_names_new(&n, &(struct interpreter_names_config){0}), 0);
+	interpreter_names_see(n, f->self, &chain, 1);
+	interpreter_names_wait(n, UINT64_MAX);
+	other = interpreter_names_ref(n);
+	interpreter_names_free(n);
+	assert_int_equal(interpreter_names_find(other, f->self, &seen, &name), -ENOENT);
+	interpreter_names_wait(other, 1);
+	interpreter_names_end_cycle(other);
+	interpreter_names_unref(other);
+}
+
 TEST_FIXTURE(a_program_without_an_interpreter_has_no_layout, set_up, tear_down)
 {
 	struct fixture *f = *state;

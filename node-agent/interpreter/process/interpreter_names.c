@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "common/system/clock.h"
 #include "common/thread/condition.h"
@@ -65,8 +66,9 @@ static const struct metric_def metric_defs[METRICS] = {
 };
 METRIC_TABLE(metric_table, metric_defs);
 
-/* What the thread works with; it frees this if it was left alone. */
+/* References: of the owner, of the thread while it runs, and others. */
 struct interpreter_names {
+	atomic_uint refs;
 	struct queue *jobs;
 	struct worker_thread *thread;
 	struct metric metrics[METRICS];
@@ -166,8 +168,7 @@ static void run(void *ctx, struct worker_thread *t)
 	struct interpreter_names *n = ctx;
 	struct job *j;
 
-	(void)t;
-	while ((j = queue_pop(n->jobs))) {
+	while (!worker_thread_must_end(t) && (j = queue_pop(n->jobs))) {
 		run_job(n, j);
 		free_job(j);
 		pthread_mutex_lock(&n->lock);
@@ -296,12 +297,10 @@ void interpreter_names_end_cycle(struct interpreter_names *n)
 
 /* ---- create and destroy ---- */
 
-static void free_all(void *ctx, bool abandoned)
+static void destroy(struct interpreter_names *n)
 {
-	struct interpreter_names *n = ctx;
 	struct job *j;
 
-	(void)abandoned;
 	while (n->jobs && (j = queue_pop_timeout(n->jobs, 0)))
 		free_job(j);
 	queue_free(n->jobs);
@@ -314,31 +313,49 @@ static void free_all(void *ctx, bool abandoned)
 	free(n);
 }
 
+struct interpreter_names *interpreter_names_ref(struct interpreter_names *n)
+{
+	if (n)
+		atomic_fetch_add(&n->refs, 1);
+	return n;
+}
+
+void interpreter_names_unref(struct interpreter_names *n)
+{
+	if (n && atomic_fetch_sub(&n->refs, 1) == 1)
+		destroy(n);
+}
+
+static void thread_ends(void *ctx, bool abandoned)
+{
+	(void)abandoned;
+	interpreter_names_unref(ctx);
+}
+
 void interpreter_names_free(struct interpreter_names *n)
 {
-	struct worker_thread *t = n ? n->thread : NULL;
-
 	if (!n)
 		return;
-	if (!t) {
-		free_all(n, false);
-		return;
+	if (n->thread) {
+		worker_thread_stop(n->thread);
+		queue_close(n->jobs);
+		if (worker_thread_join(n->thread, END_NS) < 0)
+			(void)worker_thread_abandon(n->thread);
 	}
-	worker_thread_stop(t);
-	queue_close(n->jobs);
-	if (worker_thread_join(t, END_NS) < 0)
-		(void)worker_thread_abandon(t);
+	interpreter_names_unref(n);
 }
 
 int interpreter_names_new(struct interpreter_names **ret,
 			  const struct interpreter_names_config *cfg)
 {
 	CLEANUP(interpreter_names_freep) struct interpreter_names *n = calloc(1, sizeof(*n));
-	struct worker_thread_config thread = {.name = "frame-names", .run = run, .free = free_all};
+	struct worker_thread_config thread = {
+		.name = "frame-names", .run = run, .free = thread_ends};
 	int r;
 
 	if (!n)
 		return -ENOMEM;
+	atomic_init(&n->refs, 1);
 	pthread_mutex_init(&n->lock, NULL);
 	condition_init(&n->done);
 	thread.ctx = n;
@@ -352,10 +369,14 @@ int interpreter_names_new(struct interpreter_names **ret,
 		r = interpreter_files_new(&n->files, n->caller);
 	if (r == 0)
 		r = process_memory_new(&n->memory, cfg->proc_root ?: "/proc");
-	if (r == 0)
-		r = worker_thread_start(&n->thread, &thread);
 	if (r < 0)
 		return r;
+	atomic_store(&n->refs, 2); /* one is the thread's */
+	r = worker_thread_start(&n->thread, &thread);
+	if (r < 0) {
+		atomic_store(&n->refs, 1);
+		return r;
+	}
 	*ret = TAKE_PTR(n);
 	return 0;
 }

@@ -28,9 +28,16 @@ struct interpreter_names_config {
 /* Starts the thread. Returns 0, -ENOMEM or another -errno. */
 int interpreter_names_new(struct interpreter_names **ret,
 			  const struct interpreter_names_config *cfg) MUST_CHECK;
-/* Takes a second at most; then the thread is left alone. NULL is allowed. */
+/*
+ * Stops the thread: takes a second at most, then it is left alone. Whoever has a reference may
+ * still find what was read. NULL is allowed.
+ */
 void interpreter_names_free(struct interpreter_names *n);
 DEFINE_CLEANUP(struct interpreter_names *, interpreter_names_free);
+
+/* For another thread, which may be left alone as well. Any thread; NULL is allowed. */
+struct interpreter_names *interpreter_names_ref(struct interpreter_names *n);
+void interpreter_names_unref(struct interpreter_names *n);
 
 /*
  * A sample of this process has these frames: what is not known of them will be read. One thread
