@@ -221,14 +221,18 @@ static int write_extent(struct process_mappings *p, const void *from, size_t byt
 
 _Static_assert(UNWIND_CHAIN_UNIT == UNWIND_UNIT_BYTES, "struct unwind_process.chain");
 
-static int write_chain(struct process_mappings *p, const struct process_snapshot *s,
-		       struct unwind_extent *ret)
+/* Without room, the process is walked without frames of its interpreter. */
+static void write_chain(struct process_mappings *p, const struct process_snapshot *s,
+			struct unwind_extent *ret)
 {
 	struct chain_layout chain;
 
 	if (!p->cfg.find_chain || p->cfg.find_chain(p->cfg.ctx, s, &chain) < 0)
-		return 0;
-	return write_extent(p, &chain, sizeof(chain), ret);
+		return;
+	if (write_extent(p, &chain, sizeof(chain), ret) < 0) {
+		*ret = (struct unwind_extent){0};
+		p->stats.lost_budget++;
+	}
 }
 
 static int write_record(struct process_mappings *p, const struct process_snapshot *s, bool cut,
@@ -249,7 +253,7 @@ static int write_record(struct process_mappings *p, const struct process_snapsho
 		r = write_extent(p, p->mappings + first, (p->n - first) * sizeof(p->mappings[0]),
 				 &extents[3]);
 	if (r == 0)
-		r = write_chain(p, s, &extents[CHAIN_EXTENT]);
+		write_chain(p, s, &extents[CHAIN_EXTENT]);
 	process.chain = ref_to(&extents[CHAIN_EXTENT], UNWIND_CHAIN_UNIT);
 	process.starts = ref_to(&extents[1], sizeof(p->starts[0]));
 	process.mappings[0] = ref_to(&extents[2], sizeof(p->mappings[0]));

@@ -9,7 +9,7 @@
 #define FILES_MAX 4096u
 
 struct file {
-	UT_hash_handle hh; /* in the order of last use */
+	UT_hash_handle hh;
 	struct file_id id;
 	int recognised;                  /* 0: image is there; or why it is not */
 	struct interpreter_image *image; /* owned */
@@ -21,7 +21,7 @@ struct file {
 
 struct interpreter_files {
 	struct deadline_caller *caller;
-	struct file *files;
+	struct file *files;       /* the oldest first */
 	struct elf_layout layout; /* of the file being read */
 };
 
@@ -152,6 +152,12 @@ static struct file *get(struct interpreter_files *f, const struct mapped_file *m
 	memset(e, 0, sizeof(*e));
 	e->id = m->id;
 	read_file(f, m, e);
+	/* it may be possible to read it later */
+	if (e->recognised < 0 && e->recognised != -ENOENT && e->recognised != -ENOTSUP) {
+		free(e->image);
+		table_free(e);
+		return NULL;
+	}
 	HASH_ADD(hh, f->files, id, sizeof(e->id), e);
 	if (TABLE_ADDED(hh, e))
 		return e;
@@ -265,6 +271,7 @@ static int begin_path(const struct found *p, const struct interpreter_root *root
 	return 0;
 }
 
+/* On failure there is no path. */
 static int make_path(const struct found *p, const struct interpreter_root *root,
 		     const struct thread_variable *v, struct chain_path *ret)
 {
@@ -277,8 +284,10 @@ static int make_path(const struct found *p, const struct interpreter_root *root,
 	if (root->anchor > 0)
 		ret->anchor = (uint8_t)(ret->n_steps + root->anchor);
 	for (size_t i = 0; i < root->n_steps && i < CHAIN_STEPS; i++) {
-		if (ret->n_steps == CHAIN_STEPS)
+		if (ret->n_steps == CHAIN_STEPS) {
+			ret->origin = CHAIN_NONE;
 			return -ENOTSUP;
+		}
 		ret->steps[ret->n_steps++] = root->steps[i];
 	}
 	return 0;
@@ -306,6 +315,7 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 			     struct chain_layout *ret)
 {
 	const struct interpreter_image *image;
+	bool any = false;
 	struct found p;
 	int r = 0;
 
@@ -318,15 +328,21 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 		.language = (uint8_t)image->language,
 		.flags = image->flags,
 	};
-	for (size_t i = 0; r == 0 && i < CHAIN_PATHS; i++)
-		r = make_path(&p, &image->roots[i], &p.interpreter->variables[i], &ret->paths[i]);
-	for (size_t i = 0; r == 0 && i < CHAIN_STATES; i++) {
-		r = make_path(&p, &image->states[i], &p.interpreter->variables[CHAIN_PATHS + i],
-			      &ret->states[i]);
+	for (size_t i = 0; i < CHAIN_PATHS; i++) {
+		int error = make_path(&p, &image->roots[i], &p.interpreter->variables[i],
+				      &ret->paths[i]);
+
+		if (error < 0)
+			r = error;
+		any |= ret->paths[i].origin != CHAIN_NONE;
+	}
+	for (size_t i = 0; i < CHAIN_STATES; i++) {
+		(void)make_path(&p, &image->states[i], &p.interpreter->variables[CHAIN_PATHS + i],
+				&ret->states[i]);
 		ret->states[i].shift = image->state_shifts[i];
 	}
-	if (r < 0)
-		return r;
+	if (!any) /* one path is enough: a program that is linked statically has no C library */
+		return r < 0 ? r : -ENOTSUP;
 	set_loops(&p, ret);
 	return 0;
 }
