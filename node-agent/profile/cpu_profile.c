@@ -210,6 +210,8 @@ static bool push_chained(struct build *b, const struct process_snapshot *p,
 		any |= b->words.indexes[b->n_chained] == index;
 		if (l)
 			push_code(b, l, NULL, 0);
+		if (b->n_chained + 1 == stack->n_chain && stack->flags & SAMPLE_CHAIN_CUT)
+			push(b, b->truncated);
 	}
 	return any;
 }

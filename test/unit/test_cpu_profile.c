@@ -248,6 +248,21 @@ TEST_FIXTURE(what_is_left_of_a_chain_is_shown_and_the_stack_is_a_guess, set_up, 
 	assert_int_equal(f->result.n_by_outcome[UNWIND_GUESSED], 1);
 }
 
+TEST_FIXTURE(a_chain_that_is_cut_is_marked, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller),
+				  (uint64_t)(uintptr_t)main + 1};
+
+	f->flags = SAMPLE_BY_TABLES | SAMPLE_CHAIN_CUT;
+	add_chained(f, 1, 1);
+	add_chained(f, 2, 1);
+	add(f, WALK_END_BOTTOM, addrs, 3);
+	build(f);
+	assert_string_equal(folded(f, 0), "known_leaf;f1;f2;[truncated];main;" OWN_PROCESS_COMM);
+	assert_int_equal(f->result.n_by_outcome[UNWIND_DEPTH_LIMIT], 1);
+}
+
 /* Of 700 native frames, those with the indexes 2 to 697 are left out. */
 TEST_FIXTURE(frames_of_native_ones_that_are_left_out_are_kept, set_up, tear_down)
 {
