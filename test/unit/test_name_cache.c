@@ -46,6 +46,24 @@ TEST(names_are_kept_and_why_there_are_none)
 	assert_int_equal(name_cache_count(c), 2);
 }
 
+TEST(what_could_not_be_read_is_tried_again_in_the_next_interval)
+{
+	CLEANUP(name_cache_freep) struct name_cache *c = NULL;
+	const struct cached_name lost = {"", "", 0, 0, -EBADMSG}, hidden = {"", "", 0, 0, -ENODATA};
+	struct cached_name found;
+
+	assert_int_equal(name_cache_new(&c, 100, 1000), 0);
+	assert_int_equal(name_cache_add(c, 1, &name), 0);
+	assert_int_equal(name_cache_add(c, 2, &lost), 0);
+	assert_int_equal(name_cache_add(c, 3, &hidden), 0);
+	assert_true(name_cache_end_cycle(c));
+	assert_true(name_cache_find(c, 1, &found));
+	assert_string_equal(found.function, "Worker.run");
+	assert_false(name_cache_find(c, 2, &found));
+	assert_true(name_cache_find(c, 3, &found));
+	assert_false(name_cache_end_cycle(c));
+}
+
 TEST(limits_are_kept)
 {
 	CLEANUP(name_cache_freep) struct name_cache *c = NULL, *texts = NULL;

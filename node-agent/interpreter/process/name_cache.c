@@ -27,6 +27,7 @@ struct name_cache {
 	uint32_t n, cap;
 	struct number_index index;
 	uint32_t cycle;
+	uint32_t n_failed; /* entries with an error that another try may not have */
 };
 
 int name_cache_new(struct name_cache **ret, uint32_t max_names, size_t max_text_bytes)
@@ -104,15 +105,23 @@ static int add_text(struct intern *texts, size_t *bytes, const char *text, uint3
 	return r == -EFBIG ? -ENOBUFS : r;
 }
 
+/* A frame that the interpreter has made for itself stays one. */
+static bool has_failed(const struct entry *e)
+{
+	return e->error < 0 && e->error != -ENODATA;
+}
+
 static int add_entry(struct name_cache *c, const struct entry *e)
 {
 	int r = ARRAY_RESERVE(c->entries, c->cap, c->n + 1);
 
 	if (r == 0)
 		r = number_index_add(&c->index, (uint32_t)e->key, c->n);
-	if (r == 0)
-		c->entries[c->n++] = *e;
-	return r;
+	if (r < 0)
+		return r;
+	c->entries[c->n++] = *e;
+	c->n_failed += has_failed(e);
+	return 0;
 }
 
 int name_cache_add(struct name_cache *c, uint64_t key, const struct cached_name *name)
@@ -143,17 +152,17 @@ static bool is_filling(const struct name_cache *c)
 }
 
 /* What is kept moves to new texts. On failure, what has moved is kept. */
-static void rebuild(struct name_cache *c, struct intern *texts)
+static void rebuild(struct name_cache *c, struct intern *texts, bool filling)
 {
 	uint32_t n = c->n;
 	size_t bytes = 0, len;
 
-	c->n = 0;
+	c->n = c->n_failed = 0;
 	number_index_clear(&c->index);
 	for (uint32_t i = 0; i < n; i++) {
 		struct entry e = c->entries[i];
 
-		if (c->cycle - e.used > 1)
+		if (has_failed(&e) || (filling && c->cycle - e.used > 1))
 			continue;
 		if (add_text(texts, &bytes, intern_get(c->texts, e.function, &len), &e.function) <
 			    0 ||
@@ -169,12 +178,12 @@ static void rebuild(struct name_cache *c, struct intern *texts)
 bool name_cache_end_cycle(struct name_cache *c)
 {
 	struct intern *texts;
-	bool filling = is_filling(c);
+	bool filling = is_filling(c), changes = filling || c->n_failed > 0;
 
-	if (filling && intern_new(&texts, c->max_text_bytes) == 0)
-		rebuild(c, texts);
+	if (changes && intern_new(&texts, c->max_text_bytes) == 0)
+		rebuild(c, texts, filling);
 	c->cycle++;
-	return filling;
+	return changes;
 }
 
 uint32_t name_cache_count(const struct name_cache *c)

@@ -37,8 +37,9 @@ bool name_cache_find(struct name_cache *c, uint64_t key, struct cached_name *ret
 int name_cache_add(struct name_cache *c, uint64_t key, const struct cached_name *name) MUST_CHECK;
 
 /*
- * An interval has ended. If the cache is filling, forgets what was not asked for in the last two,
- * and returns true: what is forgotten may be added again.
+ * An interval has ended. Forgets what could not be read, so that it is tried again, and if the
+ * cache is filling, what was not asked for in the last two intervals. Returns whether something may
+ * be forgotten.
  */
 bool name_cache_end_cycle(struct name_cache *c);
 
