@@ -131,7 +131,9 @@ static void print_frame(const struct target *t, uint64_t at)
 		    ->name_frame(image, t->interpreter->bias, &t->memory, &f, &name);
 	if (r == 0)
 		printf("%s|%s|%u|%u\n", name.function, name.file, name.line, name.start_line);
-	else if (r != -ENODATA)
+	else if (r == -ENODATA)
+		fprintf(stderr, "a frame that the interpreter has made\n");
+	else
 		printf("error %d\n", r);
 }
 

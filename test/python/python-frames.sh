@@ -17,9 +17,14 @@ stop() {
 
 # start ROOT PYTHON MODE: waits until it has said its chain and is in the call behind it
 start() {
+	local python=("$2")
 	cp "$here/known_chain.py" "$1/tmp/known_chain-$$.py" || return
+	if [[ $2 != /* ]]; then
+		cc -o "$1/tmp/embedded-$$" "$here/embedded.c" || return
+		python=("/tmp/embedded-$$" "$2")
+	fi
 	: >"$work/truth"
-	chroot "$1" "$2" "/tmp/known_chain-$$.py" "$3" >"$work/truth" 2>"$work/err" &
+	chroot "$1" "${python[@]}" "/tmp/known_chain-$$.py" "$3" >"$work/truth" 2>"$work/err" &
 	pid=$!
 	for _ in $(seq 3000); do
 		grep -q '^--$' "$work/truth" && return
@@ -32,7 +37,7 @@ start() {
 
 # Whether one of the threads has the chain, which is all that the program has printed.
 same() {
-	"$check" "$pid" >"$work/ours" && awk '
+	"$check" "$pid" >"$work/ours" 2>>"$work/err" && awk '
 		FNR == NR { truth = truth $0 "\n"; next }
 		{ chain = chain $0 "\n" }
 		/^--$/ { if (chain == truth) found = 1; chain = "" }
@@ -47,7 +52,7 @@ one() {
 		sleep 0.1
 	done
 	stop
-	rm -f "$1/tmp/known_chain-$$.py"
+	rm -f "$1/tmp/known_chain-$$.py" "$1/tmp/embedded-$$"
 	[ "$status" -eq 0 ] || diff "$work/truth" "$work/ours" | head -12
 	return "$status"
 }

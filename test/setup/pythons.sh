@@ -1,6 +1,6 @@
 #!/bin/bash
 # pythons.sh: prints the CPythons that tests can run, one a line: a name, the root folder that it
-# runs in ("/": none), and its path there. Those of Debian are unpacked below $DEPS/pythons once,
+# runs in ("/": none), and its path there, or the name of a library for a program that loads it. Those of Debian are unpacked below $DEPS/pythons once,
 # with what they need; their packages are signed. Releases that Debian has no longer are taken from
 # pyenv, if that is there.
 #
@@ -11,17 +11,31 @@ here=$(cd "$(dirname "$0")" && pwd)
 arch=$(dpkg --print-architecture)
 base=${DEPS:?}/pythons
 
-# debian SUITE PYTHON [PACKAGE]
-debian() {
-	local root=$base/$1-$2
-	"$here"/../kernels/fetch-packages.sh needs "$1" "$arch" "$root" base-files "${3:-$2}" >&2 ||
-		return 0
+# tree ROOT SUITE PACKAGE...
+tree() {
+	local root=$1 suite=$2
+	shift 2
+	"$here"/../kernels/fetch-packages.sh needs "$suite" "$arch" "$root" base-files "$@" >&2 ||
+		return
 	# packages of releases with one /usr only have it
 	for dir in bin lib lib64 sbin; do
 		[ -e "$root/$dir" ] || ln -s "usr/$dir" "$root/$dir"
 	done
 	mkdir -p "$root/tmp"
-	echo "debian-$1-$2 $root /usr/bin/$2"
+}
+
+# debian SUITE PYTHON [PACKAGE]
+debian() {
+	if tree "$base/$1-$2" "$1" "${3:-$2}"; then
+		echo "debian-$1-$2 $base/$1-$2 /usr/bin/$2"
+	fi
+}
+
+# library SUITE PYTHON
+library() {
+	if tree "$base/$1-lib$2" "$1" "$2" "lib$2"; then
+		echo "debian-$1-lib$2 $base/$1-lib$2 lib$2.so.1.0"
+	fi
 }
 
 for python in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3; do
@@ -37,3 +51,5 @@ for release in 3.14 3.15; do
 	debian sid python$release
 	debian sid python${release}d python$release-dbg
 done
+library bookworm python3.11
+library sid python3.15
