@@ -55,17 +55,28 @@ struct file {
 	uint64_t symbols[SYMBOLS];
 };
 
+typedef int find_fn(const struct elf_layout *layout, const struct byte_source *src,
+		    const char *const *names, uint64_t *vaddrs, size_t n);
+
+/* Most files have none of the symbols: the first one decides. */
+static int find_symbols_by(struct file *f, find_fn *find)
+{
+	int r = find(f->layout, f->src, &symbol_names[SYMBOL_LOOP], &f->symbols[SYMBOL_LOOP], 1);
+
+	if (r > 0)
+		r = find(f->layout, f->src, symbol_names, f->symbols, SYMBOLS);
+	return r < 0 ? r : f->symbols[SYMBOL_LOOP] != 0 ? 0 : -ENOENT;
+}
+
 static int find_symbols(struct file *f)
 {
 	const struct elf_layout *l = f->layout;
-	int r = elf_exports_find(l, f->src, symbol_names, f->symbols, SYMBOLS);
+	int r = find_symbols_by(f, elf_exports_find);
 
-	if (r < 0 || f->symbols[SYMBOL_LOOP] != 0)
+	if (r != -ENOENT || l->is_go ||
+	    l->sections[ELF_SECTION_SYMTAB_STRINGS].size_bytes > LOCAL_STRINGS_MAX)
 		return r;
-	if (l->is_go || l->sections[ELF_SECTION_SYMTAB_STRINGS].size_bytes > LOCAL_STRINGS_MAX)
-		return -ENOENT;
-	r = elf_names_find(l, f->src, symbol_names, f->symbols, SYMBOLS);
-	return r < 0 ? r : f->symbols[SYMBOL_LOOP] != 0 ? 0 : -ENOENT;
+	return find_symbols_by(f, elf_names_find);
 }
 
 static int read_at(const struct file *f, uint64_t vaddr, void *to, size_t len)

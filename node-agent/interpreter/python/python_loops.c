@@ -22,7 +22,8 @@
 #define RANGES_MAX 1024u        /* before they are merged */
 #define FUNCTION_MAX (1u << 20) /* bytes of a part; the loop has some 80,000 */
 #define JUMPS_MAX 4096u         /* that leave the function and are followed */
-#define PARTS_MAX 16u
+#define CANDIDATES_MAX 256u     /* into whose middle a jump goes */
+#define PARTS_MAX 16u           /* of these, that are read */
 #define JUMPS_ENOUGH 2u
 #define GAP_MAX 64u /* between functions: padding */
 
@@ -198,7 +199,7 @@ static bool count_candidate(struct candidate *c, unsigned *n, uint64_t start, ui
 			return true;
 		}
 	}
-	if (*n == PARTS_MAX * 16)
+	if (*n == CANDIDATES_MAX)
 		return false;
 	c[(*n)++] = (struct candidate){start, end, 1};
 	return true;
@@ -218,7 +219,7 @@ static int jumps_back(const struct parts *p, const struct candidate *from, const
 /* Adds the parts that code jumps into, and that jump back. */
 static int add_jumped_to(struct parts *p, const struct code *code)
 {
-	struct candidate candidates[PARTS_MAX * 16];
+	struct candidate candidates[CANDIDATES_MAX];
 	unsigned n = 0, n_jumps = 0;
 	int r = 0;
 
@@ -236,9 +237,10 @@ static int add_jumped_to(struct parts *p, const struct code *code)
 			break;
 	}
 	r = 0;
-	for (unsigned i = 0; i < n && r >= 0; i++) {
+	for (unsigned i = 0, n_read = 0; i < n && n_read < PARTS_MAX && r >= 0; i++) {
 		if (candidates[i].n_jumps < JUMPS_ENOUGH)
 			continue;
+		n_read++;
 		r = jumps_back(p, &candidates[i], code);
 		if (r > 0)
 			add(p, candidates[i].start, candidates[i].end);
@@ -246,8 +248,10 @@ static int add_jumped_to(struct parts *p, const struct code *code)
 	return r < 0 ? r : 0;
 }
 
+/* The function itself, and if symbols have not said more, its parts. */
 static int add_parts(struct parts *p, uint64_t function)
 {
+	bool knows_parts = p->n > 1;
 	struct code code;
 	uint64_t start, end;
 	int r = eh_function_before(p->layout, p->src, function, &start, &end);
@@ -255,6 +259,8 @@ static int add_parts(struct parts *p, uint64_t function)
 	if (r < 0 || start != function)
 		return r == -ENOENT ? 0 : r;
 	add(p, start, end);
+	if (knows_parts)
+		return 0;
 	r = read_code(p, start, end, &code);
 	if (r == 0)
 		r = add_jumped_to(p, &code);
@@ -300,8 +306,7 @@ int python_loops_find(const struct elf_layout *layout, const struct byte_source 
 	if (!all)
 		return -ENOMEM;
 	r = add_symbols(&p, &layout->sections[ELF_SECTION_SYMTAB]);
-	/* the exported function itself is in both */
-	if (r == 0 && p.n < 2)
+	if (r == 0)
 		r = add_parts(&p, function);
 	if (r == 0 && p.n == 0)
 		r = add_symbols(&p, &layout->sections[ELF_SECTION_DYNSYM]);
