@@ -1,4 +1,4 @@
-/* Processes without an interpreter; test/bpf/test_interpreter.c has one. */
+/* Processes without an interpreter, and one that has mapped what cannot be read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,10 @@
 #include "node-agent/interpreter/process/interpreter_names.h"
 #include "node-agent/interpreter/process/process_memory.h"
 #include "test/lib/own_process.h"
+#include "test/lib/silent_file.h"
 #include "test/lib/unit.h"
+
+#define PYTHON "/usr/bin/python3"
 
 struct fixture {
 	struct process_table *table;
@@ -158,4 +161,124 @@ TEST_FIXTURE(a_process_that_has_exited_has_no_memory, set_up, tear_down)
 	assert_int_equal(read_text(m, &child), -ESRCH);
 	child.start_stack++; /* which is not open yet */
 	assert_int_equal(read_text(m, &child), -ESRCH);
+}
+
+/* ---- memory that does not answer ---- */
+
+static const char mapping_script[] = "import mmap, sys, time\n"
+				     "m = mmap.mmap(int(sys.argv[1]), 16384, prot=mmap.PROT_READ)\n"
+				     "print('mapped', flush=True)\n"
+				     "time.sleep(3600)\n";
+
+/* A Python that has mapped the file; it has done so on return. */
+static pid_t start_mapping_child(const struct silent_file *f)
+{
+	char number[16], said[16] = "";
+	int out[2];
+	pid_t pid;
+
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)snprintf(number, sizeof(number), "%d", dup(f->fd));
+		(void)dup2(out[1], STDOUT_FILENO);
+		(void)execl(PYTHON, "python3", "-c", mapping_script, number, (char *)NULL);
+		_exit(1);
+	}
+	assert_true(pid > 0);
+	close(out[1]);
+	assert_true(read(out[0], said, sizeof(said) - 1) > 0);
+	close(out[0]);
+	return pid;
+}
+
+/* Where it is mapped: a mapping of its size that is shared and has a file. */
+static uint64_t address_of_mapping(pid_t pid)
+{
+	char path[32], line[512];
+	FILE *maps;
+	uint64_t found = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		char *end;
+		uint64_t start = strtoull(line, &end, 16), to = strtoull(end + 1, NULL, 16);
+
+		if (to - start == SILENT_FILE_BYTES && strstr(line, " r--s "))
+			found = start;
+	}
+	(void)fclose(maps);
+	assert_true(found > 0);
+	return found;
+}
+
+static struct process_snapshot *snapshot_of(struct process_table *t, pid_t pid)
+{
+	AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int fd = procfs_open_process(proc, pid);
+	struct process_snapshot *s;
+	struct proc_stat st;
+	struct process_seen seen = {.pid = pid, .comm = "python3"};
+
+	assert_int_equal(procfs_read_stat(fd, &st), 0);
+	seen.start_boottime_ns = st.start_time * NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+	assert_int_equal(process_table_get(t, &seen, clock_monotonic_ns(), &s), 0);
+	return process_snapshot_ref(s);
+}
+
+/* What comes of reading this frame; asks again and again, as samples do. */
+static int read_name(struct interpreter_names *n, struct process_snapshot *s, uint64_t code)
+{
+	const struct chain_entry e = chain_entry(code, 8, 0, 0);
+	const struct interpreter_frame f = {.code = code, .at = 8};
+	struct interpreter_name name;
+	int r;
+
+	for (;;) {
+		r = interpreter_names_find(n, s, &f, &name);
+		if (r != -EINPROGRESS)
+			break;
+		interpreter_names_see(n, s, &e, 1);
+		(void)usleep(10000);
+	}
+	return r;
+}
+
+TEST(a_process_whose_memory_does_not_answer_has_no_names_and_others_do)
+{
+	const struct interpreter_names_config cfg = {.hang_ns = NS_PER_S};
+	CLEANUP(process_table_freep) struct process_table *t = NULL;
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *self = NULL, *silent = NULL;
+	struct silent_file *file = silent_file_new();
+	struct interpreter_names *n = NULL;
+	struct chain_entry hangs;
+	struct err err = {""};
+	uint64_t code;
+	pid_t child;
+
+	if (!file || access(PYTHON, X_OK) < 0) {
+		silent_file_free(file);
+		skip();
+	}
+	child = start_mapping_child(file);
+	silent_file_silence(file);
+	code = address_of_mapping(child);
+	hangs = chain_entry(code, 8, 0, 0);
+	assert_int_equal(process_table_new(&t, &(struct process_table_config){0}, &err), 0);
+	self = own_process_snapshot(t);
+	silent = snapshot_of(t, child);
+	assert_int_equal(interpreter_names_new(&n, &cfg), 0);
+	interpreter_names_see(n, silent, &hangs, 1);
+	while (!silent_file_is_waited_for(file))
+		(void)usleep(10000);
+	/* this program has no interpreter; that is found out once the thread is replaced */
+	assert_int_equal(read_name(n, self, 0x1000), -ENOENT);
+	assert_int_equal(read_name(n, silent, code + 64), -ETIMEDOUT);
+	silent_file_free(file); /* the thread that hung returns, and frees what it has */
+	interpreter_names_free(n);
+	(void)kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
 }

@@ -1,3 +1,8 @@
+/*
+ * The thread may wait for memory without end: where a process has mapped a file whose file system
+ * does not answer. So the owner watches it, and if it uses no CPU time for a while, leaves it alone
+ * with all that it reads by, and begins another one, which leaves that process alone.
+ */
 #include "node-agent/interpreter/process/interpreter_names.h"
 
 #include <errno.h>
@@ -5,8 +10,10 @@
 #include <stdatomic.h>
 
 #include "common/system/clock.h"
+#include "common/telemetry/log.h"
 #include "common/thread/condition.h"
 #include "common/thread/queue.h"
+#include "common/thread/stall_watch.h"
 #include "common/thread/worker_thread.h"
 #include "node-agent/interpreter/process/interpreter_files.h"
 #include "node-agent/interpreter/process/name_cache.h"
@@ -19,6 +26,9 @@
 #define READ_TIMEOUT_NS NS_PER_S
 #define HUNG_PAUSE_NS (60 * NS_PER_S)
 #define END_NS NS_PER_S
+#define DEFAULT_HANG_NS (10 * NS_PER_S)
+#define POLL_NS NS_PER_S
+#define LEFT_ALONE_MAX 4u /* threads */
 
 struct job {
 	struct process_snapshot *snapshot; /* a reference */
@@ -66,6 +76,11 @@ static const struct metric_def metric_defs[METRICS] = {
 };
 METRIC_TABLE(metric_table, metric_defs);
 
+struct program {
+	pid_t pid; /* 0: none */
+	uint64_t start_time;
+};
+
 /* References: of the owner, of the thread while it runs, and others. */
 struct interpreter_names {
 	atomic_uint refs;
@@ -77,11 +92,21 @@ struct interpreter_names {
 	struct condition done;
 	struct name_cache *cache;
 	uint64_t n_submitted, n_done; /* jobs */
-	uint64_t generation;          /* counts what was forgotten */
+	struct program busy;          /* whose names are being read */
+	struct program hung[LEFT_ALONE_MAX];
+	uint64_t generation; /* counts what was forgotten */
 	/* of the thread that sees samples */
 	uint64_t seen[SEEN_SLOTS]; /* keys of frames that were submitted */
 	uint64_t seen_generation;
-	/* the thread's */
+	struct stall_watch watch;
+	uint64_t hang_ns;
+	const char *proc_root;
+	unsigned n_left_alone;
+};
+
+/* What a thread reads by. */
+struct reader {
+	struct interpreter_names *names; /* a reference */
 	struct deadline_caller *caller;
 	struct interpreter_files *files;
 	struct process_memory *memory;
@@ -134,15 +159,33 @@ static bool is_known(struct interpreter_names *n, uint64_t key)
 	return known;
 }
 
-static void run_job(struct interpreter_names *n, const struct job *j)
+/* Returns 0, or -ETIMEDOUT if a thread hung with this process. */
+static int begin_job(struct interpreter_names *n, const struct process_snapshot *s)
 {
+	int r = 0;
+
+	pthread_mutex_lock(&n->lock);
+	for (size_t i = 0; i < LEFT_ALONE_MAX; i++) {
+		if (n->hung[i].pid == s->pid && n->hung[i].start_time == s->start_time)
+			r = -ETIMEDOUT;
+	}
+	n->busy = (struct program){s->pid, s->start_time};
+	pthread_mutex_unlock(&n->lock);
+	return r;
+}
+
+static void run_job(const struct reader *k, const struct job *j)
+{
+	struct interpreter_names *n = k->names;
 	struct interpreter_process process = {0};
 	struct interpreter_name name = {0};
 	struct interpreter_memory memory;
-	int found = interpreter_files_find(n->files, j->snapshot, &process), r = found;
+	int r = begin_job(n, j->snapshot);
 
 	if (r == 0)
-		r = process_memory_get(n->memory, j->snapshot, &memory);
+		r = interpreter_files_find(k->files, j->snapshot, &process);
+	if (r == 0)
+		r = process_memory_get(k->memory, j->snapshot, &memory);
 	for (size_t i = 0; i < j->n; i++) {
 		uint64_t key = name_cache_key(j->snapshot, &j->frames[i]);
 		int error = r;
@@ -163,22 +206,103 @@ static void free_job(struct job *j)
 	free(j);
 }
 
+static void end_job(struct interpreter_names *n)
+{
+	pthread_mutex_lock(&n->lock);
+	n->busy.pid = 0;
+	n->n_done++;
+	condition_broadcast(&n->done);
+	pthread_mutex_unlock(&n->lock);
+}
+
 static void run(void *ctx, struct worker_thread *t)
 {
-	struct interpreter_names *n = ctx;
+	const struct reader *k = ctx;
 	struct job *j;
 
-	while (!worker_thread_must_end(t) && (j = queue_pop(n->jobs))) {
-		run_job(n, j);
+	while (!worker_thread_must_end(t) && (j = queue_pop(k->names->jobs))) {
+		run_job(k, j);
 		free_job(j);
-		pthread_mutex_lock(&n->lock);
-		n->n_done++;
-		condition_broadcast(&n->done);
-		pthread_mutex_unlock(&n->lock);
+		if (!worker_thread_is_abandoned(t)) /* else the owner has ended it */
+			end_job(k->names);
 	}
 }
 
-/* ---- on other threads ---- */
+static void reader_free(struct reader *k)
+{
+	if (!k)
+		return;
+	interpreter_files_free(k->files);
+	process_memory_free(k->memory);
+	deadline_caller_free(k->caller);
+	interpreter_names_unref(k->names);
+	free(k);
+}
+DEFINE_CLEANUP(struct reader *, reader_free);
+
+static void thread_ends(void *ctx, bool abandoned)
+{
+	(void)abandoned;
+	reader_free(ctx);
+}
+
+/* ---- on the owner's thread ---- */
+
+static int start_thread(struct interpreter_names *n)
+{
+	CLEANUP(reader_freep) struct reader *k = calloc(1, sizeof(*k));
+	struct worker_thread_config thread = {
+		.name = "frame-names", .run = run, .free = thread_ends};
+	int r;
+
+	if (!k)
+		return -ENOMEM;
+	k->names = interpreter_names_ref(n);
+	r = deadline_caller_new(&k->caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
+	if (r == 0)
+		r = interpreter_files_new(&k->files, k->caller);
+	if (r == 0)
+		r = process_memory_new(&k->memory, n->proc_root);
+	if (r < 0)
+		return r;
+	thread.ctx = k;
+	r = worker_thread_start(&n->thread, &thread);
+	if (r == 0)
+		(void)TAKE_PTR(k);
+	return r;
+}
+
+/* After LEFT_ALONE_MAX threads no name is read any more. */
+static void replace_thread(struct interpreter_names *n)
+{
+	struct program hung;
+
+	pthread_mutex_lock(&n->lock);
+	hung = n->busy;
+	n->hung[n->n_left_alone++] = hung;
+	pthread_mutex_unlock(&n->lock);
+	log_warn("the memory of a process does not answer; frames of its interpreter have no names",
+		 "pid=%d", (int)hung.pid);
+	(void)worker_thread_abandon(TAKE_PTR(n->thread));
+	end_job(n);
+	if (n->n_left_alone < LEFT_ALONE_MAX)
+		(void)!start_thread(n);
+}
+
+static void watch_thread(struct interpreter_names *n)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	bool is_busy;
+
+	if (!n->thread || now_ns - n->watch.polled_ns < POLL_NS)
+		return;
+	pthread_mutex_lock(&n->lock);
+	is_busy = n->busy.pid != 0;
+	pthread_mutex_unlock(&n->lock);
+	if (stall_watch_poll(&n->watch, now_ns, worker_thread_cpu_ns(n->thread), is_busy) >=
+	    n->hang_ns)
+		replace_thread(n);
+}
 
 static bool is_new(struct interpreter_names *n, uint64_t key)
 {
@@ -226,6 +350,7 @@ void interpreter_names_see(struct interpreter_names *n, struct process_snapshot 
 
 	if (n_chain == 0)
 		return;
+	watch_thread(n);
 	forget_seen(n);
 	for (size_t i = 0; i < n_chain; i++) {
 		const struct interpreter_frame f = {
@@ -248,6 +373,8 @@ void interpreter_names_see(struct interpreter_names *n, struct process_snapshot 
 	if (j)
 		submit(n, j);
 }
+
+/* ---- on any thread ---- */
 
 void interpreter_names_wait(struct interpreter_names *n, uint64_t timeout_ns)
 {
@@ -304,9 +431,6 @@ static void destroy(struct interpreter_names *n)
 	while (n->jobs && (j = queue_pop_timeout(n->jobs, 0)))
 		free_job(j);
 	queue_free(n->jobs);
-	interpreter_files_free(n->files);
-	process_memory_free(n->memory);
-	deadline_caller_free(n->caller);
 	name_cache_free(n->cache);
 	condition_fini(&n->done);
 	pthread_mutex_destroy(&n->lock);
@@ -326,12 +450,6 @@ void interpreter_names_unref(struct interpreter_names *n)
 		destroy(n);
 }
 
-static void thread_ends(void *ctx, bool abandoned)
-{
-	(void)abandoned;
-	interpreter_names_unref(ctx);
-}
-
 void interpreter_names_free(struct interpreter_names *n)
 {
 	if (!n)
@@ -349,8 +467,6 @@ int interpreter_names_new(struct interpreter_names **ret,
 			  const struct interpreter_names_config *cfg)
 {
 	CLEANUP(interpreter_names_freep) struct interpreter_names *n = calloc(1, sizeof(*n));
-	struct worker_thread_config thread = {
-		.name = "frame-names", .run = run, .free = thread_ends};
 	int r;
 
 	if (!n)
@@ -358,25 +474,17 @@ int interpreter_names_new(struct interpreter_names **ret,
 	atomic_init(&n->refs, 1);
 	pthread_mutex_init(&n->lock, NULL);
 	condition_init(&n->done);
-	thread.ctx = n;
+	n->proc_root = cfg->proc_root ?: "/proc";
+	n->hang_ns = cfg->hang_ns ?: DEFAULT_HANG_NS;
+	stall_watch_init(&n->watch, POLL_NS, clock_monotonic_ns());
 	r = name_cache_new(&n->cache, cfg->max_names ?: DEFAULT_NAMES,
 			   cfg->max_text_bytes ?: DEFAULT_TEXT_BYTES);
 	if (r == 0)
 		r = queue_new(&n->jobs, QUEUE_JOBS);
 	if (r == 0)
-		r = deadline_caller_new(&n->caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
-	if (r == 0)
-		r = interpreter_files_new(&n->files, n->caller);
-	if (r == 0)
-		r = process_memory_new(&n->memory, cfg->proc_root ?: "/proc");
+		r = start_thread(n);
 	if (r < 0)
 		return r;
-	atomic_store(&n->refs, 2); /* one is the thread's */
-	r = worker_thread_start(&n->thread, &thread);
-	if (r < 0) {
-		atomic_store(&n->refs, 1);
-		return r;
-	}
 	*ret = TAKE_PTR(n);
 	return 0;
 }

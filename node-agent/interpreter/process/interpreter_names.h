@@ -20,9 +20,10 @@
 struct interpreter_names;
 
 struct interpreter_names_config {
-	const char *proc_root; /* NULL: "/proc" */
+	const char *proc_root; /* NULL: "/proc"; borrowed, outlives it */
 	uint32_t max_names;    /* 0: 65536 */
 	size_t max_text_bytes; /* 0: 2 MiB */
+	uint64_t hang_ns;      /* a thread that hangs for so long is left alone; 0: 10 s */
 };
 
 /* Starts the thread. Returns 0, -ENOMEM or another -errno. */
