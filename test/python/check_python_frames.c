@@ -1,6 +1,8 @@
 /*
- * check_python_frames PID: prints the Python frames of all threads of a process, as the agent reads
- * them: "function|file|line|start line", the innermost first, and a line "--" behind each thread.
+ * check_python_frames PID [FILE]: prints the Python frames of all threads of a process, as the
+ * agent reads them: "function|file|line|start line", the innermost first, and "--" behind each
+ * thread. With FILE, it also writes what it has read for the first frames of each code object into
+ * it, for tests without an interpreter (test/lib/python_recording.h).
  *
  * Takes what the agent finds in the files of the process (interpreter_files.h) and walks as the BPF
  * program does, in the memory of the process. Its threads are stopped for a moment. Needs root.
@@ -17,22 +19,50 @@
 #include "node-agent/interpreter/process/interpreter_files.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/process/procfs.h"
+#include "test/lib/python_recording.h"
 
 #define FRAMES_MAX 4096u
+#define RECORDED_MAX 24u     /* frames of different code objects */
+#define RECORDED_BYTES 8192u /* that are read for one frame: tables of lines may be large */
+
+/* A frame is recorded if not too much was read for it: its lines are kept until that is known. */
+struct recording {
+	FILE *out; /* NULL: nothing is recorded */
+	char *lines;
+	size_t n_lines_bytes;
+	FILE *pending; /* to lines, while a frame is named */
+	size_t n_read;
+	uint64_t codes[RECORDED_MAX];
+	unsigned n_codes;
+};
 
 struct target {
 	pid_t pid;
 	int memory_fd;
+	struct recording *recording;
 	const struct interpreter_process *interpreter;
 	struct chain_layout layout;
 	struct interpreter_memory memory;
 };
 
+static void record(struct recording *r, uint64_t at, const uint8_t *bytes, size_t n)
+{
+	r->n_read += n;
+	fprintf(r->pending, "memory %llx ", (unsigned long long)at);
+	for (size_t i = 0; i < n; i++)
+		fprintf(r->pending, "%02x", bytes[i]);
+	fprintf(r->pending, "\n");
+}
+
 static int read_process(void *ctx, uint64_t at, void *to, size_t n)
 {
-	const int *fd = ctx;
+	const struct target *t = ctx;
 
-	return pread(*fd, to, n, (off_t)at) == (ssize_t)n ? 0 : -EFAULT;
+	if (pread(t->memory_fd, to, n, (off_t)at) != (ssize_t)n)
+		return -EFAULT;
+	if (t->recording->pending)
+		record(t->recording, at, to, n);
+	return 0;
 }
 
 static uint64_t word(const struct target *t, uint64_t at)
@@ -113,6 +143,49 @@ static uint64_t first_frame(const struct target *t, uint64_t tp)
 	return 0;
 }
 
+static bool begin_frame(struct recording *r, uint64_t code)
+{
+	if (!r->out || r->n_codes == RECORDED_MAX)
+		return false;
+	for (unsigned i = 0; i < r->n_codes; i++) {
+		if (r->codes[i] == code)
+			return false;
+	}
+	r->n_read = 0;
+	r->lines = NULL;
+	r->pending = open_memstream(&r->lines, &r->n_lines_bytes);
+	return r->pending;
+}
+
+static void end_frame(struct recording *r, const struct interpreter_frame *f,
+		      const struct interpreter_name *name)
+{
+	fclose(r->pending);
+	r->pending = NULL;
+	if (r->n_read <= RECORDED_BYTES && name) {
+		r->codes[r->n_codes++] = f->code;
+		fprintf(r->out, "%sframe %llx %x %llx %s|%s|%u|%u\n", r->lines,
+			(unsigned long long)f->code, f->check, (unsigned long long)f->at,
+			name->function, name->file, name->line, name->start_line);
+	}
+	free(r->lines);
+}
+
+static void record_layout(const struct target *t)
+{
+	const struct interpreter_image *image = t->interpreter->image;
+	const struct python_layout *l = image ? &image->python : NULL;
+
+	if (!t->recording->out || !l)
+		return;
+	fprintf(t->recording->out, "layout");
+#define WRITE(member) \
+	fprintf(t->recording->out, " " #member "=%llu", (unsigned long long)l->member);
+	PYTHON_RECORDING_LAYOUT(WRITE)
+#undef WRITE
+	fprintf(t->recording->out, "\nbias %llx\n", (unsigned long long)t->interpreter->bias);
+}
+
 static void print_frame(const struct target *t, uint64_t at)
 {
 	const struct chain_frames *l = &t->layout.frames;
@@ -122,13 +195,17 @@ static void print_frame(const struct target *t, uint64_t at)
 		.code = word(t, at + l->code) & ~UINT64_C(7),
 		.at = word(t, at + l->at) & l->at_mask,
 	};
+	bool recorded;
 	int r;
 
 	if (l->end_is == CHAIN_END_BETWEEN && (word(t, at + l->end) & l->end_mask) >= l->end_value)
 		return;
 	f.check = chain_check(word(t, f.code + l->check));
+	recorded = begin_frame(t->recording, f.code);
 	r = interpreter_ops_of(image->language)
 		    ->name_frame(image, t->interpreter->bias, &t->memory, &f, &name);
+	if (recorded)
+		end_frame(t->recording, &f, r == 0 ? &name : NULL);
 	if (r == 0)
 		printf("%s|%s|%u|%u\n", name.function, name.file, name.line, name.start_line);
 	else if (r == -ENODATA)
@@ -192,12 +269,12 @@ static int open_memory(pid_t pid)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static int check(struct process_table *processes, pid_t pid)
+static int check(struct process_table *processes, pid_t pid, struct recording *recording)
 {
 	AUTO_CLOSE int memory_fd = open_memory(pid);
 	struct process_snapshot *s = snapshot(processes, pid);
-	struct target t = {.pid = pid, .memory = {read_process, &t.memory_fd}};
-	struct interpreter_process found;
+	struct target t = {.pid = pid, .memory = {read_process, &t}, .recording = recording};
+	struct interpreter_process found = {0};
 	struct interpreter_files *files;
 	int r;
 
@@ -211,6 +288,8 @@ static int check(struct process_table *processes, pid_t pid)
 	if (r < 0)
 		fprintf(stderr, "no layout: %s\n", strerror(-r));
 	else
+		record_layout(&t);
+	if (r == 0)
 		r = print_threads(&t);
 	interpreter_files_free(files);
 	return r != 0;
@@ -219,19 +298,24 @@ static int check(struct process_table *processes, pid_t pid)
 int main(int argc, char **argv)
 {
 	const struct process_table_config cfg = {0};
+	struct recording recording = {NULL};
 	struct process_table *processes;
 	struct err err = {""};
 	uint64_t pid;
 	int r;
 
-	if (argc != 2 || parse_u64(argv[1], strlen(argv[1]), 1, INT32_MAX, &pid) < 0)
+	if (argc < 2 || argc > 3 || parse_u64(argv[1], strlen(argv[1]), 1, INT32_MAX, &pid) < 0)
 		return 2;
 	r = process_table_new(&processes, &cfg, &err);
 	if (r < 0) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 1;
 	}
-	r = check(processes, (pid_t)pid);
+	if (argc == 3)
+		recording.out = fopen(argv[2], "we");
+	r = check(processes, (pid_t)pid, &recording);
+	if (recording.out)
+		fclose(recording.out);
 	process_table_free(processes);
 	return r;
 }
