@@ -54,6 +54,16 @@ struct place {
 	uint64_t to_address; /* to be added to an address of the process for one of the pprof */
 };
 
+#define RECENT_FRAMES 1024u /* a power of two */
+
+/* A frame of an interpreter whose location was found for this profile. */
+struct recent_frame {
+	const struct process_snapshot *process;
+	struct interpreter_frame frame;
+	const struct symbol_location *location; /* NULL: it is not shown */
+	unsigned profile;                       /* its number; 0: none */
+};
+
 /* One call of cpu_profile_build(). */
 struct build {
 	struct symbolizer *symbolizer;
@@ -68,6 +78,8 @@ struct build {
 	struct unwind_report *report;
 	struct code_places *code;
 	uint64_t n_samples;
+	unsigned n_profiles;
+	struct recent_frame recent[RECENT_FRAMES];
 
 	/* of the process being added: one for each of its mappings */
 	struct place *places;
@@ -177,9 +189,8 @@ static struct symbol_mapping symbol_mapping_of(const struct process_snapshot *p,
 
 /* ---- frames of an interpreter ---- */
 
-static const struct symbol_location *chained_location(struct build *b,
-						      const struct process_snapshot *p,
-						      const struct interpreter_frame *f)
+static const struct symbol_location *find_chained(struct build *b, const struct process_snapshot *p,
+						  const struct interpreter_frame *f)
 {
 	struct interpreter_name name;
 	int r = b->cfg->find_name ? b->cfg->find_name(b->cfg->name_ctx, p, f, &name) : -ENOENT;
@@ -194,6 +205,20 @@ static const struct symbol_location *chained_location(struct build *b,
 							     .line = name.line,
 							     .start_line = name.start_line,
 						     });
+}
+
+/* Most frames are in many stacks. */
+static const struct symbol_location *chained_location(struct build *b,
+						      const struct process_snapshot *p,
+						      const struct interpreter_frame *f)
+{
+	uint64_t hash = (f->code ^ f->at << 24) * UINT64_C(0x9e3779b97f4a7c15);
+	struct recent_frame *r = &b->recent[hash >> 32 & (RECENT_FRAMES - 1)];
+
+	if (r->profile != b->n_profiles || r->process != p || r->frame.code != f->code ||
+	    r->frame.at != f->at || r->frame.check != f->check)
+		*r = (struct recent_frame){p, *f, find_chained(b, p, f), b->n_profiles};
+	return r->location;
 }
 
 /* Adds the frames up to those of the native frame with this index. Returns whether it has any. */
@@ -535,6 +560,7 @@ static int begin_profile(struct build *b, struct buf *out)
 		cfg.more = NULL;
 	}
 	b->n_samples = 0;
+	b->n_profiles++;
 	b->truncated = symbolizer_frame(b->symbolizer, "[truncated]", "");
 	return stack_profile_new(&b->profile, &cfg);
 }

@@ -33,6 +33,7 @@ struct fixture {
 	bool addresses;
 	struct chain_entry chain[8]; /* of the next sample */
 	uint16_t n_chain;
+	unsigned n_asked; /* for names */
 	uint16_t n_walked;
 	Perftools__Profiles__Profile *raw; /* with the parts that we do not decode */
 };
@@ -138,9 +139,10 @@ static void comment(void *ctx, const struct workload *w, struct cpu_profile_comm
 static int find_name(void *ctx, const struct process_snapshot *s, const struct interpreter_frame *f,
 		     struct interpreter_name *ret)
 {
-	const struct fixture *fixture = ctx;
+	struct fixture *fixture = ctx;
 	unsigned n = (unsigned)f->code / 8;
 
+	fixture->n_asked++;
 	assert_ptr_equal(s, fixture->self);
 	assert_int_equal(f->check, 0xabc000 + n);
 	assert_int_equal(f->at, 100 + n);
@@ -232,6 +234,23 @@ TEST_FIXTURE(frames_of_an_interpreter_are_in_place_of_its_loop, set_up, tear_dow
 	assert_int_equal(f->profile.functions[line->function].start_line, 1);
 	assert_int_equal(f->result.n_truncated, 0);
 	assert_int_equal(f->result.n_by_outcome[UNWIND_GUESSED], 1); /* by frame pointers */
+}
+
+TEST_FIXTURE(a_frame_that_is_in_many_stacks_is_named_once, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	uint64_t addrs[] = {inside(known_leaf), inside(known_caller),
+			    (uint64_t)(uintptr_t)main + 1};
+
+	add_chained(f, 1, 1);
+	add_chained(f, 3, 1);
+	for (unsigned i = 0; i < 3; i++) {
+		addrs[0]++;
+		add(f, WALK_END_BOTTOM, addrs, 3);
+	}
+	build(f);
+	assert_string_equal(folded(f, 0), "known_leaf;f1;main;" OWN_PROCESS_COMM);
+	assert_int_equal(f->n_asked, 2);
 }
 
 TEST_FIXTURE(what_is_left_of_a_chain_is_shown_and_the_stack_is_a_guess, set_up, tear_down)
