@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
+#include "test/lib/elf_builder.h"
 #include "test/lib/unit.h"
 
 #define KEYS 40
@@ -164,4 +165,49 @@ TEST(musl_is_read_from_its_code)
 
 	check_musl(EM_X86_64, x86, sizeof(x86), 0x80, 8);
 	check_musl(EM_AARCH64, arm64, sizeof(arm64), -112, -8);
+}
+
+/* ---- glibc before 2.34, whose file of threads has local symbols of what it keeps ---- */
+
+static void add_words(struct elf_builder *b, const char *name, uint64_t data, unsigned at,
+		      const uint32_t words[3])
+{
+	memcpy(b->data + data + at, words, 3 * sizeof(words[0]));
+	elf_builder_symbol(b, name, STB_LOCAL, STT_OBJECT, data + at, 12);
+}
+
+/* The numbers are those of Debian's libpthread-2.31.so. */
+TEST(local_symbols_describe_an_old_glibc)
+{
+	static struct elf_builder b;
+	struct elf_layout layout;
+	struct libc_threads libc;
+	struct byte_source src;
+	uint64_t data;
+
+	elf_builder_init(&b, EM_X86_64);
+	data = elf_builder_section(&b, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, NULL,
+				   256)
+		       ->sh_offset;
+	add_words(&b, "_thread_db_sizeof_pthread", data, 0, (const uint32_t[3]){2304});
+	add_words(&b, "_thread_db_pthread_specific", data, 16, (const uint32_t[3]){2048, 1, 1296});
+	add_words(&b, "_thread_db_sizeof_pthread_key_data", data, 32, (const uint32_t[3]){16});
+	add_words(&b, "_thread_db_pthread_key_data_data", data, 48, (const uint32_t[3]){64, 1, 8});
+	add_words(&b, "_thread_db_pthread_dtvp", data, 64, (const uint32_t[3]){64, 1, 8});
+	add_words(&b, "_thread_db_dtv_dtv", data, 80, (const uint32_t[3]){128, 134217727, 0});
+	add_words(&b, "_thread_db_dtv_t_pointer_val", data, 96, (const uint32_t[3]){64, 1, 0});
+	elf_builder_symbol_table(&b, SHT_SYMTAB);
+	elf_builder_symbol(&b, "pthread_getspecific", STB_GLOBAL, STT_FUNC, data + 128, 64);
+	elf_builder_symbol_table(&b, SHT_DYNSYM);
+	elf_builder_segment(&b, PT_LOAD, PF_R | PF_X, 0, 0, b.len);
+	elf_builder_finish(&b);
+	byte_source_from_memory(&src, b.data, b.len);
+	assert_int_equal(elf_layout_parse(&layout, &src), 0);
+	assert_int_equal(libc_threads_find(&layout, &src, &libc), 0);
+	assert_int_equal(libc.keys.blocks, 1296);
+	assert_int_equal(libc.keys.block_shift, 5);
+	assert_int_equal(libc.keys.stride, 16);
+	assert_int_equal(libc.keys.value, 8);
+	assert_int_equal(libc.modules.blocks, 8);
+	assert_int_equal(libc.modules.stride, 16);
 }
