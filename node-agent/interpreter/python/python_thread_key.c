@@ -71,12 +71,15 @@ static size_t x86_relative(struct search *s, const uint8_t *b, uint64_t at)
 		return 0;
 	memcpy(&disp, b + wide + 2, sizeof(disp));
 	target = at + wide + 6 + (uint64_t)(int64_t)disp;
-	if (b[wide] == OP_LEA && wide)
-		on_address(s, target);
-	else if (b[wide] == OP_LOAD && !wide)
+	if (wide) {
+		if (b[wide] == OP_LEA)
+			on_address(s, target);
+		/* the address of _PyRuntime: the instruction's, or from the table */
+		s->known[reg] =
+			b[wide] == OP_LEA ? target == s->what->runtime : !is_in_runtime(s, target);
+	} else if (b[wide] == OP_LOAD) {
 		on_int(s, target);
-	else if (b[wide] == OP_LOAD && wide && !is_in_runtime(s, target))
-		s->known[reg] = true; /* the address of _PyRuntime, from the table */
+	}
 	return wide + 6u;
 }
 
@@ -96,6 +99,26 @@ static size_t x86_based(struct search *s, const uint8_t *b)
 	else if (b[wide] == OP_LOAD && !wide)
 		on_int(s, s->what->runtime + (uint64_t)(int64_t)disp);
 	return wide + 6u;
+}
+
+/*
+ * add $imm32, reg: in code that is not optimized, which keeps the address of _PyRuntime in memory
+ * in between.
+ */
+static size_t x86_add(struct search *s, const uint8_t *b)
+{
+	bool is_rax = b[1] == 0x05, any = false;
+	size_t len = is_rax ? 6 : 7;
+	uint32_t imm;
+
+	if (b[0] != REX_W || (!is_rax && (b[1] != 0x81 || (b[2] & 0xf8) != 0xc0)))
+		return 0;
+	for (unsigned i = 0; i < 8; i++)
+		any |= s->known[i];
+	memcpy(&imm, b + len - 4, sizeof(imm));
+	if (any && imm < RUNTIME_MAX)
+		on_address(s, s->what->runtime + imm);
+	return len;
 }
 
 /* mov $imm32, reg: in executables at a fixed address */
@@ -120,6 +143,8 @@ static void search_x86(struct search *s)
 
 		if (n == 0)
 			n = x86_based(s, b);
+		if (n == 0)
+			n = x86_add(s, b);
 		if (n == 0)
 			n = x86_immediate(s, b);
 		i += n > 0 ? n : 1;
