@@ -286,7 +286,7 @@ __noinline int chain_run(__u32 index)
 
 /* ---- the loop ---- */
 
-/* The number of the last one of n starts that is not behind the offset; without branches. */
+/* The index of the last range that begins at or before the offset. Has no branches. */
 static __always_inline __u64 chain_find_range(const struct chain_layout *l, __u64 offset)
 {
 	__u64 i = 0, left = l->n_ranges;
@@ -380,8 +380,8 @@ __noinline int chain_start(void)
 int chain_finish(void);
 
 /*
- * The native walk has ended: takes what is left, and what the layout knows about the thread's
- * state. A global function.
+ * After the native walk: takes the frames that are left, and reads the words that tell the state of
+ * the thread. A global function.
  */
 __noinline int chain_finish(void)
 {

@@ -72,7 +72,7 @@ _Static_assert(sizeof(struct chain_path) == 80, "chain_path layout");
 
 enum chain_next {
 	CHAIN_NEXT_WORD,   /* the word at `next` is the address of the caller's frame */
-	CHAIN_NEXT_STRIDE, /* it is `next` bytes behind this one; signed */
+	CHAIN_NEXT_STRIDE, /* it is at this one + `next` bytes, which may be negative */
 };
 
 enum chain_end {
@@ -99,10 +99,10 @@ struct chain_frames {
 	__s16 end_at; /* if not CHAIN_END_HERE: the word at (the one at `end` + end_at) instead */
 	__u16 check;  /* in the code object: a word that changes when another one is there */
 	/*
-	 * Anchors are a list beside the frames, one for each run, of which each lies in the native
-	 * frame that executes its run: the word at (anchor + anchor_next) is the next one. So runs
-	 * and native frames are told from their neighbours also where a call of the loop has just
-	 * begun. With CHAIN_END_BETWEEN, what is between runs is the anchor of the one above it.
+	 * An anchor is an object of the interpreter on the C stack, in the native frame that
+	 * executes a run. It tells which native frame a run belongs to, even if a call of the loop
+	 * has just begun and has no frames yet. Anchors are a linked list: the word at (anchor +
+	 * anchor_next) is the next one. With CHAIN_END_BETWEEN, what ends a run is its anchor.
 	 */
 	__u16 anchor_next;
 	__u16 pad[2];

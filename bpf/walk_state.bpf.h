@@ -85,7 +85,7 @@ struct scratch {
 	__u64 early_wakeup_ns; /* time of this CPU's last one */
 	__u32 n_addrs;
 	__u32 n_user;   /* frames that were found; more than were kept if there are very many */
-	__u32 n_walked; /* likewise, after the walk: n_user are kept then */
+	__u32 n_walked; /* frames that were found; n_user is how many are kept after the walk */
 	__u32 n_switches;
 	__u32 last_switch;
 	int end; /* of the walk: an enum walk_end, or WALK_CONTINUES */

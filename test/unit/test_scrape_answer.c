@@ -63,7 +63,7 @@ TEST(other_formats_than_pprof_are_recognized)
 	assert_explained(
 		"--- threadz 1 ---", 17,
 		"a text profile, as with debug=1 or from Go before 1.9: --- threadz 1 ---");
-	/* what is not from Go has maps, so its code gets names */
+	/* other programs send the maps of the process, by which code gets names */
 	assert_false(scrape_answer_is_go_text("heap profile: 1: 2 [3: 4] @ heapprofile\n", 40));
 	/* for binary data the decoder's error is the best */
 	assert_explained("\x0a\x03\x00", 3, "not a valid pprof: broken field");

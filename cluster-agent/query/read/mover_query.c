@@ -124,8 +124,8 @@
 #define SHORT_VALUES \
 	"(" VALUES("1") SIDE_RANGE BY_STACK " UNION ALL " VALUES("2") SIDE_BASE BY_STACK ")"
 /*
- * A sample counts whole if it overlaps its side. Those that end before the first border of blocks
- * behind its begin, and those of the others that begin after the last border before its end, are
+ * A sample counts whole if it overlaps its side. Blocks that lie within the side are read from the
+ * projection. Samples that end before the first of these blocks or begin after the last one are
  * read one by one.
  */
 #define OF_BLOCKS(side)                                                                            \

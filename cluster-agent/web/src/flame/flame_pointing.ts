@@ -1,4 +1,4 @@
-// Mouse and fingers on a flame graph: what is under them is described, a click zooms.
+// Pointing at a flame graph by mouse or finger: a tooltip for what is there, a click to zoom.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ROW, type FlameCanvas } from "./flame_canvas";
