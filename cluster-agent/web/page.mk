@@ -4,8 +4,8 @@
 web         := cluster-agent/web
 web_deps    := $(DEPS)/web-$(shell sha256sum $(web)/package-lock.json | cut -c1-16)
 web_modules := $(web_deps)/node_modules/.package-lock.json
-web_src     := $(sort $(wildcard $(web)/src/*/* $(web)/*.html $(web)/icon.png $(web)/*.mjs \
-                                 $(web)/tsconfig.json))
+web_src     := $(sort $(wildcard $(web)/src/*/*.* $(web)/src/*/*/*.* $(web)/*.html \
+                                 $(web)/icon.png $(web)/*.mjs $(web)/tsconfig.json))
 web_page    := build/web/dist/index.html
 web_c       := $(O)/gen/web/web_assets.gen.c
 # the same flame graph as one file, embedded in the node-agent

@@ -8,12 +8,12 @@ import { access, checkAccess } from "../state/session";
 import { zoneToShow } from "../state/zone";
 import type { Targets } from "../model/targets";
 import { showZone } from "../model/time_zone";
-import { TargetsHeader } from "./header";
-import { KeysHelp } from "./keys_help";
-import { pauseReason } from "./live";
-import { Login } from "./login";
-import { Profiles, type PageProps } from "./profiles";
-import { TargetsPage } from "./target_page";
+import { TargetsHeader } from "./header/header";
+import { KeysHelp } from "./dialogs/keys_help";
+import { pauseReason } from "./parts/live";
+import { Login } from "./dialogs/login";
+import { Profiles, type PageProps } from "./profiles/profiles";
+import { TargetsPage } from "./targets/target_page";
 
 function useSlashKey(): void {
   useEffect(() => {

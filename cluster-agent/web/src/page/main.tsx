@@ -1,9 +1,9 @@
 import { Component, render, type ComponentChildren } from "preact";
 import { App } from "./app";
 import "./style.css";
-import "./compare.css";
-import "./start.css";
-import "./lines.css";
+import "./comparison/compare.css";
+import "./start/start.css";
+import "./table/lines.css";
 import "./narrow.css";
 
 /** Shows an error that a component has thrown, instead of an empty page. */

@@ -1,0 +1,258 @@
+// What is compared with what, in words: both ranges or label sets, their totals, how values are
+// compared, and what the colours mean.
+
+import type { FlameGraph } from "../../state/api";
+import type { Navigate } from "../../state/hooks";
+import {
+  baseRangeName,
+  isAbout,
+  sideNames,
+  swapped,
+  type Comparison,
+} from "../../model/comparison";
+import {
+  changeOf,
+  changePercentText,
+  changeTextColor,
+  diffPalettes,
+  LEVELS,
+  levelOf,
+  type DiffScheme,
+} from "../../model/diff";
+import { isSampled, qualityText, qualityLevel } from "../../model/quality";
+import { zoneName } from "../../model/time_zone";
+import { sideRate } from "../../model/units";
+import { noBase, type UrlState } from "../../model/url_state";
+import { Segments } from "../parts/popover";
+
+export interface CompareProps {
+  state: UrlState;
+  navigate: Navigate;
+  comparison: Comparison;
+  graph: FlameGraph | null; // as the server sent it
+  rateUnit: string; // of the timeline
+  perSecond: boolean;
+  factor: number; // of the baseline's values when they are absolute
+  now: number;
+  dark: boolean;
+  scheme: DiffScheme;
+  setScheme: (s: DiffScheme) => void;
+}
+
+const zoneAfter = (ms: number): string => ` ${zoneName(ms)}`;
+
+interface SideProps {
+  letter: "A" | "B";
+  name: string;
+  hint: string;
+  rate: string;
+  quality: FlameGraph["quality"] | null;
+  sampled: boolean;
+}
+
+function SideText({ letter, name, hint, rate, quality, sampled }: SideProps) {
+  return (
+    <span class="compare-side" data-testid={`side-${letter.toLowerCase()}`}>
+      <span class={`side-mark side-${letter.toLowerCase()}`} aria-hidden="true">
+        {letter}
+      </span>
+      <b>{name}</b>
+      {hint && <span class="dim">{hint}</span>}
+      {rate && <span class="num">{rate}</span>}
+      {quality && (
+        <span
+          class={`dot ${qualityLevel(quality)}`}
+          role="img"
+          aria-label={qualityText(quality, sampled)}
+          title={qualityText(quality, sampled)}
+        />
+      )}
+    </span>
+  );
+}
+
+const unscaled = (p: CompareProps): boolean => p.factor === 1;
+
+/** "values × 1.50": the baseline's range is shorter. */
+const scaled = (p: CompareProps): string =>
+  p.state.diff === "absolute" && !unscaled(p) ? `values × ${p.factor.toPrecision(3)}` : "";
+
+/** "Both sides per second", or how values are compared otherwise. */
+function measure(p: CompareProps): string {
+  if (p.state.diff === "share")
+    return "Each side’s share of its own total: a change of load alone changes nothing";
+  if (!p.perSecond) return "Averages over each side’s time";
+  return unscaled(p)
+    ? "Values as they are: both ranges are of equal length"
+    : `Baseline × ${p.factor.toPrecision(3)}: as if it were as long as the other range`;
+}
+
+export function CompareBar(p: CompareProps) {
+  const { comparison: c, graph, state } = p;
+  const names = sideNames(c, p.now, zoneAfter);
+  const base = graph?.base && isAbout(graph.base, c.b.span) ? graph.base : undefined;
+  // the timeline says whether nanoseconds are cores or waiting
+  const rate = (v: number): string =>
+    p.rateUnit && sideRate(v, graph?.unit ?? "", p.rateUnit, p.perSecond);
+  const a = (base && graph?.rate) ?? 0;
+  const b = base?.rate ?? 0;
+  const change = changeOf(a, b, { value: a, base: b }, "absolute");
+  const palette = diffPalettes[p.dark ? "dark" : "light"][p.scheme];
+  return (
+    <section class="compare-bar" aria-label="Comparison" data-testid="compare-bar">
+      <div class="compare-words" role="status">
+        <SideText
+          letter="A"
+          name={names.a}
+          hint=""
+          rate={graph && base ? rate(a) : ""}
+          quality={base && graph ? graph.quality : null}
+          sampled={isSampled(p.graph?.type ?? "")}
+        />
+        <span class="dim">with</span>
+        <SideText
+          letter="B"
+          name={names.b}
+          hint={[baseRangeName(state.base, c.a.span), scaled(p)].filter(Boolean).join(", ")}
+          rate={base ? rate(b) : ""}
+          quality={base?.quality ?? null}
+          sampled={isSampled(p.graph?.type ?? "")}
+        />
+        {base && base.total > 0 && (
+          <b
+            class="num"
+            data-testid="total-change"
+            title="Change of the total per second"
+            style={{ color: changeTextColor(change, palette) }}
+          >
+            {changePercentText(change)}
+          </b>
+        )}
+      </div>
+      <Tools {...p} />
+    </section>
+  );
+}
+
+/** How is compared, and ways out. */
+function Tools(p: CompareProps) {
+  const { comparison: c, navigate, state } = p;
+  return (
+    <div class="compare-tools">
+      <Segments
+        label="Compare by"
+        testId="diff"
+        value={state.diff}
+        options={[
+          { value: "share", label: "Share", title: "Shares of each side’s own total" },
+          {
+            value: "absolute",
+            label: "Absolute",
+            title: "Values per unit of time, whatever the totals are",
+          },
+        ]}
+        onChange={(diff) => navigate({ diff }, "replace")}
+      />
+      <DiffLegend scheme={p.scheme} setScheme={p.setScheme} dark={p.dark} title={measure(p)} />
+      <button
+        type="button"
+        class="button plain small"
+        data-testid="swap"
+        title="The sides the other way round"
+        onClick={() => navigate(swapped(state, c.a.span))}
+      >
+        ⇄<span class="wide-word"> Swap</span>
+      </button>
+      <button
+        type="button"
+        class="button plain small"
+        data-testid="leave-comparison"
+        title="Show A alone (Esc)"
+        onClick={() => navigate(noBase)}
+      >
+        ✕<span class="wide-word"> Leave</span>
+      </button>
+    </div>
+  );
+}
+
+const other: Record<DiffScheme, DiffScheme> = {
+  "red-green": "blue-orange",
+  "blue-orange": "red-green",
+};
+const schemeNames: Record<DiffScheme, string> = {
+  "red-green": "red and green",
+  "blue-orange": "orange and blue, for the colour-blind",
+};
+
+const marks: Record<number, string> = {
+  [LEVELS + levelOf(-0.5)]: "½",
+  [LEVELS]: "=",
+  [LEVELS + levelOf(0.5)]: "2×",
+};
+
+/** The scale of colours; a click changes the colours. */
+function DiffLegend({
+  scheme,
+  setScheme,
+  dark,
+  title,
+}: {
+  scheme: DiffScheme;
+  setScheme: (s: DiffScheme) => void;
+  dark: boolean;
+  title: string;
+}) {
+  const { fill } = diffPalettes[dark ? "dark" : "light"][scheme];
+  return (
+    <button
+      type="button"
+      class="diff-legend"
+      data-testid="diff-legend"
+      title={`${title}.\nClick for ${schemeNames[other[scheme]]}`}
+      onClick={() => setScheme(other[scheme])}
+    >
+      <span class="sr">Colours: {schemeNames[scheme]}. Change them. From</span>
+      <span class="dim">gone</span>
+      <span class="scale">
+        {fill.map((c, i) => (
+          <span key={c} style={{ background: c }}>
+            {marks[i] && <b>{marks[i]}</b>}
+          </span>
+        ))}
+      </span>
+      <span class="dim">new</span>
+    </button>
+  );
+}
+
+interface EmptyBaseProps extends Pick<CompareProps, "state" | "navigate" | "comparison" | "now"> {}
+
+/** The baseline has no data: what to compare with instead. */
+export function EmptyBase({ state, navigate, comparison: c, now }: EmptyBaseProps) {
+  const { b } = sideNames(c, now, zoneAfter);
+  const offer = (text: string, base: UrlState["base"]) => (
+    <button
+      type="button"
+      class="button small"
+      onClick={() => navigate({ base, baseService: null, baseInstance: null, baseWhere: null })}
+    >
+      {text}
+    </button>
+  );
+  return (
+    <div class="strip warn-strip" role="status" data-testid="empty-base">
+      <span class="one-line">
+        No data in the baseline ({b}): everything looks new. Compare with
+      </span>
+      <span class="strip-actions">
+        {state.base !== "previous" && offer("the time right before", "previous")}
+        {offer("a day before", { shift: 86_400 })}
+        {offer("a week before", { shift: 7 * 86_400 })}
+        <button type="button" class="button small" onClick={() => navigate(noBase)}>
+          Leave
+        </button>
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,173 @@
+// The function table of a comparison: baseline, now and change, of own or total values.
+
+import { useMemo } from "preact/hooks";
+import type { FlameGraph } from "../../state/api";
+import type { Navigate } from "../../state/hooks";
+import { memo } from "../../state/memo";
+import {
+  changeColor,
+  changePercentText,
+  changeShareText,
+  changeTextColor,
+  changeValueText,
+  type Change,
+  type DiffPalette,
+} from "../../model/diff";
+import { comparedSort, functionChanges, hasChanged, sortChanges } from "../../model/functions";
+import { grouped, percentFixed, value } from "../../model/units";
+import type { Changed, FunctionId, UrlState } from "../../model/url_state";
+import { FunctionRows, useFound, type FunctionHead, type RowLook } from "../table/function_rows";
+import { Segments } from "../parts/popover";
+
+interface Props {
+  graph: FlameGraph; // with a base
+  state: UrlState;
+  navigate: Navigate;
+  search: string;
+  atLeast: boolean; // figures of a tree that was made of a cut one
+  changes: DiffPalette;
+  onPick: (search: string) => void;
+  onMenu: (f: FunctionId, x: number, y: number, back: HTMLElement) => void;
+}
+
+const heads: FunctionHead[] = [
+  { by: "name", label: "Function", title: "" },
+  { by: "base", label: "Baseline", title: "Side B" },
+  { by: "now", label: "Now", title: "Side A" },
+  { by: "change", label: "Change", title: "Growth first; click again for what shrank" },
+];
+
+interface Counts {
+  new: number;
+  gone: number;
+}
+
+function countsOf({ functions: f }: FlameGraph): Counts {
+  const n = { new: 0, gone: 0 };
+  for (let i = 0; i < f.name.length; i++) {
+    if (hasChanged(f, i, "new")) n.new++;
+    else if (hasChanged(f, i, "gone")) n.gone++;
+  }
+  return n;
+}
+
+/** Why no row is left. */
+function whyNone(changed: Changed, counts: Counts): string {
+  return changed && counts[changed] === 0 ? `No function is ${changed}` : "No function matches";
+}
+
+function Bar({ state, navigate, counts }: Pick<Props, "state" | "navigate"> & { counts: Counts }) {
+  return (
+    <div class="table-bar">
+      <Segments
+        label="Figures"
+        testId="measure"
+        value={state.measure}
+        options={[
+          { value: "self", label: "Self", title: "What each function itself used" },
+          { value: "total", label: "Total", title: "With everything that it called" },
+        ]}
+        onChange={(m) => navigate({ measure: m }, "replace")}
+      />
+      <Segments<Changed | "all">
+        label="Rows"
+        testId="changed"
+        value={state.changed || "all"}
+        options={[
+          { value: "all", label: "All" },
+          { value: "new", label: `New ${grouped(counts.new)}`, title: "Not in the baseline" },
+          { value: "gone", label: `Gone ${grouped(counts.gone)}`, title: "In the baseline only" },
+        ]}
+        onChange={(c) => navigate({ changed: c === "all" ? "" : c }, "replace")}
+      />
+    </div>
+  );
+}
+
+/** Both sides and the change of a function. */
+function Figures({ p, i, c }: { p: Props; i: number; c: Change }) {
+  const { graph } = p;
+  const { measure, diff } = p.state;
+  const f = graph.functions;
+  const side = (v: number, total: number, tag: "new" | "gone") => (
+    <td class="num" title={value(v, graph.unit)}>
+      {hasChanged(f, i, tag) ? (
+        <span class="change-tag">{tag}</span>
+      ) : (
+        (p.atLeast ? "≥ " : "") + (diff === "share" ? percentFixed(v, total) : value(v, graph.unit))
+      )}
+    </td>
+  );
+  const base = measure === "self" ? f.baseSelf : f.baseTotal;
+  return (
+    <>
+      {side(base?.[i] ?? 0, graph.base?.total ?? 0, "new")}
+      {side(f[measure][i], graph.total, "gone")}
+      <ChangeCell c={c} unit={graph.unit} mode={diff} palette={p.changes} />
+    </>
+  );
+}
+
+function CompareTableView(p: Props) {
+  const { graph, state, navigate } = p;
+  const { names, functions: f } = graph;
+  const { measure, diff, changed, ascending } = state;
+  const sort = comparedSort(state.sort);
+  const changes = useMemo(
+    () =>
+      functionChanges(f, measure, { value: graph.total, base: graph.base?.total ?? 0 }, diff),
+    [graph, measure, diff],
+  );
+  const counts = useMemo(() => countsOf(graph), [graph]);
+  const found = useFound(graph, p.search);
+  const order = useMemo(() => {
+    const rows = found.filter((i) => hasChanged(f, i, changed));
+    return sortChanges(rows, f, names, changes, sort, ascending, measure, diff);
+  }, [found, changes, sort, ascending, changed]);
+  const size = (i: number): number =>
+    Math.abs(diff === "share" ? changes[i].share : changes[i].value);
+  const most = useMemo(() => order.reduce((m, i) => Math.max(m, size(i)), 0), [order, changes]);
+  const look = (i: number): RowLook => {
+    const color = changeColor(changes[i].score, p.changes);
+    const share = most > 0 ? size(i) / most : 0;
+    return { swatch: color, bar: color, share, change: changes[i].kind };
+  };
+  return (
+    <div class="table compare-table">
+      <Bar state={state} navigate={navigate} counts={counts} />
+      <FunctionRows
+        {...p}
+        className="table-scroll"
+        order={order}
+        heads={heads}
+        sort={sort}
+        ascending={ascending}
+        look={look}
+        figures={(i) => <Figures p={p} i={i} c={changes[i]} />}
+        none={whyNone(changed, counts)}
+        onSort={(by, asc) => navigate({ sort: by, ascending: asc }, "replace")}
+      />
+    </div>
+  );
+}
+
+interface CellProps {
+  c: Change;
+  unit: string;
+  mode: UrlState["diff"];
+  palette: DiffPalette;
+}
+
+function ChangeCell({ c, unit, mode, palette }: CellProps) {
+  const amount = mode === "share" ? changeShareText(c) : changeValueText(c, unit);
+  const relative = changePercentText(c);
+  const titles = [changeValueText(c, unit), changeShareText(c), relative].filter(Boolean);
+  return (
+    <td class="num" title={titles.join("\n")} style={{ color: changeTextColor(c, palette) }}>
+      <span class="unit">{relative}</span>
+      {amount}
+    </td>
+  );
+}
+
+export const CompareTable = memo(CompareTableView);

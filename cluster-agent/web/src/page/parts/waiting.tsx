@@ -1,0 +1,85 @@
+// Before the first answer: that it is loading, or what failed and what to do next.
+
+import { useEffect, useState } from "preact/hooks";
+import { isAway, isRefusal, useLasting } from "../../state/connection";
+
+const SAY_MS = 1000; // shorter waits show no text
+const COUNT_MS = 5000;
+
+/** Seconds since it was first drawn. */
+function useSeconds(): number {
+  const [start] = useState(() => Date.now());
+  const [now, setNow] = useState(start);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return Math.round((now - start) / 1000);
+}
+
+function Loading({ what }: { what: string }) {
+  const seconds = useSeconds();
+  return (
+    <>
+      <p role="status">Loading {what}…</p>
+      {seconds * 1000 >= COUNT_MS && (
+        <p class="dim num">
+          Since {seconds} s. Long ranges take longer; a query ends by itself after half a minute.
+        </p>
+      )}
+    </>
+  );
+}
+
+const unreachable = [
+  "The cluster-agent runs, and its log has no error.",
+  "The address of this page is right, and the port-forward, proxy or VPN on the way is up.",
+];
+const refused = [
+  "The reason above: the same question will be refused again.",
+  "The address of this page: its range, type, application or filter. Each can be changed above.",
+];
+const failed = [
+  "The reason above: a busy or unreachable store recovers by itself.",
+  "The log of the cluster-agent, which has the details.",
+];
+
+const sentence = (s: string): string =>
+  s.charAt(0).toUpperCase() + s.slice(1) + (s.endsWith(".") ? "" : ".");
+
+interface Props {
+  what: string; // "applications"
+  loading: boolean;
+  error: string; // of the last attempt
+  status: number; // of HTTP, when error; 0: there was no answer
+  onRetry: () => void;
+}
+
+export function Waiting({ what, loading, error, status, onRetry }: Props) {
+  const slow = useLasting(loading && !error, SAY_MS);
+  if (!error)
+    return (
+      <main class="empty" aria-busy={loading} data-testid="waiting">
+        {slow && <Loading what={what} />}
+      </main>
+    );
+  const away = isAway(status);
+  return (
+    <main class="empty" aria-busy={loading} data-testid="failed">
+      <div role="alert">
+        <h2>Could not load {what}</h2>
+        <p>{sentence(error)}</p>
+      </div>
+      <p>What to check:</p>
+      <ul>
+        {(away ? unreachable : isRefusal(status) ? refused : failed).map((c) => (
+          <li key={c}>{c}</li>
+        ))}
+      </ul>
+      <button type="button" class="button primary" data-testid="retry" onClick={onRetry}>
+        {loading ? "Trying again…" : "Try again"}
+      </button>
+      {away && <p class="dim">The page also tries again by itself.</p>}
+    </main>
+  );
+}

@@ -1,0 +1,185 @@
+// Exports: images of the graph, files of the whole selection, and links.
+
+import { useState } from "preact/hooks";
+import { exportUrl, type BaseSide, type ExportFormat, type Selection } from "../../state/api";
+import { drawnFlame, pngOf, svgOf } from "../../flame/flame_image";
+import { copyText, saveFile } from "../../state/clipboard";
+import { useCell } from "../../state/hooks";
+import { splitService } from "../../model/names";
+import { Popover } from "../parts/popover";
+import { day, spanLabel, type Span } from "../../model/time_range";
+import { fieldsAt, zoned } from "../../model/time_zone";
+import { zoneToShow } from "../../state/zone";
+import { printAddress, type UrlState } from "../../model/url_state";
+
+interface Props {
+  state: UrlState;
+  subject: Selection;
+  range: Span; // of the timeline
+  span: Span; // what is shown of it
+  base: BaseSide | null;
+  unit: string;
+}
+
+const files: { format: ExportFormat; title: string; hint: string }[] = [
+  { format: "pprof", title: "pprof", hint: "for go tool pprof and others" },
+  { format: "folded", title: "Folded stacks", hint: "text, one stack per line" },
+  { format: "speedscope", title: "Speedscope", hint: "its JSON" },
+];
+
+/** The address of the present view with absolute times, in the same zone. */
+export function shareLink(state: UrlState, range: Span): string {
+  const shown = { ...state, range, zone: zoneToShow(state.zone) };
+  return location.origin + printAddress(shown, location.pathname);
+}
+
+const two = (n: number): string => String(n).padStart(2, "0");
+
+/** "catalog-cpu-20260102-0304", without characters that file systems do not allow. */
+function fileName({ subject, span }: Props): string {
+  const d = fieldsAt(span.to);
+  const date = `${d.year}${two(d.month)}${two(d.day)}`;
+  const type = subject.type.split(":")[1] ?? "profile";
+  const name = splitService(subject.service).name.slice(0, 80);
+  return `${name}-${type}-${date}-${two(d.hour)}${two(d.minute)}`.replace(
+    /[^\w.-]+/g,
+    "_",
+  );
+}
+
+function captionOf(p: Props): string {
+  const { state, subject, span } = p;
+  const when = (s: Span): string => `${day(s.to, s.to)} ${fieldsAt(s.to).year}`;
+  return [
+    subject.service,
+    subject.type,
+    zoned(`${spanLabel(span, span.to)}, ${when(span)}`, span.to),
+    subject.instance,
+    subject.where,
+    p.base ? `compared with ${spanLabel(p.base, span.to)}` : "",
+    state.search ? `search: ${state.search}` : "",
+  ]
+    .filter((s) => s !== "")
+    .join(" · ");
+}
+
+interface CopyProps {
+  text: () => string;
+  title: string;
+  hint: string;
+  testId: string;
+}
+
+function CopyItem({ text, title, hint, testId }: CopyProps) {
+  const [said, setSaid] = useState("");
+  const copy = async (): Promise<void> => {
+    setSaid((await copyText(text())) ? "copied" : "this browser does not allow it");
+    setTimeout(() => setSaid(""), 4000);
+  };
+  return (
+    <button
+      type="button"
+      class="item"
+      role="menuitem"
+      data-testid={testId}
+      onClick={() => void copy()}
+    >
+      <span>{title}</span>
+      <span class={said ? "" : "dim"}>{said || hint}</span>
+    </button>
+  );
+}
+
+function Images(p: Props & { close: () => void }) {
+  const view = useCell(drawnFlame);
+  const [error, setError] = useState("");
+  const save = async (ending: "png" | "svg"): Promise<void> => {
+    if (!view) return;
+    const caption = captionOf(p);
+    try {
+      const data =
+        ending === "png"
+          ? await pngOf(view, caption)
+          : new Blob([svgOf(view, caption, p.unit)], { type: "image/svg+xml" });
+      saveFile(`${fileName(p)}.${ending}`, data);
+      p.close();
+    } catch (e) {
+      setError((e as Error).message);
+    }
+  };
+  const hint = error || (view ? "" : "show the flame graph first");
+  return (
+    <>
+      {(["png", "svg"] as const).map((ending) => (
+        <button
+          type="button"
+          key={ending}
+          class="item"
+          role="menuitem"
+          disabled={!view}
+          data-testid={`export-${ending}`}
+          onClick={() => void save(ending)}
+        >
+          <span>{ending.toUpperCase()}</span>
+          <span class="dim">
+            {hint || (ending === "png" ? "image as seen" : "image as seen, with text and titles")}
+          </span>
+        </button>
+      ))}
+    </>
+  );
+}
+
+export function Export(p: Props) {
+  const url = (format: ExportFormat): string => exportUrl(format, p.subject, p.span, p.base);
+  return (
+    <Popover label="Export" title="Export" testId="export" align="right">
+      {(close) => (
+        <>
+          <div role="group" aria-label="Flame graph">
+            <div class="menu-title" aria-hidden="true">
+              Flame graph
+            </div>
+            <Images {...p} close={close} />
+          </div>
+          <div role="group" aria-label="Whole selection">
+            <div class="menu-title" aria-hidden="true">
+              Whole selection
+            </div>
+            {files.map((f) => (
+              <a
+                key={f.format}
+                class="item"
+                role="menuitem"
+                href={url(f.format)}
+                download
+                data-testid={`export-${f.format}`}
+                onClick={close}
+              >
+                <span>{f.title}</span>
+                <span class="dim">{f.hint}</span>
+              </a>
+            ))}
+          </div>
+          <div role="group" aria-label="Copy">
+            <div class="menu-title" aria-hidden="true">
+              Copy
+            </div>
+            <CopyItem
+              testId="copy-link"
+              title="Link"
+              hint="with these times, also when live"
+              text={() => shareLink(p.state, p.range)}
+            />
+            <CopyItem
+              testId="copy-pprof"
+              title="Command"
+              hint="go tool pprof <url>"
+              text={() => `go tool pprof '${new URL(url("pprof"), location.href)}'`}
+            />
+          </div>
+        </>
+      )}
+    </Popover>
+  );
+}

@@ -1,0 +1,97 @@
+// What a person does to the profile on show: zooms and ways back, edits, functions, keys.
+
+import { useEffect, useRef } from "preact/hooks";
+import type { Cell, Navigate } from "../../state/hooks";
+import { touchesPath } from "../../model/transform";
+import { findByKey, nodeFile, nodeName, pathKey, type Pointed, type Tree } from "../../model/tree";
+import {
+  comparing,
+  noBase,
+  type FunctionId,
+  type Panel,
+  type Transform,
+  type UrlState,
+} from "../../model/url_state";
+
+interface Where {
+  state: UrlState;
+  navigate: Navigate;
+  tree: Tree | null; // on show
+  zoom: number;
+}
+
+export interface Actions {
+  zoomTo: (node: number) => void;
+  reset: () => void; // of the zoom
+  back: () => void; // one step of anything
+  edit: (t: Transform) => void;
+  choose: (fn: FunctionId, panel: Panel) => void;
+}
+
+export function useActions({ state, navigate, tree, zoom }: Where): Actions {
+  const trail = useRef<string[]>([]); // zooms to go back to
+  // the newest earlier zoom that the current one lies in; the browser's back button may have
+  // changed the zoom since it was recorded
+  const outward = (): string => {
+    for (let key = trail.current.pop(); key !== undefined; key = trail.current.pop()) {
+      const node = tree ? findByKey(tree, key) : -1;
+      if (tree && node >= 0 && node < zoom && zoom < tree.end[node]) return key;
+    }
+    return "";
+  };
+  return {
+    zoomTo: (node) => {
+      if (!tree) return;
+      trail.current.push(state.zoom);
+      navigate({ zoom: pathKey(tree, node) });
+    },
+    reset: () => {
+      trail.current = [];
+      navigate({ zoom: "" });
+    },
+    back: () => {
+      if (state.panel) navigate({ panel: "" });
+      else if (state.zoom) navigate({ zoom: outward() });
+      else if (state.search) navigate({ search: "" }, "replace");
+      else if (state.edit.length > 0) navigate({ edit: state.edit.slice(0, -1) });
+      else if (comparing(state)) navigate(noBase);
+      else if (state.selection) navigate({ selection: null });
+    },
+    edit: (t) => {
+      const keep = !state.invert && tree !== null && zoom > 0 && !touchesPath(tree, zoom, t);
+      navigate({ edit: [...state.edit, t], zoom: keep ? state.zoom : "" });
+    },
+    choose: (fn, panel) =>
+      navigate({ fn, panel, ...(state.view === "table" ? { view: "both" as const } : {}) }),
+  };
+}
+
+/** The function of the row with the focus, otherwise of the frame under the cursor. */
+function functionAt(row: DOMStringMap, at: Pointed | null): FunctionId | null {
+  const { name, file } = row;
+  if (name !== undefined && file !== undefined) return { name, file };
+  if (!at || at.node <= 0 || at.node >= at.tree.n) return null;
+  return { name: nodeName(at.tree, at.node), file: nodeFile(at.tree, at.node) };
+}
+
+/** Escape goes back; L opens the lines of a function. */
+export function useProfileKeys(
+  actions: Actions,
+  tree: Tree | null,
+  cursor: Cell<number>,
+  pointed: Cell<Pointed | null>,
+): void {
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent): void => {
+      const from = e.target as HTMLElement;
+      if (/^(INPUT|TEXTAREA|SELECT)$/.test(from.tagName)) return;
+      if (e.key === "l" && !e.ctrlKey && !e.metaKey && !e.altKey) {
+        const at = pointed.value ?? (tree && { tree, node: cursor.value });
+        const fn = functionAt(from.dataset, at);
+        if (fn) actions.choose(fn, "lines");
+      } else if (e.key === "Escape" && !e.defaultPrevented) actions.back();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  });
+}

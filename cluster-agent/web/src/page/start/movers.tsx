@@ -1,0 +1,111 @@
+// What changed since yesterday: the functions whose own CPU time changed most.
+
+import { useMemo } from "preact/hooks";
+import { moversUrl, useApi, type Mover, type Movers } from "../../state/api";
+import { fullName, label } from "../../model/names";
+import { exactQuery } from "../../model/search";
+import type { Span } from "../../model/time_range";
+import { digits } from "../../model/units";
+import { otherService, printState, type UrlState } from "../../model/url_state";
+import { ServiceName } from "../parts/service_name";
+
+const DAY_S = 86_400;
+const ROUND_MS = 300_000; // the query is too expensive for every refresh
+const LIMIT = 20;
+const LEAST = 0.0005; // cores; smaller changes are not listed
+
+/** The range, rounded so that it stays the same for minutes, and at most a day long. */
+export function steadySpan(span: Span): Span {
+  const to = Math.max(span.from + 1, Math.floor(span.to / ROUND_MS) * ROUND_MS);
+  return { from: to - Math.min(span.to - span.from, DAY_S * 1000), to };
+}
+
+interface Props {
+  state: UrlState;
+  navigate: (patch: Partial<UrlState>) => void;
+  span: Span;
+  attempt: number;
+}
+
+/** The comparison of the function: the whole profile against the day before, and its callers. */
+const comparison = (m: Mover): Partial<UrlState> => ({
+  ...otherService(m.service),
+  type: m.type,
+  filter: "",
+  base: { shift: DAY_S },
+  search: exactQuery(m.name),
+  fn: { name: m.name, file: m.file },
+});
+
+function Row({ mover: m, state, navigate }: Pick<Props, "state" | "navigate"> & { mover: Mover }) {
+  const change = m.cores - m.baseCores;
+  const kind = m.baseSelf === 0 ? "new" : m.self === 0 ? "gone" : "";
+  const to = comparison(m);
+  return (
+    <li>
+      <a
+        class="mover"
+        href={printState({ ...state, ...to })}
+        title={`${fullName(m.name)}\n${m.service}`}
+        data-testid="mover"
+        data-name={m.name}
+        onClick={(e) => {
+          if (e.metaKey || e.ctrlKey || e.shiftKey || e.button !== 0) return;
+          e.preventDefault();
+          navigate(to);
+        }}
+      >
+        <span class="mono one-line">
+          <bdi>{label(m.name)}</bdi>
+        </span>
+        <span class={`num mover-change ${change > 0 ? "grew" : "shrank"}`}>
+          {change > 0 ? "+" : "−"}
+          {digits(Math.abs(change))}
+        </span>
+        <span class="dim">
+          <ServiceName service={m.service} />
+        </span>
+        <span class="num dim">
+          {kind === "new" ? "new" : digits(m.baseCores)} →{" "}
+          {kind === "gone" ? "gone" : digits(m.cores)}
+        </span>
+      </a>
+    </li>
+  );
+}
+
+export function MoversPanel({ state, navigate, span, attempt }: Props) {
+  const { from, to } = steadySpan(span);
+  const url = useMemo(() => moversUrl({ from, to }, null, { limit: LIMIT }), [from, to]);
+  const { data, error, loading } = useApi<Movers>(url, "movers", attempt, true);
+  const movers = (data?.movers ?? []).filter((m) => Math.abs(m.cores - m.baseCores) >= LEAST);
+  return (
+    <aside class="movers" aria-label="Top movers since yesterday" aria-busy={loading}>
+      <h2>
+        Top movers <span class="dim">since yesterday, own CPU cores</span>
+      </h2>
+      {movers.length > 0 ? (
+        <ul>
+          {movers.map((m) => (
+            <Row
+              key={`${m.service}\n${m.name}\n${m.file}`}
+              mover={m}
+              state={state}
+              navigate={navigate}
+            />
+          ))}
+        </ul>
+      ) : (
+        <p class="dim" role="status">
+          {error
+            ? `Not known: ${error}.`
+            : !data
+              ? "Comparing…"
+              : data.baseCores === null
+                ? "There are no profiles of this time yesterday to compare with."
+                : "No function changed by a thousandth of a core."}
+        </p>
+      )}
+    </aside>
+  );
+}

@@ -1,0 +1,195 @@
+// The start page: all applications, and what changed since yesterday.
+
+import { useMemo, useState } from "preact/hooks";
+import {
+  choose,
+  filterWords,
+  firstStep,
+  FOLD_FROM,
+  namespacesOf,
+  OUTSIDE,
+  parseOrder,
+  printOrder,
+  rowsOf,
+} from "../../model/applications";
+import { applicationsUrl, useApi, type Applications } from "../../state/api";
+import type { Application } from "../../model/applications";
+import { useTypedText, type Navigate } from "../../state/hooks";
+import type { ProfileType } from "../../model/profile_types";
+import type { Span } from "../../model/time_range";
+import { digits, grouped } from "../../model/units";
+import { otherService, type UrlState } from "../../model/url_state";
+import { MoversPanel, steadySpan } from "./movers";
+import { MenuItem, Popover } from "../parts/popover";
+import { ApplicationTable } from "./start_table";
+
+const DAY_MS = 86_400_000;
+const WIDE = "(min-width: 1100px)"; // as in start.css: there is room for the movers
+
+interface Props {
+  applications: Application[];
+  newest: number | null; // last profile of anything
+  state: UrlState;
+  navigate: Navigate;
+  registry: ProfileType[];
+  now: number;
+  span: Span;
+  sparks: Span; // range of the sparklines
+  attempt: number;
+}
+
+/** Cores by service at the same time yesterday; null while that is not known. */
+function useYesterday(span: Span, attempt: number): Map<string, number | null> | null {
+  const { from, to } = steadySpan(span);
+  const url = applicationsUrl({ from: from - DAY_MS, to: to - DAY_MS });
+  const { data } = useApi<Applications>(url, "yesterday", attempt, true);
+  return useMemo(() => {
+    if (!data || data.applications.length === 0) return null;
+    return new Map(data.applications.map((a) => [a.service, a.cores]));
+  }, [data]);
+}
+
+/** Text of the field, which is ahead of the address while it is typed. */
+function useFilterText(state: UrlState, navigate: Navigate): [string, (s: string) => void] {
+  const [text, setText] = useTypedText(state.filter);
+  return [
+    text,
+    (s) => {
+      setText(s);
+      navigate({ filter: s }, "replace");
+    },
+  ];
+}
+
+const namespaceTitle = (name: string): string =>
+  name === OUTSIDE ? "Outside Kubernetes" : name || "All namespaces";
+
+function Namespaces({ applications, state, navigate }: Props) {
+  const all = useMemo(() => namespacesOf(applications), [applications]);
+  if (!state.namespace && all.every((n) => n.name === OUTSIDE)) return null;
+  return (
+    <Popover
+      label={<span class="one-line">{namespaceTitle(state.namespace)}</span>}
+      title="Namespace"
+      testId="namespaces"
+      className="namespaces"
+    >
+      {(close) => (
+        <div class="scroll">
+          {[{ name: "", n: applications.length, cores: 0 }, ...all].map((n) => (
+            <MenuItem
+              key={n.name}
+              checked={n.name === state.namespace}
+              testId={`namespace-${n.name}`}
+              onClick={() => {
+                navigate({ namespace: n.name });
+                close();
+              }}
+            >
+              <span>{namespaceTitle(n.name)}</span>
+              <span class="num dim">{grouped(n.n)}</span>
+            </MenuItem>
+          ))}
+        </div>
+      )}
+    </Popover>
+  );
+}
+
+const noMatch = (text: string, namespace: string): string =>
+  `No application matches${text ? ` “${text}”` : ""}` +
+  (namespace ? ` in ${namespaceTitle(namespace)}` : "");
+
+/** The rows that the filter leaves, in the order of the address. */
+function useRows(p: Props, text: string, open: ReadonlySet<string>) {
+  const { applications, state } = p;
+  const before = useYesterday(p.span, p.attempt);
+  const order = parseOrder(state.order);
+  const words = useMemo(() => filterWords(text), [text]);
+  const shown = useMemo(
+    () => choose(applications, words, state.namespace),
+    [applications, words, state.namespace],
+  );
+  const rows = useMemo(() => {
+    const fold = words.length === 0 && shown.length > FOLD_FROM;
+    return rowsOf(shown, { order, open, before, fold, first: firstStep(applications, p.sparks) });
+  }, [shown, state.order, open, before, words]);
+  return { shown, rows, order };
+}
+
+/** "3 of 9 applications · 1.2 cores" */
+function Count({ shown, applications }: { shown: Application[]; applications: Application[] }) {
+  const cores = useMemo(() => shown.reduce((s, a) => s + (a.cores ?? 0), 0), [shown]);
+  return (
+    <span class="dim num" role="status" data-testid="application-count">
+      {shown.length === applications.length ? "" : `${grouped(shown.length)} of `}
+      {grouped(applications.length)} {applications.length === 1 ? "application" : "applications"}
+      <span class="count-cores"> · {digits(cores)} cores</span>
+    </span>
+  );
+}
+
+export function Start(p: Props) {
+  const { applications, state, navigate, span } = p;
+  const [text, setText] = useFilterText(state, navigate);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const [movers, setMovers] = useState(() => matchMedia(WIDE).matches);
+  const { shown, rows, order } = useRows(p, text, open);
+  const pick = (service: string): void => navigate({ ...otherService(service), filter: "" });
+  const toggle = (title: string): void => {
+    const next = new Set(open);
+    if (!next.delete(title)) next.add(title);
+    setOpen(next);
+  };
+  return (
+    <main class="start">
+      <div class="start-bar">
+        <input
+          type="search"
+          class="filter"
+          placeholder="Filter applications"
+          aria-label="Filter applications"
+          data-testid="application-filter"
+          data-slash
+          value={text}
+          onInput={(e) => setText(e.currentTarget.value)}
+          onKeyDown={(e) => {
+            const first = rows.find((r) => r.app)?.app;
+            if (e.key === "Enter" && first) pick(first.service);
+          }}
+        />
+        <Namespaces {...p} />
+        <Count shown={shown} applications={applications} />
+        <button
+          type="button"
+          class={movers ? "button open movers-button" : "button movers-button"}
+          aria-expanded={movers}
+          data-testid="movers"
+          onClick={() => setMovers(!movers)}
+        >
+          Top movers
+        </button>
+      </div>
+      <div class="start-body">
+        <ApplicationTable
+          rows={rows}
+          total={shown.length}
+          order={order}
+          onOrder={(o) => navigate({ order: printOrder(o) }, "replace")}
+          onToggle={toggle}
+          pick={pick}
+          state={state}
+          registry={p.registry}
+          now={p.now}
+          span={span}
+          sparks={p.sparks}
+          newest={p.newest}
+          note={shown.length > 0 ? "" : noMatch(text, state.namespace)}
+        />
+        {movers && (
+          <MoversPanel state={state} navigate={navigate} span={span} attempt={p.attempt} />
+        )}
+      </div>
+    </main>
+  );
+}

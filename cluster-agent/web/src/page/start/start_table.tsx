@@ -1,0 +1,206 @@
+// The list of applications. Only the rows in view exist.
+
+import { useMemo, useRef } from "preact/hooks";
+import { isMissed, type Order, type OrderBy, type Row } from "../../model/applications";
+import { describe, groupTitle, type ProfileType } from "../../model/profile_types";
+import { typeNames, type Application } from "../../model/applications";
+import { useVirtual } from "../../state/virtual";
+import { useNarrow } from "../../state/hooks";
+import { ago, type Span } from "../../model/time_range";
+import { grouped } from "../../model/units";
+import { otherService, printState, type UrlState } from "../../model/url_state";
+import { changeColumn, coresColumn, ServiceName } from "../parts/service_name";
+import { Sparkline } from "./sparkline";
+
+const ROW = 31; // px, as in start.css
+const NARROW_ROW = 42;
+
+interface Props {
+  rows: Row[];
+  total: number; // applications, also those in groups
+  order: Order;
+  onOrder: (o: Order) => void;
+  onToggle: (title: string) => void;
+  pick: (service: string) => void;
+  state: UrlState;
+  registry: ProfileType[];
+  now: number;
+  span: Span;
+  sparks: Span; // range of the sparklines
+  newest: number | null;
+  note: string; // in place of rows
+}
+
+const heads: { by: OrderBy | ""; label: string; className: string; title?: string }[] = [
+  { by: "name", label: "Application", className: "a-name" },
+  {
+    by: "cores",
+    label: "CPU cores",
+    className: "num a-cores",
+    title: "CPU time in the range, divided by the time in which there are any profiles",
+  },
+  { by: "", label: "", className: "bar-cell" },
+  { by: "", label: "Trend", className: "a-spark" },
+  {
+    by: "change",
+    label: "Change",
+    className: "num a-change",
+    title: "CPU cores, against the same time yesterday",
+  },
+  { by: "", label: "Profiles", className: "a-types" },
+  { by: "seen", label: "Last profile", className: "num a-seen" },
+];
+
+function Head({ order, onOrder }: Props) {
+  return (
+    <thead>
+      <tr aria-rowindex={1}>
+        {heads.map((h) => {
+          const on = h.by === order.by;
+          const sort = on ? (order.ascending ? "ascending" : "descending") : "none";
+          if (h.by === "")
+            return (
+              <th scope="col" class={h.className} key={h.className}>
+                {h.label || <span class="sr">CPU cores as a bar</span>}
+              </th>
+            );
+          const by = h.by;
+          return (
+            <th scope="col" class={h.className} key={h.className} aria-sort={sort}>
+              <button
+                type="button"
+                data-testid={`order-${by}`}
+                title={h.title}
+                onClick={() => onOrder({ by, ascending: on ? !order.ascending : by === "name" })}
+              >
+                {h.label}
+                <span class="arrow" aria-hidden="true">
+                  {on ? (order.ascending ? "▴" : "▾") : ""}
+                </span>
+              </button>
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+}
+
+function Name({
+  row,
+  state,
+  pick,
+  onToggle,
+}: Pick<Props, "state" | "pick" | "onToggle"> & { row: Row }) {
+  if (!row.app)
+    return (
+      <button
+        type="button"
+        class="group-name"
+        aria-expanded={row.open}
+        title="Commands that ran for a short time"
+        onClick={() => onToggle(row.title)}
+      >
+        <span class="twisty" aria-hidden="true">
+          {row.open ? "▾" : "▸"}
+        </span>
+        <span class="dim">process / </span>
+        {row.title} <span class="dim">{grouped(row.members)} commands</span>
+      </button>
+    );
+  const { service } = row.app;
+  return (
+    <a
+      href={printState({ ...state, ...otherService(service), filter: "" })}
+      title={service}
+      onClick={(e) => {
+        if (e.metaKey || e.ctrlKey || e.shiftKey || e.button !== 0) return;
+        e.preventDefault();
+        pick(service);
+      }}
+    >
+      <ServiceName service={service} />
+    </a>
+  );
+}
+
+function changeText(row: Row): string {
+  if (row.isNew) return "new";
+  return row.change === null ? "–" : changeColumn(row.change);
+}
+
+const typesOf = (a: Application, registry: ProfileType[]): string =>
+  [...new Set(typeNames(a).map((t) => groupTitle(describe(t, registry))))].join(", ");
+
+/** Up and down to the rows beside the focused one. */
+function onArrow(e: KeyboardEvent): void {
+  if (e.key !== "ArrowDown" && e.key !== "ArrowUp") return;
+  const row = (e.target as HTMLElement).closest("tr");
+  const next = e.key === "ArrowDown" ? row?.nextElementSibling : row?.previousElementSibling;
+  const target = next?.querySelector<HTMLElement>("a, button");
+  if (!target) return;
+  e.preventDefault();
+  target.focus();
+}
+
+export function ApplicationTable(p: Props) {
+  const { rows, now, span, sparks, newest } = p;
+  const scroller = useRef<HTMLDivElement>(null);
+  const height = useNarrow() ? NARROW_ROW : ROW;
+  const visible = useVirtual(scroller, rows.length, height);
+  const most = useMemo(() => rows.reduce((m, r) => Math.max(m, r.cores ?? 0), 0), [rows]);
+  return (
+    <div class="start-scroll" ref={scroller} onScroll={visible.onScroll}>
+      <table
+        class="applications"
+        aria-label="Applications"
+        aria-rowcount={rows.length + 1}
+        data-testid="applications"
+        onKeyDown={onArrow}
+      >
+        <Head {...p} />
+        <tbody>
+          {visible.above > 0 && (
+            <tr aria-hidden="true" class="spacer" style={{ height: `${visible.above}px` }} />
+          )}
+          {rows.slice(visible.from, visible.to).map((r, i) => (
+            <tr
+              key={r.key}
+              class={r.app ? (r.inside ? "inside" : "") : "app-group"}
+              aria-rowindex={visible.from + i + 2}
+              data-testid={r.app ? "application" : "application-group"}
+              data-service={r.app?.service ?? r.title}
+            >
+              <td class="a-name">
+                <Name row={r} {...p} />
+              </td>
+              <td class="num a-cores">{r.cores === null ? "–" : coresColumn(r.cores)}</td>
+              <td class="bar-cell" aria-hidden="true">
+                <div
+                  class="cores-bar"
+                  style={{ width: `${most > 0 ? ((r.cores ?? 0) / most) * 100 : 0}%` }}
+                />
+              </td>
+              <td class="a-spark" aria-hidden="true">
+                <Sparkline values={r.spark} />
+              </td>
+              <td class="num a-change dim">{changeText(r)}</td>
+              <td class="dim a-types">{r.app ? typesOf(r.app, p.registry) : ""}</td>
+              {r.app && isMissed(r.app, span, newest, sparks) ? (
+                <td class="num a-seen late" title="Silent, while others are up to date">
+                  {ago(r.lastSeen, now)}
+                </td>
+              ) : (
+                <td class="num a-seen dim">{ago(r.lastSeen, now)}</td>
+              )}
+            </tr>
+          ))}
+          {visible.below > 0 && (
+            <tr aria-hidden="true" class="spacer" style={{ height: `${visible.below}px` }} />
+          )}
+        </tbody>
+      </table>
+      {p.note && <div class="note">{p.note}</div>}
+    </div>
+  );
+}

@@ -1,0 +1,296 @@
+// The timeline: how much, when. Dragging picks a part of the range, to look at or to compare.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import type { Timeline as Data } from "../../state/api";
+import { useSize } from "../../state/hooks";
+import type { Comparison } from "../../model/comparison";
+import { nearestSeries, type Steps } from "../../model/series";
+import { clock, type Span } from "../../model/time_range";
+import { shownZone, zoned } from "../../model/time_zone";
+import { rate } from "../../model/units";
+import { RangeActions, RangeBox } from "./timeline_boxes";
+import { AXIS, columns, PAD, plotKey, plotOptions } from "./timeline_plot";
+import { SeriesLegend } from "./timeline_legend";
+
+interface Props {
+  data: Data | null;
+  base: Steps | null; // the baseline's own line
+  baseShift: number; // ms that move it to the range that it is compared with
+  span: Span;
+  now: number;
+  perSecond: boolean;
+  dark: boolean;
+  selection: Span | null;
+  comparison: Comparison | null;
+  fixedBase: boolean; // the baseline's range was picked by itself
+  by: string; // label of the series
+  onSelect: (s: Span | null) => void;
+  onZoom: (s: Span) => void;
+  onCompare: (s: Span) => void; // with the range before it
+  onBaseline: (base: Span, selection: Span | null) => void;
+  onFilter: (name: string, value: string, exclude: boolean) => void;
+  onCompareValues: (name: string, a: string, b: string | null) => void; // null: all others
+}
+
+const MIN_DRAG = 4; // px; less is a click
+const NEAR = 10; // px from a line that a click still hits
+
+interface Pointer {
+  text: string;
+  series: number; // the nearest, -1
+  right: boolean; // in the right half: the text goes to the left then, beside what it is about
+}
+const nowhere: Pointer = { text: "", series: -1, right: false };
+
+/** What is under the cursor, in words. */
+function readAt(u: uPlot, p: Props, hidden: ReadonlySet<string>): Pointer {
+  const i = u.cursor.idx;
+  const { data, span, perSecond } = p;
+  if (i === null || i === undefined || !data || (u.cursor.left ?? -1) < 0) return nowhere;
+  const right = (u.cursor.left ?? 0) > u.over.clientWidth / 2;
+  const at = data.startMs + i * data.stepMs;
+  const t = zoned(clock(at, span.to - span.from < 3 * 3600_000), at);
+  const text = (v: number | null | undefined): string =>
+    v === null || v === undefined ? "no data" : rate(v, data.unit, perSecond);
+  if (data.series) {
+    const v = u.posToVal(u.cursor.top ?? 0, "y");
+    const reach = (Math.abs(u.posToVal(0, "y") - u.posToVal(1, "y")) || 0) * NEAR;
+    const near = nearestSeries(data.series, hidden, i, v, reach);
+    const all = `${t}  all ${text(data.values[i])}`;
+    if (near < 0) return { text: all, series: -1, right };
+    const s = data.series[near];
+    const name = s.other ? "all others" : s.name || "no value";
+    return { text: `${all} · ${name} ${text(s.values[i])}`, series: near, right };
+  }
+  const own = `${t}  ${text(data.values[i])}`;
+  if (!p.base) return { text: own, series: -1, right };
+  const base = u.data[u.data.length - 1][i];
+  return { text: `${own} · baseline ${text(base)}`, series: -1, right };
+}
+
+/** Picks a range by pointer, mouse or finger; a click without a drag is reported by itself. */
+function listen(
+  u: uPlot,
+  on: { draft: (s: Span | null) => void; pick: (s: Span) => void; click: (u: uPlot) => void },
+): void {
+  const { over } = u;
+  let start: number | null = null;
+  const x = (e: PointerEvent): number => {
+    const box = over.getBoundingClientRect();
+    return Math.min(Math.max(e.clientX - box.left, 0), box.width);
+  };
+  const span = (a: number, b: number): Span => {
+    const [from, to] = [Math.min(a, b), Math.max(a, b)];
+    const at = (px: number): number => Math.round(u.posToVal(px, "x") * 1000);
+    return { from: at(from), to: at(to) };
+  };
+  over.addEventListener("pointerdown", (e) => {
+    if (e.button !== 0) return;
+    start = x(e);
+    over.setPointerCapture(e.pointerId);
+  });
+  over.addEventListener("pointermove", (e) => {
+    if (start !== null) on.draft(Math.abs(x(e) - start) < MIN_DRAG ? null : span(start, x(e)));
+  });
+  over.addEventListener("pointerup", (e) => {
+    if (start === null) return;
+    const [a, b] = [start, x(e)];
+    start = null;
+    on.draft(null);
+    if (Math.abs(a - b) >= MIN_DRAG) on.pick(span(a, b));
+    else on.click(u);
+  });
+  over.addEventListener("pointercancel", () => {
+    start = null;
+    on.draft(null);
+  });
+}
+
+function Actions({ p, width, before }: { p: Props; width: number; before: Span | null }) {
+  const { selection } = p;
+  if (!selection) return null;
+  const button = (text: string, id: string, title: string, primary: boolean, run: () => void) => (
+    <button
+      type="button"
+      class={primary ? "button primary" : "button plain"}
+      title={title}
+      data-testid={id}
+      onClick={run}
+    >
+      {text}
+    </button>
+  );
+  return (
+    <RangeActions
+      span={selection}
+      chart={p.span}
+      width={width}
+      left={AXIS}
+      nowMs={p.now}
+      baseline={p.comparison !== null}
+    >
+      {!p.comparison &&
+        button(
+          "Compare with previous",
+          "selection-compare",
+          "Compare this part with the time of equal length right before it",
+          true,
+          () => p.onCompare(selection),
+        )}
+      {button("Zoom", "selection-zoom", "Make this the range of time", false, () =>
+        p.onZoom(selection),
+      )}
+      {button(
+        "Set as baseline",
+        "selection-baseline",
+        "Compare with this part: then drag the other one",
+        false,
+        // what was compared so far stays on its side
+        () => p.onBaseline(selection, p.comparison ? before : null),
+      )}
+      <button
+        type="button"
+        class="button plain"
+        aria-label="Drop the selection"
+        title="Drop the selection"
+        data-testid="selection-clear"
+        onClick={() => p.onSelect(null)}
+      >
+        ✕
+      </button>
+    </RangeActions>
+  );
+}
+
+/** The range of the baseline, if it is another than that on show. */
+function baselineOf(c: Comparison | null): Span | null {
+  return c && (c.b.span.from !== c.a.span.from || c.b.span.to !== c.a.span.to) ? c.b.span : null;
+}
+
+/** The selection and the baseline on the plot. */
+function Boxes({ p, draft }: { p: Props; draft: Span | null }) {
+  const { comparison: c } = p;
+  const a = draft ?? (c ? c.a.span : p.selection);
+  const b = baselineOf(c);
+  // the whole needs no box, and would only tint everything
+  const whole = a !== null && !b && a.from <= p.span.from && a.to >= p.span.to;
+  return (
+    <div class="boxes" style={{ left: `${AXIS}px`, right: `${PAD + 4}px` }}>
+      {b && !draft && (
+        <RangeBox
+          side="b"
+          label="B baseline"
+          title="Baseline: what is compared with"
+          span={b}
+          chart={p.span}
+          onMove={(s) => p.onBaseline(s, p.selection)}
+        />
+      )}
+      {a && !whole && (
+        <RangeBox
+          side="a"
+          label={c && !draft ? "A comparison" : ""}
+          title="Comparison: what is on show"
+          span={a}
+          chart={p.span}
+          onMove={draft ? null : p.onSelect}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The plot, drawn anew when its width or its kind changes; otherwise it gets new data. */
+function usePlot(p: Props, hidden: ReadonlySet<string>) {
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const { width } = useSize(host);
+  const [pointer, setPointer] = useState(nowhere);
+  const [draft, setDraft] = useState<Span | null>(null); // while it is dragged
+  const props = { ...p, hidden };
+  const latest = useRef(props);
+  latest.current = props;
+  const before = useRef<Span | null>(null); // the selection that the newest one replaced
+
+  const click = (u: uPlot): void => {
+    const now = latest.current;
+    const s = now.data?.series?.[readAt(u, now, now.hidden).series];
+    if (s && !s.other) now.onFilter(now.by, s.name, false);
+    else if (now.selection) now.onSelect(null);
+  };
+
+  useEffect(() => {
+    if (!host.current || width === 0) return;
+    const u = new uPlot(
+      plotOptions(
+        () => latest.current,
+        width,
+        (u) => {
+          const next = readAt(u, latest.current, latest.current.hidden);
+          setPointer((old) => (old.text === next.text && old.right === next.right ? old : next));
+        },
+      ),
+      columns(latest.current),
+      host.current,
+    );
+    listen(u, {
+      draft: setDraft,
+      click,
+      pick: (s) => {
+        before.current = latest.current.selection;
+        latest.current.onSelect(s);
+      },
+    });
+    plot.current = u;
+    return () => {
+      u.destroy();
+      plot.current = null;
+    };
+  }, [width, plotKey(props)]);
+
+  useEffect(() => {
+    plot.current?.setData(columns(latest.current));
+  }, [p.data, p.base, p.baseShift, p.span.from, p.span.to, p.perSecond, shownZone()]);
+  return { host, width, pointer, draft, before: before.current };
+}
+
+export function Timeline(p: Props) {
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => setHidden(new Set()), [p.by]);
+  const { host, width, pointer, draft, before } = usePlot(p, hidden);
+  const { comparison: c } = p;
+  const b = baselineOf(c);
+  const asking = c !== null && p.fixedBase && !p.selection && b !== null;
+  const series = p.data?.series;
+  const pointed = series?.[pointer.series];
+  return (
+    <section class="timeline" aria-label="Timeline" data-testid="timeline">
+      <div class={pointed ? "plot pointing" : "plot"} ref={host} />
+      <Boxes p={p} draft={draft} />
+      {asking && !pointer.text && (
+        <div class="reading" role="status" data-testid="drag-hint">
+          Drag the time to compare with the baseline
+        </div>
+      )}
+      {pointer.text && (
+        <div class={pointer.right ? "reading num at-left" : "reading num"}>{pointer.text}</div>
+      )}
+      {p.selection && !draft && width > 0 && (
+        <Actions p={p} width={width - AXIS - PAD} before={before} />
+      )}
+      {series && (
+        <SeriesLegend
+          label={p.by}
+          series={series}
+          dark={p.dark}
+          hidden={hidden}
+          pointed={pointed?.name ?? null}
+          setHidden={setHidden}
+          onFilter={p.onFilter}
+          onCompareValues={p.onCompareValues}
+        />
+      )}
+    </section>
+  );
+}
