@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "common/limits.h"
-#include "node-agent/symbol/gopclntab_record.h"
+#include "node-agent/gopclntab/gopclntab_record.h"
 
 _Static_assert(GOPCLNTAB_TEXT_BYTES <= LIMIT_SYMBOL_NAME_BYTES + 1, "a name is not too long");
 

@@ -6,8 +6,8 @@
 #define NODE_AGENT_SYMBOL_GO_LOCATION_H
 
 #include "common/base.h"
+#include "node-agent/gopclntab/gopclntab_line.h"
 #include "node-agent/symbol/frame_cache.h"
-#include "node-agent/symbol/gopclntab_line.h"
 
 /* What one address may cost in any case, and at most, as byte_source_with_budget() counts it. */
 #define GO_LOCATION_USUAL_BYTES UINT64_C(32768)

@@ -10,9 +10,9 @@
 #include "common/base.h"
 #include "common/data/table.h"
 #include "node-agent/elf/elf_layout.h"
+#include "node-agent/gopclntab/gopclntab.h"
 #include "node-agent/process/file_id.h"
 #include "node-agent/symbol/debug_symbols.h"
-#include "node-agent/symbol/gopclntab.h"
 #include "node-agent/symbol/table_cache.h"
 
 #define OBJECT_CACHE_MAX 1024u

@@ -6,8 +6,8 @@
 #include "node-agent/elf/eh_function.h"
 #include "node-agent/elf/elf_plt.h"
 #include "node-agent/elf/elf_symbols.h"
+#include "node-agent/gopclntab/gopclntab_module.h"
 #include "node-agent/symbol/debug_symbols.h"
-#include "node-agent/symbol/gopclntab_module.h"
 #include "node-agent/symbol/table_cache.h"
 
 bool object_names_may_change(int error)

@@ -27,6 +27,7 @@
 #include "common/thread/deadline_call.h"
 #include "node-agent/elf/eh_function.h"
 #include "node-agent/elf/signal_return.h"
+#include "node-agent/process/vdso_image.h"
 #include "node-agent/symbol/debug_symbols.h"
 #include "node-agent/symbol/demangle.h"
 #include "node-agent/symbol/go_location.h"
@@ -37,7 +38,6 @@
 #include "node-agent/symbol/perf_map_files.h"
 #include "node-agent/symbol/symbol_metrics.h"
 #include "node-agent/symbol/table_cache.h"
-#include "node-agent/symbol/vdso_image.h"
 
 #define DEFAULT_TABLE_BUDGET_BYTES (8 * MIB)
 #define DEFAULT_FRAME_LIMIT_BYTES (3 * MIB)

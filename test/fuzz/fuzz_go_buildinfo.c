@@ -6,7 +6,7 @@
 
 #include "node-agent/go/image/go_buildinfo.h"
 #include "node-agent/go/image/go_image.h"
-#include "node-agent/symbol/gopclntab_line.h"
+#include "node-agent/gopclntab/gopclntab_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,9 +4,9 @@
  */
 #include <assert.h>
 
+#include "node-agent/gopclntab/gopclntab_assembly.h"
+#include "node-agent/gopclntab/gopclntab_module.h"
 #include "node-agent/symbol/go_location.h"
-#include "node-agent/symbol/gopclntab_assembly.h"
-#include "node-agent/symbol/gopclntab_module.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include "node-agent/go/heap/heap_counts.h"
 #include "node-agent/go/record/bucket_history.h"
 #include "node-agent/go/record/go_bucket_scan.h"
-#include "node-agent/symbol/gopclntab_line.h"
+#include "node-agent/gopclntab/gopclntab_line.h"
 
 #define MAX_BUCKETS 64u
 #define MAX_READ_BYTES (UINT64_C(16) * 1024 * 1024)

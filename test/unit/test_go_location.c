@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "node-agent/symbol/gopclntab_module.h"
+#include "node-agent/gopclntab/gopclntab_module.h"
 #include "test/lib/go_image_builder.h"
 #include "test/lib/unit.h"
 

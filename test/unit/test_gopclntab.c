@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/symbol/gopclntab.h"
+#include "node-agent/gopclntab/gopclntab.h"
 #include "test/lib/elf_builder.h"
 #include "test/lib/unit.h"
 

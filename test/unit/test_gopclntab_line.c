@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/symbol/gopclntab_line.h"
+#include "node-agent/gopclntab/gopclntab_line.h"
 #include "test/lib/go_image_builder.h"
 #include "test/lib/unit.h"
 

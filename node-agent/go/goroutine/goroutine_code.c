@@ -15,7 +15,7 @@
 #include "common/data/arena.h"
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "node-agent/symbol/gopclntab_frame.h"
+#include "node-agent/gopclntab/gopclntab_frame.h"
 
 #define BYTES_MAX ((size_t)16 * 1024 * 1024)
 

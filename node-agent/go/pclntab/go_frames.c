@@ -21,7 +21,7 @@
 #include "common/data/intern.h"
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "node-agent/symbol/gopclntab_line.h"
+#include "node-agent/gopclntab/gopclntab_line.h"
 
 #define UNKNOWN "[unknown]"
 #define GOEXIT "runtime.goexit"

@@ -6,7 +6,7 @@
 #define NODE_AGENT_GO_PCLNTAB_GO_MODULE_H
 
 #include "common/base.h"
-#include "node-agent/symbol/gopclntab.h"
+#include "node-agent/gopclntab/gopclntab.h"
 
 #define GO_MODULE_SCAN_MAX_BYTES UINT64_C(67108864)
 #define GO_MODULE_TRIES_MAX 16384u /* candidates that are parsed in a scan */

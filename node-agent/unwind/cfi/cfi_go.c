@@ -21,9 +21,9 @@
 #include <errno.h>
 
 #include "node-agent/elf/signal_return.h"
-#include "node-agent/symbol/gopclntab_assembly.h"
-#include "node-agent/symbol/gopclntab_frame.h"
-#include "node-agent/symbol/gopclntab_record.h"
+#include "node-agent/gopclntab/gopclntab_assembly.h"
+#include "node-agent/gopclntab/gopclntab_frame.h"
+#include "node-agent/gopclntab/gopclntab_record.h"
 #include "node-agent/unwind/cfi/cfi_signal.h"
 #include "node-agent/unwind/cfi/cfi_state.h"
 

@@ -9,7 +9,7 @@
 
 #include "common/base.h"
 #include "node-agent/elf/file_windows.h"
-#include "node-agent/symbol/gopclntab.h"
+#include "node-agent/gopclntab/gopclntab.h"
 #include "node-agent/unwind/cfi/cfi_rows.h"
 
 struct cfi_go {

@@ -14,11 +14,11 @@
  * 8 bytes, and what it finds is cached by the caller. The same code reads the table in the
  * memory of a process, which is why everything goes through a byte_source.
  */
-#include "node-agent/symbol/gopclntab.h"
+#include "node-agent/gopclntab/gopclntab.h"
 
 #include <errno.h>
 
-#include "node-agent/symbol/gopclntab_parse.h"
+#include "node-agent/gopclntab/gopclntab_parse.h"
 
 #define MAGIC_1_2 0xfffffffbu
 #define MAGIC_1_16 0xfffffffau

@@ -16,9 +16,9 @@
 #include <errno.h>
 
 #include "node-agent/elf/elf_symbols.h"
-#include "node-agent/symbol/gopclntab.h"
-#include "node-agent/symbol/gopclntab_module.h"
-#include "node-agent/symbol/gopclntab_parse.h"
+#include "node-agent/gopclntab/gopclntab.h"
+#include "node-agent/gopclntab/gopclntab_module.h"
+#include "node-agent/gopclntab/gopclntab_parse.h"
 
 #define SCAN_STEP_BYTES 65536u
 /* Linkers put the table on a multiple of 16 or 32, since 1.27 of this. */

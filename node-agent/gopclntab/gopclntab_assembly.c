@@ -23,14 +23,14 @@
  * What this cannot mend is code without a frame that uses BP all the same, such as md5's up to
  * 1.15: its caller is found, and the walk ends there.
  */
-#include "node-agent/symbol/gopclntab_assembly.h"
+#include "node-agent/gopclntab/gopclntab_assembly.h"
 
 #include <elf.h>
 #include <errno.h>
 
-#include "node-agent/symbol/gopclntab_frame.h"
-#include "node-agent/symbol/gopclntab_line.h"
-#include "node-agent/symbol/gopclntab_record.h"
+#include "node-agent/gopclntab/gopclntab_frame.h"
+#include "node-agent/gopclntab/gopclntab_line.h"
+#include "node-agent/gopclntab/gopclntab_record.h"
 
 #define FLAG_ASSEMBLY 4u /* GOPCLNTAB_TOP_FRAME and GOPCLNTAB_SP_WRITE are the others */
 /* Of values by address; compiled functions have more. */

@@ -8,11 +8,11 @@
  * relative to moduledata.gofunc. Before, they have addresses, which are relocated in
  * position-independent programs and then only right in the memory of a process.
  */
-#ifndef NODE_AGENT_SYMBOL_GOPCLNTAB_LINE_H
-#define NODE_AGENT_SYMBOL_GOPCLNTAB_LINE_H
+#ifndef NODE_AGENT_GOPCLNTAB_GOPCLNTAB_LINE_H
+#define NODE_AGENT_GOPCLNTAB_GOPCLNTAB_LINE_H
 
 #include "common/base.h"
-#include "node-agent/symbol/gopclntab.h"
+#include "node-agent/gopclntab/gopclntab.h"
 
 #define GOPCLNTAB_TEXT_BYTES 1024u /* of a name or a file; longer ones count as unknown */
 
@@ -51,4 +51,4 @@ struct gopclntab_record;
 int gopclntab_line_of_record(const struct gopclntab_record *r, const struct gopclntab_trees *trees,
 			     uint64_t address, struct gopclntab_line *ret) MUST_CHECK;
 
-#endif /* NODE_AGENT_SYMBOL_GOPCLNTAB_LINE_H */
+#endif /* NODE_AGENT_GOPCLNTAB_GOPCLNTAB_LINE_H */

@@ -4,11 +4,11 @@
  * Facts are those of the Go runtime (struct _func in runtime/runtime2.go, pcvalue in
  * runtime/symtab.go): a table is delta-encoded, so a value is found by reading it from its start.
  */
-#ifndef NODE_AGENT_SYMBOL_GOPCLNTAB_RECORD_H
-#define NODE_AGENT_SYMBOL_GOPCLNTAB_RECORD_H
+#ifndef NODE_AGENT_GOPCLNTAB_GOPCLNTAB_RECORD_H
+#define NODE_AGENT_GOPCLNTAB_GOPCLNTAB_RECORD_H
 
 #include "common/base.h"
-#include "node-agent/symbol/gopclntab.h"
+#include "node-agent/gopclntab/gopclntab.h"
 
 #define GOPCLNTAB_RECORD_MAX_BYTES 48u
 
@@ -73,4 +73,4 @@ typedef int gopclntab_run_fn(void *ctx, uint64_t start, uint64_t end, int32_t va
 int gopclntab_record_runs(const struct gopclntab_record *r, uint32_t offset, gopclntab_run_fn *fn,
 			  void *ctx) MUST_CHECK;
 
-#endif /* NODE_AGENT_SYMBOL_GOPCLNTAB_RECORD_H */
+#endif /* NODE_AGENT_GOPCLNTAB_GOPCLNTAB_RECORD_H */

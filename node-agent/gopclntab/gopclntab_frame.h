@@ -2,11 +2,11 @@
  * The size of a Go function's stack frame at an instruction, from .gopclntab: an unwinder finds the
  * caller by it. Pure.
  */
-#ifndef NODE_AGENT_SYMBOL_GOPCLNTAB_FRAME_H
-#define NODE_AGENT_SYMBOL_GOPCLNTAB_FRAME_H
+#ifndef NODE_AGENT_GOPCLNTAB_GOPCLNTAB_FRAME_H
+#define NODE_AGENT_GOPCLNTAB_GOPCLNTAB_FRAME_H
 
 #include "common/base.h"
-#include "node-agent/symbol/gopclntab.h"
+#include "node-agent/gopclntab/gopclntab.h"
 
 #define GOPCLNTAB_FRAME_NAME_BYTES 256u
 
@@ -29,4 +29,4 @@ struct gopclntab_frame {
 int gopclntab_find_frame(const struct gopclntab *t, const struct byte_source *src, uint64_t address,
 			 struct gopclntab_frame *ret) MUST_CHECK;
 
-#endif /* NODE_AGENT_SYMBOL_GOPCLNTAB_FRAME_H */
+#endif /* NODE_AGENT_GOPCLNTAB_GOPCLNTAB_FRAME_H */

@@ -1,8 +1,8 @@
-#include "node-agent/symbol/gopclntab_frame.h"
+#include "node-agent/gopclntab/gopclntab_frame.h"
 
 #include <errno.h>
 
-#include "node-agent/symbol/gopclntab_record.h"
+#include "node-agent/gopclntab/gopclntab_record.h"
 
 int gopclntab_find_frame(const struct gopclntab *t, const struct byte_source *src, uint64_t address,
 			 struct gopclntab_frame *ret)

@@ -7,7 +7,7 @@
  * linkers may leave zeros and write relocations instead, which are searched for the same words;
  * linkers sort them by address, so that those of the module data are together.
  */
-#include "node-agent/symbol/gopclntab_module.h"
+#include "node-agent/gopclntab/gopclntab_module.h"
 
 #include <elf.h>
 #include <errno.h>

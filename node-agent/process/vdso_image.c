@@ -1,4 +1,4 @@
-#include "node-agent/symbol/vdso_image.h"
+#include "node-agent/process/vdso_image.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,14 @@
 /*
  * The module data of a Go program (runtime.moduledata) as its file has them: what of .gopclntab
- * cannot be understood without. Pure. For the files of this folder only.
+ * cannot be understood without. Pure.
  *
  * Source: runtime/symtab.go, 1.16 to 1.27.
  */
-#ifndef NODE_AGENT_SYMBOL_GOPCLNTAB_MODULE_H
-#define NODE_AGENT_SYMBOL_GOPCLNTAB_MODULE_H
+#ifndef NODE_AGENT_GOPCLNTAB_GOPCLNTAB_MODULE_H
+#define NODE_AGENT_GOPCLNTAB_GOPCLNTAB_MODULE_H
 
 #include "common/base.h"
-#include "node-agent/symbol/gopclntab.h"
+#include "node-agent/gopclntab/gopclntab.h"
 
 #define GOPCLNTAB_POINTER_BYTES UINT64_C(8)
 
@@ -44,4 +44,4 @@ int gopclntab_read_relocation(const struct elf_layout *layout, const struct byte
 int gopclntab_find_gofunc(const struct gopclntab *t, const struct elf_layout *layout,
 			  const struct byte_source *src, uint64_t *ret) MUST_CHECK;
 
-#endif /* NODE_AGENT_SYMBOL_GOPCLNTAB_MODULE_H */
+#endif /* NODE_AGENT_GOPCLNTAB_GOPCLNTAB_MODULE_H */

@@ -1,11 +1,11 @@
 /*
  * Parsing a .gopclntab at a known place: for the files of gopclntab.h only.
  */
-#ifndef NODE_AGENT_SYMBOL_GOPCLNTAB_PARSE_H
-#define NODE_AGENT_SYMBOL_GOPCLNTAB_PARSE_H
+#ifndef NODE_AGENT_GOPCLNTAB_GOPCLNTAB_PARSE_H
+#define NODE_AGENT_GOPCLNTAB_GOPCLNTAB_PARSE_H
 
 #include "common/base.h"
-#include "node-agent/symbol/gopclntab.h"
+#include "node-agent/gopclntab/gopclntab.h"
 
 #define GOPCLNTAB_HEADER_BYTES 8u     /* magic, two zero bytes, instruction quantum, pointer size */
 #define GOPCLNTAB_HEADER_WORD_TEXT 2u /* since 1.18; counted behind these eight bytes */
@@ -19,4 +19,4 @@ bool gopclntab_is_header(const uint8_t *bytes);
  */
 int gopclntab_parse(struct gopclntab *t, const struct byte_source *src) MUST_CHECK;
 
-#endif /* NODE_AGENT_SYMBOL_GOPCLNTAB_PARSE_H */
+#endif /* NODE_AGENT_GOPCLNTAB_GOPCLNTAB_PARSE_H */

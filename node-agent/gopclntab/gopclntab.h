@@ -12,8 +12,8 @@
  * position-independent file); the address of .text, if Go's functions fill that section, so that
  * there is no C code in it. Without any of them the table is not used.
  */
-#ifndef NODE_AGENT_SYMBOL_GOPCLNTAB_H
-#define NODE_AGENT_SYMBOL_GOPCLNTAB_H
+#ifndef NODE_AGENT_GOPCLNTAB_GOPCLNTAB_H
+#define NODE_AGENT_GOPCLNTAB_GOPCLNTAB_H
 
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
@@ -119,4 +119,4 @@ int gopclntab_function_at(const struct gopclntab *t, const struct byte_source *s
 int gopclntab_read(const struct gopclntab *t, const struct byte_source *src, uint64_t offset,
 		   void *to, size_t len) MUST_CHECK;
 
-#endif /* NODE_AGENT_SYMBOL_GOPCLNTAB_H */
+#endif /* NODE_AGENT_GOPCLNTAB_GOPCLNTAB_H */

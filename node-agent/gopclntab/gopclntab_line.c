@@ -1,9 +1,9 @@
-#include "node-agent/symbol/gopclntab_line.h"
+#include "node-agent/gopclntab/gopclntab_line.h"
 
 #include <errno.h>
 
 #include "common/text/utf8.h"
-#include "node-agent/symbol/gopclntab_record.h"
+#include "node-agent/gopclntab/gopclntab_record.h"
 
 #define PCDATA_INL_TREE_INDEX 2u
 #define NO_OFFSET UINT32_MAX

@@ -7,12 +7,12 @@
  * do not save BP, so that the walk misses their caller. For both, the table of frame sizes says how
  * far from the stack pointer the return address is.
  */
-#ifndef NODE_AGENT_SYMBOL_GOPCLNTAB_ASSEMBLY_H
-#define NODE_AGENT_SYMBOL_GOPCLNTAB_ASSEMBLY_H
+#ifndef NODE_AGENT_GOPCLNTAB_GOPCLNTAB_ASSEMBLY_H
+#define NODE_AGENT_GOPCLNTAB_GOPCLNTAB_ASSEMBLY_H
 
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
-#include "node-agent/symbol/gopclntab.h"
+#include "node-agent/gopclntab/gopclntab.h"
 
 /* A piece of code; addresses as in the file. */
 struct gopclntab_assembly {
@@ -39,4 +39,4 @@ int gopclntab_assembly(const struct gopclntab *t, const struct elf_layout *layou
 		       const struct byte_source *src, struct gopclntab_assembly *ranges,
 		       size_t max) MUST_CHECK;
 
-#endif /* NODE_AGENT_SYMBOL_GOPCLNTAB_ASSEMBLY_H */
+#endif /* NODE_AGENT_GOPCLNTAB_GOPCLNTAB_ASSEMBLY_H */

@@ -4,7 +4,7 @@
  * from its start until the address is reached, through a small buffer, since most functions
  * are short. A hostile table could go on for the whole file; hence the limit.
  */
-#include "node-agent/symbol/gopclntab_record.h"
+#include "node-agent/gopclntab/gopclntab_record.h"
 
 #include <errno.h>
 
