@@ -7,7 +7,7 @@
 
 #include "common/base.h"
 #include "common/telemetry/metrics.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/workload/workload.h"
 
 struct container_cost;
 

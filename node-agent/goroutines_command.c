@@ -18,8 +18,8 @@
 #include "node-agent/go/goroutine/goroutine_reader.h"
 #include "node-agent/go/image/go_reader.h"
 #include "node-agent/go/image/go_reader_errors.h"
-#include "node-agent/process/proc_maps.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/proc_maps.h"
+#include "node-agent/procfs/procfs.h"
 
 #define TEXT_MAX_BYTES ((size_t)256 * 1024 * 1024)
 #define MAPS_MAX_BYTES ((size_t)16 * 1024 * 1024)

@@ -33,10 +33,7 @@
 #include "node-agent/node_options.h"
 #include "node-agent/node_privileges.h"
 #include "node-agent/node_status.h"
-#include "node-agent/process/cgroup_hierarchy.h"
-#include "node-agent/process/name_rules.h"
 #include "node-agent/process/process_table.h"
-#include "node-agent/process/profile_filter.h"
 #include "node-agent/profile/profile_worker.h"
 #include "node-agent/runtime/library_lists.h"
 #include "node-agent/runtime/runtime_states.h"
@@ -48,6 +45,9 @@
 #include "node-agent/unwind/unwind_cache.h"
 #include "node-agent/unwind/unwind_memory.h"
 #include "node-agent/unwind/unwinder.h"
+#include "node-agent/workload/cgroup_hierarchy.h"
+#include "node-agent/workload/name_rules.h"
+#include "node-agent/workload/profile_filter.h"
 #include "version.h"
 
 #define HOUSEKEEPING_EVERY_NS (5 * NS_PER_S)

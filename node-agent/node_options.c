@@ -6,8 +6,8 @@
 #include "common/system/clock.h"
 #include "common/system/program_dir.h"
 #include "node-agent/container/runtime_sockets.h"
-#include "node-agent/process/name_rules.h"
-#include "node-agent/process/profile_filter.h"
+#include "node-agent/workload/name_rules.h"
+#include "node-agent/workload/profile_filter.h"
 
 #define JAVA_ALLOC_MIN_BYTES 1000
 

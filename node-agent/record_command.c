@@ -22,7 +22,7 @@
 #include "common/system/clock.h"
 #include "common/system/open_files.h"
 #include "common/telemetry/log.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/record/record_go.h"
 #include "node-agent/record/record_options.h"
 #include "node-agent/record/record_session.h"

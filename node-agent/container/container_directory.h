@@ -23,7 +23,7 @@
 #include "common/telemetry/metrics.h"
 #include "common/text/kube_names.h"
 #include "node-agent/container/container_source.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/workload/workload.h"
 
 #define CONTAINER_DIRECTORY_MAX 20000u
 #define CONTAINER_DIRECTORY_SOURCES_MAX 48u

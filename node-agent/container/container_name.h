@@ -18,7 +18,7 @@
 #include "common/base.h"
 #include "common/text/kube_names.h"
 #include "node-agent/container/container_facts.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/workload/workload.h"
 
 #define CONTAINER_SANDBOX_NAME "sandbox"
 #define CONTAINER_IMAGE_BYTES 512 /* a longer reference is unknown */

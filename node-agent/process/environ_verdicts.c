@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
-#include "node-agent/process/environ_check.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
+#include "node-agent/workload/environ_check.h"
 
 #define SLOTS 2048u /* a power of two */
 #define ANCESTORS_MAX 8

@@ -20,7 +20,7 @@
 #include <link.h>
 #include <sys/auxv.h>
 
-#include "node-agent/process/file_registry.h"
+#include "node-agent/files/file_registry.h"
 #include "node-agent/process/process_image.h"
 #include "node-agent/process/process_snapshot.h"
 

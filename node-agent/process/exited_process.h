@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 #include "common/base.h"
-#include "node-agent/process/cgroup_path.h"
-#include "node-agent/process/process_namer.h"
+#include "node-agent/workload/cgroup_path.h"
+#include "node-agent/workload/process_namer.h"
 
 #define EXITED_PROCESS_PLACES 3
 

@@ -34,8 +34,8 @@
 #include <sys/sysmacros.h>
 
 #include "common/data/array.h"
-#include "node-agent/process/file_registry.h"
-#include "node-agent/process/proc_maps.h"
+#include "node-agent/files/file_registry.h"
+#include "node-agent/procfs/proc_maps.h"
 
 #define MANY_MAPS 1000      /* fewer are read as quickly as the rest of a process */
 #define MAPS_PER_QUESTION 8 /* at least as many lines must be saved by one */

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "common/base.h"
-#include "node-agent/process/file_id.h"
+#include "node-agent/procfs/file_id.h"
 
 struct process_snapshot;
 

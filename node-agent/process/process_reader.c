@@ -14,9 +14,9 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "node-agent/process/file_registry.h"
+#include "node-agent/files/file_registry.h"
 #include "node-agent/process/process_image.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 /*
  * Fills in the executable and the workload. proc_fd is -1 if the process has exited, which

@@ -8,7 +8,7 @@
 #include "common/base.h"
 #include "node-agent/process/mapping_reader.h"
 #include "node-agent/process/process_snapshot.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/workload/workload.h"
 
 struct file_registry;
 struct process_namer;

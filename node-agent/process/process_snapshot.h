@@ -13,9 +13,9 @@
 #include <sys/types.h>
 
 #include "common/base.h"
-#include "node-agent/process/mapped_file.h"
-#include "node-agent/process/procfs.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/files/mapped_file.h"
+#include "node-agent/procfs/procfs.h"
+#include "node-agent/workload/workload.h"
 
 enum process_mapping_kind {
 	PROCESS_MAPPING_FILE,

@@ -34,12 +34,12 @@
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "node-agent/process/cgroup_cache.h"
+#include "node-agent/files/file_registry.h"
 #include "node-agent/process/exited_process.h"
-#include "node-agent/process/file_registry.h"
-#include "node-agent/process/process_namer.h"
 #include "node-agent/process/process_reader.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
+#include "node-agent/workload/cgroup_cache.h"
+#include "node-agent/workload/process_namer.h"
 
 #define LINGER_NS (2 * NS_PER_S)         /* after an exit, the last samples may still arrive */
 #define CHECK_EXITS_NS (60 * NS_PER_S)   /* exit events can be lost */

@@ -20,10 +20,8 @@
 #include "common/system/loop.h"
 #include "common/telemetry/log.h"
 #include "node-agent/interpreter/process/interpreter_names.h"
-#include "node-agent/process/cgroup_hierarchy.h"
 #include "node-agent/process/process_table.h"
-#include "node-agent/process/procfs.h"
-#include "node-agent/process/profile_filter.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/profile/profile_worker.h"
 #include "node-agent/record/record_targets.h"
 #include "node-agent/sample/cycle.h"
@@ -32,6 +30,8 @@
 #include "node-agent/sample/sampler.h"
 #include "node-agent/unwind/unwind_memory.h"
 #include "node-agent/unwind/unwinder.h"
+#include "node-agent/workload/cgroup_hierarchy.h"
+#include "node-agent/workload/profile_filter.h"
 
 #define CYCLE_MAX_STACKS 1000000u
 #define CYCLE_MAX_BYTES (256 * MIB)

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "common/data/table.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 struct target {
 	UT_hash_handle hh;

@@ -9,7 +9,7 @@
 #define NODE_AGENT_RECORD_RECORD_TARGETS_H
 
 #include "common/base.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/workload/workload.h"
 
 struct record_targets;
 

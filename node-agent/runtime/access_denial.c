@@ -17,7 +17,7 @@
 
 #include "common/data/buf.h"
 #include "common/system/fs.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 #define UID_MAP_MAX_BYTES ((size_t)64 * 1024) /* the kernel has at most 340 lines */
 

@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "common/base.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 struct access_denial {
 	pid_t pid;

@@ -7,7 +7,7 @@
 #define NODE_AGENT_RUNTIME_FILE_VERDICTS_H
 
 #include "common/base.h"
-#include "node-agent/process/file_id.h"
+#include "node-agent/procfs/file_id.h"
 
 #define FILE_VERDICTS_MAX 8192u
 

@@ -1,6 +1,6 @@
 #include "node-agent/runtime/left_out.h"
 
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 void left_out_add(struct left_out *l, const struct program_id *id)
 {

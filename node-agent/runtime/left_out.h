@@ -6,7 +6,7 @@
 #define NODE_AGENT_RUNTIME_LEFT_OUT_H
 
 #include "common/base.h"
-#include "node-agent/process/program_id.h"
+#include "node-agent/procfs/program_id.h"
 
 #define LEFT_OUT_MAX 64u
 

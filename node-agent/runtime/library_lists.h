@@ -10,7 +10,7 @@
 #define NODE_AGENT_RUNTIME_LIBRARY_LISTS_H
 
 #include "common/base.h"
-#include "node-agent/process/program_id.h"
+#include "node-agent/procfs/program_id.h"
 
 #define LIBRARY_LISTS_FILES_MAX 16384u                 /* half a megabyte */
 #define LIBRARY_LISTS_MAX_AGE_NS UINT64_C(20000000000) /* more than two scans are apart */

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 #define NAME_BYTES 32 /* "<pid>/exe" */
 

@@ -6,7 +6,7 @@
 #define NODE_AGENT_RUNTIME_PID_OWNER_H
 
 #include "common/base.h"
-#include "node-agent/process/program_id.h"
+#include "node-agent/procfs/program_id.h"
 
 struct pid_owner {
 	struct program_id id; /* without a library */

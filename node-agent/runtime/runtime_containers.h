@@ -14,7 +14,7 @@
 #include "common/base.h"
 #include "common/telemetry/metrics.h"
 #include "node-agent/container/container_directory.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/workload/workload.h"
 
 #define RUNTIME_CONTAINERS_MAX 1000u
 #define RUNTIME_CONTAINERS_IDLE_NS ((uint64_t)600 * 1000 * 1000 * 1000)

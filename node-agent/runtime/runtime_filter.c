@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 int runtime_subject_read(struct runtime_subject *ret, int root_fd, const struct program_id *id,
 			 struct process_namer *namer)

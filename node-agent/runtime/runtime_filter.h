@@ -8,8 +8,8 @@
 
 #include "common/base.h"
 #include "node-agent/container/container_directory.h"
-#include "node-agent/process/profile_filter.h"
-#include "node-agent/process/program_id.h"
+#include "node-agent/procfs/program_id.h"
+#include "node-agent/workload/profile_filter.h"
 
 /* How long a program waits for the name of its container, if that decides. */
 #define RUNTIME_FILTER_WAIT_NS UINT64_C(5000000000)

@@ -21,7 +21,7 @@
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/runtime/due_heap.h"
 #include "node-agent/runtime/file_verdicts.h"
 #include "node-agent/runtime/pid_owner.h"

@@ -16,9 +16,9 @@
 
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
-#include "node-agent/process/process_namer.h"
 #include "node-agent/runtime/library_lists.h"
 #include "node-agent/runtime/runtime_states.h"
+#include "node-agent/workload/process_namer.h"
 
 #define SCANS_PER_INTERVAL 4
 #define SCAN_MIN_NS (1 * NS_PER_S)

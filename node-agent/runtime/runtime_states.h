@@ -10,7 +10,7 @@
 #define NODE_AGENT_RUNTIME_RUNTIME_STATES_H
 
 #include "common/base.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/workload/workload.h"
 
 #define RUNTIME_STATE_COUNTS_MAX 32u /* kinds of states of one workload; more are left out */
 

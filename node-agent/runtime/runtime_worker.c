@@ -18,7 +18,7 @@
 #include "common/telemetry/log.h"
 #include "common/thread/queue.h"
 #include "common/thread/stall_watch.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/runtime/runtime_profiler.h"
 #include "node-agent/runtime/runtime_shared.h"
 #include "node-agent/runtime/runtime_states.h"

@@ -21,9 +21,9 @@
 #include "common/err.h"
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
-#include "node-agent/process/workload.h"
 #include "node-agent/runtime/runtime_filter.h"
 #include "node-agent/runtime/runtime_ops.h"
+#include "node-agent/workload/workload.h"
 
 #define RUNTIME_WORKER_MAX_STUCK 4u
 /* Without using any CPU time: every wait that is intended has a far lower limit. */

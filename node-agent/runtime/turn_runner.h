@@ -7,9 +7,9 @@
 
 #include "common/base.h"
 #include "common/thread/worker_thread.h"
-#include "node-agent/process/workload.h"
 #include "node-agent/runtime/runtime_processes.h"
 #include "node-agent/runtime/runtime_shared.h"
+#include "node-agent/workload/workload.h"
 
 struct process_namer;
 

@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 #include "common/base.h"
-#include "node-agent/process/file_id.h"
+#include "node-agent/procfs/file_id.h"
 
 #include "bpf/frame_chain.h"
 #include "bpf/sample_event.h"

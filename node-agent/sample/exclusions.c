@@ -19,7 +19,7 @@
 #include "common/system/clock.h"
 #include "common/system/fs.h"
 #include "node-agent/process/environ_verdicts.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 #define CGROUP_MAX_BYTES 65536
 #define KEY_BYTES (WORKLOAD_NAME_BYTES + 16)

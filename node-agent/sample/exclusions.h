@@ -21,10 +21,10 @@
 
 #include "common/base.h"
 #include "node-agent/container/container_directory.h"
-#include "node-agent/process/cgroup_hierarchy.h"
 #include "node-agent/process/process_table.h"
-#include "node-agent/process/profile_filter.h"
 #include "node-agent/sample/sampler.h"
+#include "node-agent/workload/cgroup_hierarchy.h"
+#include "node-agent/workload/profile_filter.h"
 
 struct exclusions;
 

@@ -24,11 +24,11 @@
 
 #include "bpf/sampler.skel.h"
 #include "common/system/fs.h"
-#include "node-agent/process/cgroup_hierarchy.h"
 #include "node-agent/sample/bpf_log.h"
 #include "node-agent/sample/cpu_online.h"
 #include "node-agent/sample/known_kernels.h"
 #include "node-agent/sample/privileges.h"
+#include "node-agent/workload/cgroup_hierarchy.h"
 
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 #define MAX_HZ 10000

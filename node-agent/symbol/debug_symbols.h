@@ -14,7 +14,7 @@
 
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
-#include "node-agent/process/debug_file.h"
+#include "node-agent/files/debug_file.h"
 #include "node-agent/symbol/table_cache.h"
 
 #define DEBUG_SYMBOLS_OPEN_MAX 128u

@@ -11,7 +11,7 @@
 #include "common/data/table.h"
 #include "node-agent/elf/elf_layout.h"
 #include "node-agent/gopclntab/gopclntab.h"
-#include "node-agent/process/file_id.h"
+#include "node-agent/procfs/file_id.h"
 #include "node-agent/symbol/debug_symbols.h"
 #include "node-agent/symbol/table_cache.h"
 

@@ -29,9 +29,9 @@
 #include "common/system/clock.h"
 #include "common/system/fs.h"
 #include "common/thread/deadline_call.h"
-#include "node-agent/process/process_status.h"
-#include "node-agent/process/procfs.h"
-#include "node-agent/process/root_dir.h"
+#include "node-agent/files/root_dir.h"
+#include "node-agent/procfs/process_status.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/symbol/perf_map.h"
 #include "node-agent/symbol/symbol_metrics.h"
 

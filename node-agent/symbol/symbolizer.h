@@ -22,7 +22,7 @@
 
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
-#include "node-agent/process/file_id.h"
+#include "node-agent/procfs/file_id.h"
 #include "node-agent/symbol/frame_cache.h"
 
 struct metrics;

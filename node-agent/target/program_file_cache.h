@@ -9,7 +9,7 @@
 
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
-#include "node-agent/process/file_id.h"
+#include "node-agent/procfs/file_id.h"
 #include "node-agent/target/file_notes.h"
 
 #define PROGRAM_FILE_CACHE_MAX 128u

@@ -25,9 +25,9 @@
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "node-agent/process/loaded_library.h"
-#include "node-agent/process/local_fs.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/files/loaded_library.h"
+#include "node-agent/files/local_fs.h"
+#include "node-agent/procfs/procfs.h"
 
 #define RANDOM_BYTES 16                /* of AT_RANDOM */
 #define AUXV_MAX_WORDS 512u            /* it has some forty, and is read at once */

@@ -8,7 +8,7 @@
 
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
-#include "node-agent/process/debug_file.h"
+#include "node-agent/files/debug_file.h"
 
 /* Where to search; all borrowed for the call. */
 struct debug_cfi_query {

@@ -9,8 +9,8 @@
 
 #include "common/system/clock.h"
 #include "node-agent/process/process_table.h"
-#include "node-agent/process/procfs.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/procfs/procfs.h"
+#include "node-agent/workload/workload.h"
 #include "test/lib/test_cgroup.h"
 #include "test/lib/unit.h"
 

@@ -9,8 +9,8 @@
 
 #include "common/data/buf.h"
 #include "common/system/fs.h"
-#include "node-agent/process/cgroup_hierarchy.h"
 #include "node-agent/sample/sampler.h"
+#include "node-agent/workload/cgroup_hierarchy.h"
 #include "test/lib/test_cgroup.h"
 #include "test/lib/unit.h"
 

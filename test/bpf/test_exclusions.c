@@ -12,8 +12,8 @@
 #include "common/data/buf.h"
 #include "common/system/clock.h"
 #include "common/system/fs.h"
-#include "node-agent/process/name_rules.h"
 #include "node-agent/sample/exclusions.h"
+#include "node-agent/workload/name_rules.h"
 #include "test/lib/test_cgroup.h"
 #include "test/lib/unit.h"
 

@@ -8,7 +8,7 @@
 
 #include "common/system/clock.h"
 #include "node-agent/process/process_table.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/sample/sampler.h"
 #include "test/lib/unit.h"
 

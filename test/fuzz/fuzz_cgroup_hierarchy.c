@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-#include "node-agent/process/cgroup_hierarchy.h"
+#include "node-agent/workload/cgroup_hierarchy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

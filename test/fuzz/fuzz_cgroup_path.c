@@ -1,7 +1,7 @@
 #include <stdint.h>
 
-#include "node-agent/process/cgroup_path.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/workload/cgroup_path.h"
+#include "node-agent/workload/workload.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

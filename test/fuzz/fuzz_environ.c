@@ -1,6 +1,6 @@
 #include <stdint.h>
 
-#include "node-agent/process/profile_filter.h"
+#include "node-agent/workload/profile_filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 #include <stdint.h>
 
-#include "node-agent/process/proc_maps.h"
+#include "node-agent/procfs/proc_maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

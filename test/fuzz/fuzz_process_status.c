@@ -1,7 +1,7 @@
 /* The text of /proc/<pid>/status. */
 #include <assert.h>
 
-#include "node-agent/process/process_status.h"
+#include "node-agent/procfs/process_status.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 #include <stdint.h>
 
-#include "node-agent/process/program_place.h"
-#include "node-agent/process/unmanaged_name.h"
+#include "node-agent/workload/program_place.h"
+#include "node-agent/workload/unmanaged_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

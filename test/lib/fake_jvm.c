@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 
 #include "common/system/clock.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "test/lib/unit.h"
 
 #define LOADED "0\nreturn code: 0\n"

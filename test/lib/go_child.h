@@ -12,7 +12,7 @@
 
 #include "common/system/clock.h"
 #include "node-agent/go/image/go_runtime.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "test/lib/unit.h"
 
 struct go_child {

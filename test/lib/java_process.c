@@ -15,7 +15,7 @@
 #include "common/data/buf.h"
 #include "common/system/clock.h"
 #include "common/system/fs.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "test/lib/unit.h"
 
 #define LAST_THREAD "RMI TCP Accept" /* of those that the program starts */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "common/system/clock.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "test/lib/unit.h"
 
 /* When a process started, as the events of the kernel say it, to the clock tick. */

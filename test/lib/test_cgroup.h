@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <sys/types.h>
 
-#include "node-agent/process/cgroup_hierarchy.h"
+#include "node-agent/workload/cgroup_hierarchy.h"
 
 struct test_cgroup {
 	char path[512]; /* in the hierarchy */

@@ -5,7 +5,7 @@
 
 #include "common/limits.h"
 #include "common/system/clock.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 #define BURST_NS (20 * NS_PER_MS)
 #define SESSION_BYTES 100u

@@ -18,7 +18,7 @@
 #include "common/text/parse.h"
 #include "node-agent/interpreter/process/interpreter_files.h"
 #include "node-agent/process/process_table.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "test/lib/python_recording.h"
 
 #define FRAMES_MAX 4096u

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "node-agent/process/process_status.h"
+#include "node-agent/procfs/process_status.h"
 #include "test/lib/unit.h"
 
 TEST(test_a_request_has_a_version_a_command_and_three_arguments)

@@ -1,4 +1,4 @@
-#include "node-agent/process/cgroup_cache.h"
+#include "node-agent/workload/cgroup_cache.h"
 #include "test/lib/unit.h"
 
 #define ID 77

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "node-agent/process/cgroup_hierarchy.h"
+#include "node-agent/workload/cgroup_hierarchy.h"
 #include "test/lib/unit.h"
 
 #define V2_LINE "0::/system.slice/cron.service\n"

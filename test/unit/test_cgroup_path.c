@@ -1,4 +1,4 @@
-#include "node-agent/process/cgroup_path.h"
+#include "node-agent/workload/cgroup_path.h"
 #include "test/lib/unit.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

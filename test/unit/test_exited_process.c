@@ -10,7 +10,7 @@
 
 #include "common/system/clock.h"
 #include "node-agent/process/process_table.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "test/lib/unit.h"
 
 #define GONE 4100000 /* pids beyond PID_MAX_LIMIT: no such process */

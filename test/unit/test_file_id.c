@@ -1,4 +1,4 @@
-#include "node-agent/process/file_id.h"
+#include "node-agent/procfs/file_id.h"
 
 #include <errno.h>
 #include <fcntl.h>

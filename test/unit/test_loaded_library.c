@@ -8,10 +8,10 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
+#include "node-agent/files/loaded_library.h"
 #include "node-agent/go/image/go_reader.h"
-#include "node-agent/process/loaded_library.h"
-#include "node-agent/process/procfs.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/procfs/procfs.h"
+#include "node-agent/workload/workload.h"
 #include "test/lib/unit.h"
 
 #define KEYS 256u

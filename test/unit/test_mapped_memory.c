@@ -5,7 +5,7 @@
 
 #include "common/system/clock.h"
 #include "node-agent/process/process_table.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "test/lib/unit.h"
 
 #define MAP_BYTES 4096u

@@ -1,4 +1,4 @@
-#include "node-agent/process/name_rules.h"
+#include "node-agent/workload/name_rules.h"
 
 #include <errno.h>
 

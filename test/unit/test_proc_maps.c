@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/process/proc_maps.h"
+#include "node-agent/procfs/proc_maps.h"
 #include "test/lib/unit.h"
 
 static const struct {

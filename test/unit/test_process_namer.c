@@ -2,7 +2,7 @@
  * Real processes in a PID namespace of the test's own: so what has started the test (make, a
  * terminal) is not among their ancestors. Needs root.
  */
-#include "node-agent/process/process_namer.h"
+#include "node-agent/workload/process_namer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 
 #include "common/system/clock.h"
 #include "common/system/fs.h"
-#include "node-agent/process/name_rules.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
+#include "node-agent/workload/name_rules.h"
 #include "test/lib/unit.h"
 
 #define WAIT_NS (120 * NS_PER_S)

@@ -14,7 +14,7 @@
 #include "common/text/parse.h"
 #include "common/thread/queue.h"
 #include "node-agent/process/process_table.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "test/lib/start_time.h"
 #include "test/lib/unit.h"
 

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "test/lib/fake_proc.h"
 #include "test/lib/unit.h"
 

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "node-agent/process/profile_filter.h"
+#include "node-agent/workload/profile_filter.h"
 #include "test/lib/unit.h"
 
 static struct profile_filter *new_filter(const char *allow, const char *deny)

@@ -1,5 +1,5 @@
-#include "node-agent/process/program_name.h"
-#include "node-agent/process/program_place.h"
+#include "node-agent/workload/program_name.h"
+#include "node-agent/workload/program_place.h"
 #include "test/lib/unit.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 
 #include "common/system/clock.h"
-#include "node-agent/process/procfs.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/target/program_target.h"
+#include "node-agent/workload/workload.h"
 #include "test/lib/unit.h"
 
 struct fixture {

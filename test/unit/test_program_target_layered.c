@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "common/system/clock.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/target/program_target.h"
 #include "test/lib/own_mounts.h"
 #include "test/lib/unit.h"

@@ -3,9 +3,9 @@
 
 #include "common/system/clock.h"
 #include "common/system/loop.h"
-#include "node-agent/process/workload.h"
 #include "node-agent/runtime/runtime_containers.h"
 #include "node-agent/runtime/runtime_metrics.h"
+#include "node-agent/workload/workload.h"
 #include "test/lib/unit.h"
 
 #define N_ROUNDS 2000u

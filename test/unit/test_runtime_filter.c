@@ -3,7 +3,7 @@
 #include <fcntl.h>
 
 #include "common/system/clock.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/runtime/runtime_processes.h"
 #include "test/lib/fake_proc.h"
 #include "test/lib/toy_runtime.h"

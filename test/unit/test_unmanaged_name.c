@@ -1,4 +1,4 @@
-#include "node-agent/process/unmanaged_name.h"
+#include "node-agent/workload/unmanaged_name.h"
 #include "test/lib/unit.h"
 
 #define S true /* its cgroup is that of a login session */

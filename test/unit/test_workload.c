@@ -2,8 +2,8 @@
 #include <fcntl.h>
 
 #include "common/text/utf8.h"
-#include "node-agent/process/program_name.h"
-#include "node-agent/process/workload.h"
+#include "node-agent/workload/program_name.h"
+#include "node-agent/workload/workload.h"
 #include "test/lib/unit.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

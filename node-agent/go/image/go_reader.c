@@ -4,9 +4,9 @@
 #include <fcntl.h>
 
 #include "common/system/clock.h"
+#include "node-agent/files/loaded_library.h"
 #include "node-agent/go/image/go_release.h"
-#include "node-agent/process/loaded_library.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 #define READ_TIMEOUT_NS (500 * NS_PER_MS)
 #define HUNG_PAUSE_NS (60 * NS_PER_S)

@@ -23,8 +23,8 @@
 #include "common/system/fs.h"
 #include "node-agent/java/attach/as_user.h"
 #include "node-agent/java/attach/attach_socket.h"
-#include "node-agent/process/process_status.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/process_status.h"
+#include "node-agent/procfs/procfs.h"
 
 #define POLL_MS 20
 #define BUSY_POLLS 10u /* how often the main thread may be seen in the kernel before it counts */

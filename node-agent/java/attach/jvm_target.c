@@ -7,9 +7,9 @@
 #include <sys/syscall.h>
 
 #include "common/system/fs.h"
-#include "node-agent/process/process_status.h"
-#include "node-agent/process/procfs.h"
-#include "node-agent/process/root_dir.h"
+#include "node-agent/files/root_dir.h"
+#include "node-agent/procfs/process_status.h"
+#include "node-agent/procfs/procfs.h"
 
 #define STATUS_MAX_BYTES 65536u /* grows with the number of groups */
 

@@ -10,9 +10,9 @@
 #include <sys/statvfs.h>
 
 #include "common/system/fs.h"
+#include "node-agent/files/local_fs.h"
 #include "node-agent/java/attach/place_files.h"
-#include "node-agent/process/local_fs.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 #define DIR_MODE 0700
 #define PERMISSIONS 0777

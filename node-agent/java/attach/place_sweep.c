@@ -12,7 +12,7 @@
 #include "node-agent/java/attach/as_user.h"
 #include "node-agent/java/attach/place_dir.h"
 #include "node-agent/java/attach/place_files.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 #define LEFT_OVERS_MAX 32u
 

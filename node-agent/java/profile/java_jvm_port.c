@@ -5,7 +5,7 @@
 #include "node-agent/java/attach/agent_warning.h"
 #include "node-agent/java/attach/place_sweep.h"
 #include "node-agent/java/profile/java_check.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 /* The first release whose attach listener opens its socket again if that was removed. */
 #define SOCKET_REOPENED_SINCE 14u

@@ -15,14 +15,14 @@
 
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "node-agent/files/loaded_library.h"
 #include "node-agent/java/profile/java_check.h"
 #include "node-agent/java/profile/java_jvm_port.h"
 #include "node-agent/java/profile/java_metrics.h"
 #include "node-agent/java/profile/java_session.h"
 #include "node-agent/java/vm/jvm_counters.h"
 #include "node-agent/java/vm/jvm_reader.h"
-#include "node-agent/process/loaded_library.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 
 #define ATTEMPTS_APART_NS (500 * NS_PER_MS)
 #define LISTEN_NS (1 * NS_PER_S) /* in one turn; the next ones continue to wait */

@@ -2,9 +2,9 @@
 
 #include <errno.h>
 
-#include "node-agent/process/loaded_library.h"
-#include "node-agent/process/proc_maps.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/files/loaded_library.h"
+#include "node-agent/procfs/proc_maps.h"
+#include "node-agent/procfs/procfs.h"
 
 /* Parts of file names. Those that unpack a copy put other text around the name. */
 static const struct {

@@ -5,9 +5,9 @@
 
 #include "common/system/clock.h"
 #include "node-agent/elf/elf_exports.h"
+#include "node-agent/files/loaded_library.h"
 #include "node-agent/java/vm/perf_memory.h"
-#include "node-agent/process/loaded_library.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/target/page_cache.h"
 
 #define READ_TIMEOUT_NS (500 * NS_PER_MS)
