@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "common/system/clock.h"
-#include "common/system/dir_lock.h"
 #include "common/system/fs.h"
+#include "common/system/private_dir.h"
 #include "common/telemetry/log.h"
 
 #define LOCK_FILE "LOCK"
@@ -23,25 +23,21 @@ static int see_name(void *ctx, const char *name)
 	return strcmp(name, "lost+found") != 0 && strcmp(name, "wal") != 0 ? -ENOTEMPTY : 0;
 }
 
-static int open_lock_file(int dir_fd, const char *path, struct err *err)
+/* Whoever has made the directory, only an empty one becomes ours. */
+static int check_is_ours(int dir_fd, const char *path, struct err *err)
 {
-	int r, fd = openat(dir_fd, LOCK_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+	int r;
 
-	if (fd >= 0)
-		return fd;
+	if (fstatat(dir_fd, LOCK_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
 	if (errno != ENOENT)
 		return err_set(err, -errno, "open %s/" LOCK_FILE ": %m", path);
-
 	r = fs_each_name(dir_fd, see_name, NULL);
 	if (r == -ENOTEMPTY)
 		return err_set(err, r, "data directory %s holds other files; give an empty one",
 			       path);
-	if (r < 0)
-		return err_set(err, r, "read %s: %s", path, strerror(-r));
-	fd = openat(dir_fd, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return err_set(err, -errno, "create %s/" LOCK_FILE ": %m", path);
-	return fd;
+	return r < 0 ? err_set(err, r, "read %s: %s", path, strerror(-r)) : 0;
 }
 
 /*
@@ -64,42 +60,42 @@ static int make_private(int dir_fd, const char *path, struct err *err)
 	return 0;
 }
 
-static int wait_for_lock(int fd, const char *path, uint64_t wait_ns, struct err *err)
+/* Returns the descriptor of the lock, or -errno. */
+static int wait_for_lock(int dir_fd, const char *path, uint64_t wait_ns, struct err *err)
 {
 	uint64_t owner = 0;
-	int r = dir_lock(fd, 0, &owner);
+	int r = private_dir_lock(dir_fd, LOCK_FILE, 0, &owner);
 
 	if (r == -EBUSY && wait_ns > 0) {
 		log_info("the data directory is in use; waiting for the other process to end",
 			 "pid=%llu at_most_s=%llu", (unsigned long long)owner,
 			 (unsigned long long)(wait_ns / NS_PER_S));
-		r = dir_lock(fd, wait_ns, &owner);
+		r = private_dir_lock(dir_fd, LOCK_FILE, wait_ns, &owner);
 	}
 	if (r == -EBUSY)
 		return err_set(err, r, "data directory %s is in use by process %llu", path,
 			       (unsigned long long)owner);
 	if (r == -EINTR)
 		return err_set(err, r, "stopped while data directory %s was in use", path);
-	return r < 0 ? err_set(err, r, "lock %s/" LOCK_FILE ": %s", path, strerror(-r)) : 0;
+	return r < 0 ? err_set(err, r, "lock %s/" LOCK_FILE ": %s", path, strerror(-r)) : r;
 }
 
 int store_dir_lock(const char *path, uint64_t wait_ns, int *ret_fd, struct err *err)
 {
 	AUTO_CLOSE int dir_fd = -1;
 	AUTO_CLOSE int fd = -1;
+	char name[sizeof(err->msg)]; /* in errors, which it fills */
 	int r;
 
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return err_set(err, -errno, "create data directory %s: %m", path);
-	dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)snprintf(name, sizeof(name), "data directory %s", path);
+	dir_fd = private_dir_open(AT_FDCWD, path, 0, name, err);
 	if (dir_fd < 0)
-		return err_set(err, -errno, "open data directory %s: %m", path);
-	fd = open_lock_file(dir_fd, path, err);
-	if (fd < 0)
-		return fd;
-	r = wait_for_lock(fd, path, wait_ns, err);
-	if (r == 0)
-		r = make_private(dir_fd, path, err);
+		return dir_fd;
+	r = check_is_ours(dir_fd, path, err);
+	if (r < 0)
+		return r;
+	fd = wait_for_lock(dir_fd, path, wait_ns, err);
+	r = fd < 0 ? fd : make_private(dir_fd, path, err);
 	if (r < 0)
 		return r;
 	*ret_fd = TAKE_FD(fd);
@@ -115,16 +111,10 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 
 static int make_private_dir(const char *path, struct err *err)
 {
-	AUTO_CLOSE int fd = -1;
+	AUTO_CLOSE int fd = private_dir_open(AT_FDCWD, path,
+					     PRIVATE_DIR_NO_LINK | PRIVATE_DIR_CLOSE, path, err);
 
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return err_set(err, -errno, "create %s: %m", path);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return err_set(err, -errno, "open %s: %m", path);
-	if (fchmod(fd, 0700) < 0)
-		return err_set(err, -errno, "make %s private: %m", path);
-	return 0;
+	return fd < 0 ? fd : 0;
 }
 
 int store_dir_prepare(const char *path, struct err *err)

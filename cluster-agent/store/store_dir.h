@@ -16,10 +16,10 @@
 
 /*
  * Creates path (mode 0700; its parent must exist) unless it exists, makes it private, and locks it
- * until *ret_fd is closed. If another process holds it, waits as dir_lock() does. Returns 0, -EBUSY
- * if that process, which err names, still holds it, -EINTR after a signal, -ENOTEMPTY if it
- * contains files but no LOCK and is therefore not ours, -EPERM if other users may write to it and
- * we may not change that, or -errno of open(2) or mkdir(2).
+ * until *ret_fd is closed. If another process holds it, waits as private_dir_lock() does. Returns
+ * 0, -EBUSY if that process, which err names, still holds it, -EINTR after a signal, -ENOTEMPTY if
+ * it contains files but no LOCK and is therefore not ours, -EPERM if other users may write to it
+ * and we may not change that, or another -errno.
  */
 int store_dir_lock(const char *path, uint64_t wait_ns, int *ret_fd, struct err *err) MUST_CHECK;
 

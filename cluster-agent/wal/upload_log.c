@@ -2,13 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "cluster-agent/wal/log_state.h"
 #include "cluster-agent/wal/upload_record.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
-#include "common/system/dir_lock.h"
+#include "common/system/private_dir.h"
 #include "common/thread/worker_thread.h"
 
 /* ---- open and close ---- */
@@ -28,41 +27,21 @@ static void set_defaults(struct upload_log_config *cfg)
 }
 
 /* A new directory's name must be as durable as what is written below it. */
-static int open_dir(struct upload_log *l, struct err *err)
-{
-	bool is_new = mkdir(l->dir, 0700) == 0;
-
-	if (!is_new && errno != EEXIST)
-		return err_set(err, -errno, "create %s: %m", l->dir);
-	l->dir_fd = open(l->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (l->dir_fd < 0)
-		return err_set(err, -errno, "open %s: %m", l->dir);
-	if (is_new) {
-		AUTO_CLOSE int parent = openat(l->dir_fd, "..", O_RDONLY | O_CLOEXEC);
-
-		if (parent < 0 || fsync(parent) < 0)
-			return err_set(err, -errno, "sync the parent of %s: %m", l->dir);
-	}
-	return 0;
-}
-
 static int lock_dir(struct upload_log *l, struct err *err)
 {
 	uint64_t owner = 0;
-	int r = open_dir(l, err);
 
-	if (r < 0)
-		return r;
-	if (fchmod(l->dir_fd, 0700) < 0)
-		return err_set(err, -errno, "chmod %s: %m", l->dir);
-	l->lock_fd = openat(l->dir_fd, "LOCK", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (l->lock_fd < 0)
-		return err_set(err, -errno, "create %s/LOCK: %m", l->dir);
-	r = dir_lock(l->lock_fd, l->cfg.lock_wait_ns, &owner);
-	if (r == -EBUSY)
-		return err_set(err, r, "the log in %s is in use by process %llu", l->dir,
+	l->dir_fd = private_dir_open(AT_FDCWD, l->dir, PRIVATE_DIR_CLOSE | PRIVATE_DIR_DURABLE,
+				     l->dir, err);
+	if (l->dir_fd < 0)
+		return l->dir_fd;
+	l->lock_fd = private_dir_lock(l->dir_fd, "LOCK", l->cfg.lock_wait_ns, &owner);
+	if (l->lock_fd == -EBUSY)
+		return err_set(err, -EBUSY, "the log in %s is in use by process %llu", l->dir,
 			       (unsigned long long)owner);
-	return r < 0 ? err_set(err, r, "lock %s: %s", l->dir, strerror(-r)) : 0;
+	if (l->lock_fd < 0)
+		return err_set(err, l->lock_fd, "lock %s: %s", l->dir, strerror(-l->lock_fd));
+	return 0;
 }
 
 static int allocate(struct upload_log **ret, const struct upload_log_config *cfg)

@@ -23,17 +23,20 @@
 #include "common/data/buf.h"
 #include "common/limits.h"
 #include "common/system/fs.h"
-#include "common/upload/spool_dir.h"
+#include "common/system/private_dir.h"
 #include "common/upload/spool_record.h"
 #include "common/upload/spool_segment.h"
 
+#define DIR_NAME "profiles"
+#define LOCK_FILE "lock"
 #define SEGMENT_MIN_BYTES ((uint64_t)64 * 1024)
 #define SEGMENT_MAX_BYTES (4 * MIB)
 #define MAX_SEGMENTS 10000u
 #define MAX_OPEN 8u
 
 struct spool_files {
-	struct spool_dir dir;
+	int dir_fd;
+	int lock_fd; /* holds the lock of the directory */
 	uint64_t max_bytes;
 	uint64_t segment_bytes;
 	struct spool_segment *segments; /* oldest first */
@@ -52,7 +55,7 @@ static void remove_segment(struct spool_files *f, struct spool_segment *s)
 	char name[SPOOL_SEGMENT_NAME_BYTES];
 
 	spool_segment_name(s->number, name);
-	if (unlinkat(f->dir.fd, name, 0) < 0 && errno != ENOENT)
+	if (unlinkat(f->dir_fd, name, 0) < 0 && errno != ENOENT)
 		f->state.n_errors++;
 	if (s == f->current)
 		f->current = NULL;
@@ -121,6 +124,33 @@ static struct spool_segment *find_segment(const struct spool_files *f, uint64_t 
 
 /* ---- opening ---- */
 
+/*
+ * The agent runs as root, and dir may be in a place where others can create names, such as /tmp. So
+ * neither its last component nor what is below is followed if it is a symbolic link.
+ */
+static int lock_dir(struct spool_files *f, const char *dir, struct err *err)
+{
+	AUTO_CLOSE int parent = private_dir_open(
+		AT_FDCWD, dir, PRIVATE_DIR_NO_LINK | PRIVATE_DIR_OURS_OR_ROOT, dir, err);
+	char own[sizeof(err->msg)]; /* in errors */
+
+	if (parent < 0)
+		return parent;
+	(void)snprintf(own, sizeof(own), "%s/" DIR_NAME, dir);
+	f->dir_fd = private_dir_open(parent, DIR_NAME,
+				     PRIVATE_DIR_NO_LINK | PRIVATE_DIR_OURS | PRIVATE_DIR_CLOSE,
+				     own, err);
+	if (f->dir_fd < 0)
+		return f->dir_fd;
+	f->lock_fd = private_dir_lock(f->dir_fd, LOCK_FILE, 0, NULL);
+	if (f->lock_fd == -EBUSY)
+		return err_set(err, -EBUSY, "%s is used by another process", dir);
+	if (f->lock_fd < 0)
+		return err_set(err, f->lock_fd, "lock %s/" LOCK_FILE ": %s", own,
+			       strerror(-f->lock_fd));
+	return 0;
+}
+
 static int compare_numbers(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
@@ -138,7 +168,7 @@ static int add_number(void *ctx, const char *name)
 /* The numbers of all segments, appended as they are in memory, then ascending. */
 static int list_segments(const struct spool_files *f, struct buf *numbers)
 {
-	int r = fs_each_name(f->dir.fd, add_number, numbers);
+	int r = fs_each_name(f->dir_fd, add_number, numbers);
 
 	if (r == 0 && numbers->len > 0)
 		qsort(numbers->data, numbers->len / sizeof(uint64_t), sizeof(uint64_t),
@@ -167,7 +197,7 @@ static int load(struct spool_files *f, uint64_t number)
 {
 	struct spool_segment *s = NULL;
 	char name[SPOOL_SEGMENT_NAME_BYTES];
-	int r = spool_segment_load(&s, f->dir.fd, number);
+	int r = spool_segment_load(&s, f->dir_fd, number);
 
 	if (r == 0) {
 		add_segment(f, s);
@@ -185,7 +215,7 @@ static int load(struct spool_files *f, uint64_t number)
 	f->state.n_dropped_damaged += r == -EBADMSG;
 	f->next_number = number + 1;
 	spool_segment_name(number, name);
-	return unlinkat(f->dir.fd, name, 0) < 0 ? -errno : 0;
+	return unlinkat(f->dir_fd, name, 0) < 0 ? -errno : 0;
 }
 
 static int load_all(struct spool_files *f, struct err *err)
@@ -222,13 +252,13 @@ int spool_files_open(struct spool_files **ret, const struct spool_files_config *
 
 	if (!f)
 		return err_set(err, -ENOMEM, "out of memory");
-	f->dir = SPOOL_DIR_NONE;
+	f->dir_fd = f->lock_fd = -1;
 	f->max_bytes = cfg->max_bytes;
 	f->segment_bytes =
 		cfg->segment_bytes ? cfg->segment_bytes : default_segment_bytes(cfg->max_bytes);
 	f->next_number = 1;
 	f->state.is_usable = true;
-	r = spool_dir_open(&f->dir, cfg->dir, err);
+	r = lock_dir(f, cfg->dir, err);
 	if (r == 0)
 		r = load_all(f, err);
 	if (r < 0)
@@ -253,7 +283,8 @@ void spool_files_close(struct spool_files *f)
 		DL_DELETE(f->segments, s);
 		spool_segment_free(s);
 	}
-	spool_dir_close(&f->dir);
+	closep(&f->dir_fd);
+	closep(&f->lock_fd);
 	free(f);
 }
 
@@ -262,7 +293,7 @@ void spool_files_close(struct spool_files *f)
 static int begin_segment(struct spool_files *f)
 {
 	struct spool_segment *s = NULL;
-	int r = spool_segment_create(&s, f->dir.fd, f->next_number);
+	int r = spool_segment_create(&s, f->dir_fd, f->next_number);
 
 	if (r < 0)
 		return r;
@@ -293,7 +324,7 @@ static int put(struct spool_files *f, const struct upload_item *item, const stru
 		if (r < 0)
 			return r;
 	}
-	r = spool_segment_append(f->current, f->dir.fd, item->created_ns, payload);
+	r = spool_segment_append(f->current, f->dir_fd, item->created_ns, payload);
 	if (r < 0 && f->current->file.is_closed)
 		give_up_current(f);
 	return r;
@@ -371,14 +402,14 @@ static void remove_if_finished(struct spool_files *f, struct spool_segment *s)
 static int take(struct spool_files *f, struct spool_segment *s, struct spool_entry *e,
 		struct upload_item **ret)
 {
-	int r = spool_segment_read(s, f->dir.fd, e, ret);
+	int r = spool_segment_read(s, f->dir_fd, e, ret);
 
 	f->cursor = (struct spool_place){s->number, e->offset + 1};
 	if (r == 0) {
 		spool_segment_set_state(s, e, SPOOL_ENTRY_OUT);
 	} else if (r == -EBADMSG || r == -ENOENT) {
 		f->state.n_dropped_damaged++;
-		(void)spool_segment_finish(s, f->dir.fd, e);
+		(void)spool_segment_finish(s, f->dir_fd, e);
 		remove_if_finished(f, s);
 		r = -EBADMSG;
 	} else if (r != -ENOMEM) {
@@ -436,7 +467,7 @@ void spool_files_finish(struct spool_files *f, const struct spool_place *p)
 
 	if (!e)
 		return;
-	if (spool_segment_finish(s, f->dir.fd, e) < 0)
+	if (spool_segment_finish(s, f->dir_fd, e) < 0)
 		f->state.n_errors++;
 	remove_if_finished(f, s);
 }
@@ -449,7 +480,7 @@ int spool_files_read_note(struct spool_files *f, const char *endpoint,
 	char name[SPOOL_NOTE_NAME_BYTES];
 
 	spool_note_name(endpoint, name);
-	return spool_note_read(f->dir.fd, name, ret);
+	return spool_note_read(f->dir_fd, name, ret);
 }
 
 int spool_files_write_note(struct spool_files *f, const char *endpoint, const char *text)
@@ -458,9 +489,9 @@ int spool_files_write_note(struct spool_files *f, const char *endpoint, const ch
 	int r;
 
 	spool_note_name(endpoint, name);
-	if (spool_note_read(f->dir.fd, name, old) == 0 && strcmp(old, text) == 0)
+	if (spool_note_read(f->dir_fd, name, old) == 0 && strcmp(old, text) == 0)
 		return 0;
-	r = spool_note_write(f->dir.fd, name, text);
+	r = spool_note_write(f->dir_fd, name, text);
 	f->state.n_errors += r < 0;
 	return r;
 }

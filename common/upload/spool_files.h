@@ -22,7 +22,11 @@
 struct spool_files;
 
 struct spool_files_config {
-	const char *dir; /* see spool_dir.h */
+	/*
+	 * Ours or root's, and made if it is absent, but not its parents. The files are in a
+	 * directory "profiles" in it, which must be ours and is made private.
+	 */
+	const char *dir;
 	uint64_t max_bytes;
 	uint64_t segment_bytes; /* 0: a sixteenth of max_bytes, 64 KiB to 4 MiB */
 };

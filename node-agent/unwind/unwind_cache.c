@@ -14,6 +14,7 @@
 
 #include "common/data/word_sort.h"
 #include "common/system/fs.h"
+#include "common/system/private_dir.h"
 #include "node-agent/elf/byte_source.h"
 
 #define XXH_INLINE_ALL
@@ -161,23 +162,6 @@ static void evict(struct unwind_cache *c)
 		return;
 }
 
-static int open_dir(const char *path)
-{
-	AUTO_CLOSE int fd = -1;
-	struct stat st;
-
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
-		return -EPERM;
-	return TAKE_FD(fd);
-}
-
 int unwind_cache_open(struct unwind_cache **ret, const char *path, uint64_t max_bytes)
 {
 	CLEANUP(unwind_cache_freep) struct unwind_cache *c = calloc(1, sizeof(*c));
@@ -186,7 +170,9 @@ int unwind_cache_open(struct unwind_cache **ret, const char *path, uint64_t max_
 	if (!c)
 		return -ENOMEM;
 	c->max_bytes = max_bytes;
-	c->dir_fd = open_dir(path);
+	c->dir_fd = private_dir_open(AT_FDCWD, path,
+				     PRIVATE_DIR_NO_LINK | PRIVATE_DIR_OURS | PRIVATE_DIR_UNSHARED,
+				     path, NULL);
 	if (c->dir_fd < 0)
 		return c->dir_fd;
 	r = each_file(c, count, c);

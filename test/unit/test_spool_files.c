@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "common/upload/spool_dir.h"
 #include "common/upload/spool_files.h"
 #include "common/upload/spool_record.h"
 #include "common/upload/spool_segment.h"
