@@ -27,6 +27,12 @@ export interface Look {
   lit: Uint8Array | null; // by function: 0 is dimmed
 }
 
+/** What boxes and labels are drawn on: a canvas, or a file. */
+export type Surface = Pick<
+  CanvasRenderingContext2D,
+  "fillStyle" | "font" | "textBaseline" | "fillRect" | "fillText" | "setTransform"
+>;
+
 export class FlameCanvas {
   readonly layout = new Layout();
   scrollTop = 0;
@@ -43,7 +49,7 @@ export class FlameCanvas {
   private thin = new ThinFrames();
   private hatch: CanvasPattern | null = null;
   private hatchOf: Palette | null = null;
-  private ctx: CanvasRenderingContext2D;
+  private ctx: Surface;
   private own: CanvasRenderingContext2D; // of the canvas on the page
 
   constructor(private canvas: HTMLCanvasElement) {
@@ -90,8 +96,8 @@ export class FlameCanvas {
     return { tree: this.tree, zoom: this.zoom, width: this.width, palette: this.look?.palette };
   }
 
-  /** Draws everything, also what is scrolled out of view, on another context. */
-  drawWhole(ctx: CanvasRenderingContext2D, then?: () => void): void {
+  /** Draws everything, also what is scrolled out of view, on another surface. */
+  drawWhole(ctx: Surface, then?: () => void): void {
     const own = { ctx: this.ctx, top: this.scrollTop, height: this.height };
     this.ctx = ctx;
     this.scrollTop = 0;
@@ -190,7 +196,7 @@ export class FlameCanvas {
       c.lineTo(x + 8, 0);
     }
     c.stroke();
-    this.hatch = this.ctx.createPattern(tile, "repeat");
+    this.hatch = this.own.createPattern(tile, "repeat");
     this.hatchOf = p;
     return this.hatch ?? p.sliver;
   }
@@ -224,7 +230,7 @@ export class FlameCanvas {
       thin?.endRow(row - first);
       tops.push(y);
     }
-    thin?.paint(ctx, tops, ROW - 1);
+    thin?.paint(this.own, tops, ROW - 1);
   }
 
   /** Frames around matches: four thin rectangles each, which is faster than a path of thousands. */
@@ -251,9 +257,9 @@ export class FlameCanvas {
   private drawLabels(tree: Tree, look: Look, first: number, last: number): void {
     const { ctx, layout } = this;
     const { palette } = look;
-    ctx.font = FONT;
+    this.own.font = ctx.font = FONT; // texts are measured on the page's canvas
     ctx.textBaseline = "middle";
-    this.fitter ??= new TextFitter((s) => ctx.measureText(s).width);
+    this.fitter ??= new TextFitter((s) => this.own.measureText(s).width);
     let color = "";
     for (let row = first; row <= last; row++) {
       const y = this.rowTop(row) + (ROW - 1) / 2 + 0.5;

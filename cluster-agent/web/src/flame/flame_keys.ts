@@ -1,10 +1,10 @@
 // The keys of a flame graph: arrows walk, Enter zooms, M opens the menu.
 
-import { useEffect } from "preact/hooks";
 import { moveCursor, type Move } from "../model/cursor";
 import { ROW } from "./flame_canvas";
 import type { Drawing, FlameProps } from "./flame_drawing";
 import { isMenuKey } from "./frame_menu";
+import { hasModifier, usePageKeys } from "../state/hooks";
 
 const moves: Record<string, Move> = {
   ArrowUp: "up",
@@ -46,7 +46,7 @@ export function useFlameKeys(p: FlameProps, d: Drawing, hide: () => void) {
     scrollTo(p.tree.depth[node], d);
   };
   const onKey = (e: KeyboardEvent): void => {
-    if (!d.view.current || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (!d.view.current || hasModifier(e)) return;
     const move = moves[e.key];
     if (move) walk(move);
     else if (isMenuKey(e)) openMenu(p, d, hide);
@@ -59,16 +59,11 @@ export function useFlameKeys(p: FlameProps, d: Drawing, hide: () => void) {
     e.preventDefault();
   };
   // keys work at once, without going to the graph by Tab first
-  useEffect(() => {
-    if (p.id === "callers") return;
-    const ofPage = (e: KeyboardEvent): void => {
-      if (e.target !== document.body || !(moves[e.key] || e.key === "Enter" || isMenuKey(e)))
-        return;
-      d.canvas.current?.focus({ preventScroll: true });
-      onKey(e);
-    };
-    addEventListener("keydown", ofPage);
-    return () => removeEventListener("keydown", ofPage);
+  usePageKeys((e) => {
+    if (p.id === "callers" || e.target !== document.body) return;
+    if (!(moves[e.key] || e.key === "Enter" || isMenuKey(e))) return;
+    d.canvas.current?.focus({ preventScroll: true });
+    onKey(e);
   });
   return onKey;
 }

@@ -5,6 +5,7 @@ import { clip, label, visible } from "../model/names";
 import { EVERY, libraryOf } from "../model/transform";
 import type { ColorBy, FunctionId, Panel, Transform } from "../model/url_state";
 import { copyText } from "../state/clipboard";
+import { hasModifier } from "../state/hooks";
 
 /** What the menu is about and where it opens. */
 export interface MenuTarget extends FunctionId {
@@ -29,7 +30,7 @@ interface Props {
 export const isMenuKey = (e: KeyboardEvent): boolean =>
   e.key === "ContextMenu" ||
   (e.key === "F10" && e.shiftKey) ||
-  (!e.shiftKey && !e.ctrlKey && !e.metaKey && !e.altKey && (e.key === "." || e.key === "m"));
+  (!e.shiftKey && !hasModifier(e) && (e.key === "." || e.key === "m"));
 
 interface Item {
   id: string;

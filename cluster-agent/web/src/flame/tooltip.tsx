@@ -3,11 +3,10 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import {
+  changeAmount,
   changeOf,
   changePercentText,
-  changeShareText,
   changeTextColor,
-  changeValueText,
   type DiffPalette,
 } from "../model/diff";
 import { fullName, KERNEL, visible } from "../model/names";
@@ -74,9 +73,7 @@ function ChangeRows({ label, tree, unit, now, before, diff }: SideProps) {
       <dd>
         {value(before, unit)} <span class="dim">{percent(before, whole.base)}</span>
       </dd>
-      <dd style={{ color }}>
-        {tree.mode === "share" ? changeShareText(c) : changeValueText(c, unit)}
-      </dd>
+      <dd style={{ color }}>{changeAmount(c, unit, tree.mode)}</dd>
       <dd style={{ color }}>{changePercentText(c)}</dd>
     </>
   );

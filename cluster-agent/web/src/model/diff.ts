@@ -145,6 +145,10 @@ export const changeValueText = (c: Change, unit: string): string =>
 export const changeShareText = (c: Change): string =>
   signed(c.share, (v) => percent(v, 1).replace("%", "pp"));
 
+/** By the mode: of the share, or of the value. */
+export const changeAmount = (c: Change, unit: string, mode: DiffMode): string =>
+  mode === "share" ? changeShareText(c) : changeValueText(c, unit);
+
 const grouped = (v: number): string => v.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** "+61 %", "new", "vanished"; one decimal below 10 %. */

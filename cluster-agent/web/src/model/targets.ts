@@ -171,7 +171,7 @@ export interface Line {
 
 export const canOpen = ({ target: t }: Pod): boolean => t.endpoints.length > 0 || t.problem !== "";
 
-export function linesOf(pods: Pod[], open: Set<string>): Line[] {
+export function linesOf(pods: Pod[], open: ReadonlySet<string>): Line[] {
   const lines: Line[] = [];
   for (const pod of pods) {
     lines.push({ pod, endpoint: null, note: "" });

@@ -3,7 +3,15 @@
 import { useEffect } from "preact/hooks";
 import { useApi } from "../state/api";
 import { useRetry } from "../state/connection";
-import { useCell, useHidden, useNow, useTheme, useUrlState } from "../state/hooks";
+import {
+  isTyped,
+  useCell,
+  useHidden,
+  useNow,
+  usePageKeys,
+  useTheme,
+  useUrlState,
+} from "../state/hooks";
 import { access, checkAccess } from "../state/session";
 import { zoneToShow } from "../state/zone";
 import type { Targets } from "../model/targets";
@@ -12,24 +20,19 @@ import { TargetsHeader } from "./header/header";
 import { KeysHelp } from "./dialogs/keys_help";
 import { pauseReason } from "./parts/live";
 import { Login } from "./dialogs/login";
-import { Profiles, type PageProps } from "./profiles/profiles";
+import type { PageProps } from "./profiles/page_props";
+import { Profiles } from "./profiles/profiles";
 import { TargetsPage } from "./targets/target_page";
 
 function useSlashKey(): void {
-  useEffect(() => {
-    const onKey = (e: KeyboardEvent): void => {
-      const from = e.target as HTMLElement;
-      if (e.key !== "/" || e.ctrlKey || e.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test(from.tagName))
-        return;
-      const input = document.querySelector<HTMLInputElement>("input[data-slash]");
-      if (!input) return;
-      e.preventDefault();
-      input.focus();
-      input.select();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
+  usePageKeys((e) => {
+    if (e.key !== "/" || e.ctrlKey || e.metaKey || isTyped(e)) return;
+    const input = document.querySelector<HTMLInputElement>("input[data-slash]");
+    if (!input) return;
+    e.preventDefault();
+    input.focus();
+    input.select();
+  });
 }
 
 export function App() {

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preac
 import { Cell } from "./cell";
 import { outage, pending, refusals } from "./connection";
 import { hasFixedTimes, parseState, printAddress, type UrlState } from "../model/url_state";
+import { store, stored } from "./stored";
 import { zoneToShow } from "./zone";
 
 export { Cell };
@@ -38,12 +39,8 @@ export type Theme = "auto" | "light" | "dark";
 const THEME_KEY = "theme";
 
 function storedTheme(): Theme {
-  try {
-    const t = localStorage.getItem(THEME_KEY);
-    return t === "light" || t === "dark" ? t : "auto";
-  } catch {
-    return "auto"; // storage may be forbidden
-  }
+  const t = stored("localStorage", THEME_KEY);
+  return t === "light" || t === "dark" ? t : "auto";
 }
 
 export function useTheme(): { theme: Theme; dark: boolean; setTheme: (t: Theme) => void } {
@@ -54,11 +51,7 @@ export function useTheme(): { theme: Theme; dark: boolean; setTheme: (t: Theme) 
   const shown = dark ? "dark" : "light";
   if (dataset.theme !== shown) dataset.theme = shown; // even the same one would restyle the page
   const setTheme = (t: Theme): void => {
-    try {
-      localStorage.setItem(THEME_KEY, t);
-    } catch {
-      // the choice lasts until the page is left
-    }
+    store("localStorage", THEME_KEY, t);
     set(t);
   };
   return { theme, dark, setTheme };
@@ -95,6 +88,32 @@ export function useHidden(): boolean {
     return () => document.removeEventListener("visibilitychange", onChange);
   }, []);
   return hidden;
+}
+
+/** Calls `onKey` for keys anywhere on the page. */
+export function usePageKeys(onKey: (e: KeyboardEvent) => void): void {
+  useEffect(() => {
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  });
+}
+
+/** Whether a key goes into a field. */
+export const isTyped = (e: KeyboardEvent): boolean =>
+  /^(INPUT|TEXTAREA|SELECT)$/.test((e.target as HTMLElement).tagName);
+
+export const hasModifier = (e: KeyboardEvent): boolean => e.ctrlKey || e.metaKey || e.altKey;
+
+/** A set of names, and how one is put in or taken out. */
+export function useToggled(): [ReadonlySet<string>, (name: string) => void] {
+  const [names, set] = useState<ReadonlySet<string>>(new Set());
+  return [names, (name) => set((old) => toggled(old, name))];
+}
+
+export function toggled(names: ReadonlySet<string>, name: string): ReadonlySet<string> {
+  const next = new Set(names);
+  if (!next.delete(name)) next.add(name);
+  return next;
 }
 
 /** Whether a media query holds. */

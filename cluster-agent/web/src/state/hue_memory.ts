@@ -6,6 +6,7 @@ import { HUES } from "../model/colors";
 import { assignHues, type Coloring } from "../model/hues";
 import type { Tree } from "../model/tree";
 import type { ColorBy } from "../model/url_state";
+import { store, storedOfTab } from "./stored";
 
 const MOST = 400; // packages per application
 const known = new Map<string, Map<string, number>>();
@@ -16,13 +17,8 @@ function recall(key: string): Map<string, number> {
   const old = known.get(key);
   if (old) return old;
   const found = new Map<string, number>();
-  try {
-    const stored: unknown = JSON.parse(sessionStorage.getItem(key) ?? "{}");
-    for (const [name, hue] of Object.entries(stored as object))
-      if (Number.isInteger(hue) && hue >= 0) found.set(name, hue as number);
-  } catch {
-    // storage may be forbidden, or hold other text
-  }
+  for (const [name, hue] of Object.entries(storedOfTab(key, {}) as object))
+    if (Number.isInteger(hue) && hue >= 0) found.set(name, hue as number);
   known.set(key, found);
   return found;
 }
@@ -38,21 +34,18 @@ function remember(key: string, c: Coloring): void {
     if (memory.size <= MOST) break;
     memory.delete(name);
   }
-  store(key);
+  writeSoon(key);
 }
 
 let due = 0;
 
 /** Writes the hues to the storage, but not before the frame that they are for is painted. */
-function store(key: string): void {
+function writeSoon(key: string): void {
   clearTimeout(due);
-  due = window.setTimeout(() => {
-    try {
-      sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(recall(key))));
-    } catch {
-      // the memory lasts until the page is left
-    }
-  }, 100);
+  due = window.setTimeout(
+    () => store("sessionStorage", key, JSON.stringify(Object.fromEntries(recall(key)))),
+    100,
+  );
 }
 
 /**

@@ -2,27 +2,18 @@
 
 import { useState } from "preact/hooks";
 import type { DiffScheme } from "../model/diff";
+import { store, stored } from "./stored";
 
 const KEY = "diff-colors";
 
-function stored(): DiffScheme {
-  try {
-    return localStorage.getItem(KEY) === "blue-orange" ? "blue-orange" : "red-green";
-  } catch {
-    return "red-green"; // storage may be forbidden
-  }
-}
-
 export function useScheme(): [DiffScheme, (s: DiffScheme) => void] {
-  const [scheme, set] = useState<DiffScheme>(stored);
+  const [scheme, set] = useState<DiffScheme>(() =>
+    stored("localStorage", KEY) === "blue-orange" ? "blue-orange" : "red-green",
+  );
   return [
     scheme,
     (s) => {
-      try {
-        localStorage.setItem(KEY, s);
-      } catch {
-        // the choice lasts until the page is left
-      }
+      store("localStorage", KEY, s);
       set(s);
     },
   ];

@@ -2,24 +2,13 @@
 // say otherwise, so that others see the same times.
 
 import { ownZone, UTC } from "../model/time_zone";
+import { store, stored } from "./stored";
 
 const KEY = "zone";
 
-function prefersUtc(): boolean {
-  try {
-    return localStorage.getItem(KEY) === UTC;
-  } catch {
-    return false; // storage may be forbidden
-  }
-}
-
 /** The zone to show; `address`: that of the address. */
-export const zoneToShow = (address = ""): string => address || (prefersUtc() ? UTC : ownZone());
+export const zoneToShow = (address = ""): string =>
+  address || (stored("localStorage", KEY) === UTC ? UTC : ownZone());
 
-export function preferZone(zone: string): void {
-  try {
-    localStorage.setItem(KEY, zone === UTC ? UTC : "local");
-  } catch {
-    // the choice lasts until the page is left
-  }
-}
+export const preferZone = (zone: string): void =>
+  store("localStorage", KEY, zone === UTC ? UTC : "local");

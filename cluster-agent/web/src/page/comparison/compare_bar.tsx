@@ -24,6 +24,7 @@ import { zoneName } from "../../model/time_zone";
 import { sideRate } from "../../model/units";
 import { noBase, type UrlState } from "../../model/url_state";
 import { Segments } from "../parts/popover";
+import { Strip } from "../parts/strip";
 
 export interface CompareProps {
   state: UrlState;
@@ -241,10 +242,11 @@ export function EmptyBase({ state, navigate, comparison: c, now }: EmptyBaseProp
     </button>
   );
   return (
-    <div class="strip warn-strip" role="status" data-testid="empty-base">
-      <span class="one-line">
-        No data in the baseline ({b}): everything looks new. Compare with
-      </span>
+    <Strip
+      look="warn"
+      testId="empty-base"
+      text={`No data in the baseline (${b}): everything looks new. Compare with`}
+    >
       <span class="strip-actions">
         {state.base !== "previous" && offer("the time right before", "previous")}
         {offer("a day before", { shift: 86_400 })}
@@ -253,6 +255,6 @@ export function EmptyBase({ state, navigate, comparison: c, now }: EmptyBaseProp
           Leave
         </button>
       </span>
-    </div>
+    </Strip>
   );
 }

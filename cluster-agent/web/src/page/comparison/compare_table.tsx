@@ -5,6 +5,7 @@ import type { FlameGraph } from "../../state/api";
 import type { Navigate } from "../../state/hooks";
 import { memo } from "../../state/memo";
 import {
+  changeAmount,
   changeColor,
   changePercentText,
   changeShareText,
@@ -159,13 +160,12 @@ interface CellProps {
 }
 
 function ChangeCell({ c, unit, mode, palette }: CellProps) {
-  const amount = mode === "share" ? changeShareText(c) : changeValueText(c, unit);
   const relative = changePercentText(c);
   const titles = [changeValueText(c, unit), changeShareText(c), relative].filter(Boolean);
   return (
     <td class="num" title={titles.join("\n")} style={{ color: changeTextColor(c, palette) }}>
       <span class="unit">{relative}</span>
-      {amount}
+      {changeAmount(c, unit, mode)}
     </td>
   );
 }

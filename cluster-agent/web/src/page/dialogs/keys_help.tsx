@@ -1,6 +1,7 @@
 // "?" lists the keys.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { isTyped, usePageKeys } from "../../state/hooks";
 
 const keys: { where: string; list: [string, string][] }[] = [
   {
@@ -44,16 +45,11 @@ const keys: { where: string; list: [string, string][] }[] = [
 export function KeysHelp() {
   const [open, setOpen] = useState(false);
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const onKey = (e: KeyboardEvent): void => {
-      const from = e.target as HTMLElement;
-      if (e.key !== "?" || /^(INPUT|TEXTAREA|SELECT)$/.test(from.tagName)) return;
-      e.preventDefault();
-      setOpen(true);
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
+  usePageKeys((e) => {
+    if (e.key !== "?" || isTyped(e)) return;
+    e.preventDefault();
+    setOpen(true);
+  });
   useEffect(() => {
     if (open) box.current?.showModal();
   }, [open]);

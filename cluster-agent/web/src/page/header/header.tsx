@@ -7,6 +7,7 @@ import { outage, pending, useLasting } from "../../state/connection";
 import { useCell, type Navigate, type Theme } from "../../state/hooks";
 import { LogOut } from "../dialogs/login";
 import { splitService } from "../../model/names";
+import { follow } from "../parts/links";
 import { Popover, MenuItem } from "../parts/popover";
 import { describe, tabsOf, type ProfileType } from "../../model/profile_types";
 import { RangePicker } from "./range_picker";
@@ -77,7 +78,7 @@ function Types({ state, type, navigate, applications, registry }: Props) {
         testId="all-types"
         className="plain"
       >
-        {(close) =>
+        {() =>
           tabs.map((tab) => (
             <div role="group" aria-label={tab.title} key={tab.title}>
               <div class="menu-title">{tab.title}</div>
@@ -86,13 +87,11 @@ function Types({ state, type, navigate, applications, registry }: Props) {
                   key={t}
                   checked={t === type}
                   testId={`type-item-${t}`}
-                  onClick={() => {
-                    pick(t);
-                    close();
-                  }}
+                  hint={t}
+                  hintClass="mono dim"
+                  onClick={() => pick(t)}
                 >
-                  <span>{describe(t, registry).title}</span>
-                  <span class="mono dim">{t}</span>
+                  {describe(t, registry).title}
                 </MenuItem>
               ))}
             </div>
@@ -117,31 +116,23 @@ function Instances({ state, navigate, timeline, perSecond }: Props) {
       : `All ${list.length} instances`;
   return (
     <Popover label={label} title="Instances" testId="instances" align="right">
-      {(close) => (
+      {() => (
         <div class="scroll">
-          <MenuItem
-            checked={!state.instance}
-            onClick={() => {
-              navigate({ instance: "" });
-              close();
-            }}
-          >
-            <span>All instances</span>
+          <MenuItem checked={!state.instance} onClick={() => navigate({ instance: "" })}>
+            All instances
           </MenuItem>
           {list.map((i) => (
             <MenuItem
               key={i.id}
               checked={i.id === state.instance}
               testId="instance"
-              onClick={() => {
-                navigate({ instance: i.id });
-                close();
-              }}
+              className="mono"
+              hint={percent(i.value, sum)}
+              hintClass="dim num"
+              hintTitle={timeline ? rate(i.value, timeline.unit, perSecond) : ""}
+              onClick={() => navigate({ instance: i.id })}
             >
-              <span class="mono">{i.id}</span>
-              <span class="dim num" title={timeline ? rate(i.value, timeline.unit, perSecond) : ""}>
-                {percent(i.value, sum)}
-              </span>
+              {i.id}
             </MenuItem>
           ))}
         </div>
@@ -197,11 +188,7 @@ function PageLink({ to, children, navigate, className }: PageLinkProps) {
       class={`button plain ${className}`}
       href={to === "targets" ? "targets" : "./"}
       data-testid={`to-${to}`}
-      onClick={(e) => {
-        if (e.metaKey || e.ctrlKey || e.shiftKey || e.button !== 0) return;
-        e.preventDefault();
-        navigate(there);
-      }}
+      onClick={(e) => follow(e, () => navigate(there))}
     >
       {children}
     </a>

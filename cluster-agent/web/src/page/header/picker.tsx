@@ -4,6 +4,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { choose, filterWords } from "../../model/applications";
 import type { Application } from "../../model/applications";
 import { useVirtual } from "../../state/virtual";
+import { FilterField } from "../parts/filter_field";
 import { coresColumn, ServiceName } from "../parts/service_name";
 
 const ROW = 30; // px, as in start.css
@@ -24,21 +25,16 @@ export function ApplicationPicker({ applications, current, pick }: Props) {
   const visible = useVirtual(scroller, shown.length, ROW);
   return (
     <div class="picker">
-      <input
-        type="search"
-        class="filter"
-        placeholder="Filter applications"
-        aria-label="Filter applications"
+      <FilterField
+        what="Filter applications"
+        testId="picker-filter"
         autofocus
         value={filter}
-        data-testid="picker-filter"
-        onInput={(e) => {
-          setFilter(e.currentTarget.value);
+        set={(text) => {
+          setFilter(text);
           if (scroller.current) scroller.current.scrollTop = 0;
         }}
-        onKeyDown={(e) => {
-          if (e.key === "Enter" && shown.length > 0) pick(shown[0].service);
-        }}
+        onEnter={() => shown.length > 0 && pick(shown[0].service)}
       />
       <button
         type="button"

@@ -105,7 +105,7 @@ function RangePanel(p: PanelProps) {
             testId={`range-${x.seconds}`}
             onClick={() => pick({ last: x.seconds })}
           >
-            <span>{x.label}</span>
+            {x.label}
           </MenuItem>
         ))}
       </div>
@@ -140,28 +140,22 @@ function FromTo({ range, now, zone, pick }: PanelProps) {
     else if (a >= b) setProblem("“From” must be before “to”");
     else pick({ from: a, to: b });
   };
+  const field = (name: string, testId: string, value: string, set: (text: string) => void) => (
+    <label>
+      {name}
+      <input
+        type="datetime-local"
+        step="1"
+        value={value}
+        data-testid={testId}
+        onInput={(e) => set(e.currentTarget.value)}
+      />
+    </label>
+  );
   return (
     <form onSubmit={apply}>
-      <label>
-        From
-        <input
-          type="datetime-local"
-          step="1"
-          value={from}
-          data-testid="range-from"
-          onInput={(e) => setFrom(e.currentTarget.value)}
-        />
-      </label>
-      <label>
-        To
-        <input
-          type="datetime-local"
-          step="1"
-          value={to}
-          data-testid="range-to"
-          onInput={(e) => setTo(e.currentTarget.value)}
-        />
-      </label>
+      {field("From", "range-from", from, setFrom)}
+      {field("To", "range-to", to, setTo)}
       {problem && <div class="problem">{problem}</div>}
       <button type="submit" class="button primary" data-testid="range-apply">
         Apply

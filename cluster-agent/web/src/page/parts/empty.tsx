@@ -3,6 +3,7 @@
 import { ago, clock, day, duration, type Span } from "../../model/time_range";
 import { zoned } from "../../model/time_zone";
 import { folderOf } from "../../model/url_state";
+import { Strip } from "./strip";
 
 const command = (): string => {
   const folder = folderOf(location.pathname).replace(/\/$/, "");
@@ -133,19 +134,18 @@ export function Silence({ what, own, any, now }: SilenceProps) {
   if (any !== null && now - any < SILENT_MS) {
     if (!what || own === null || now - own < SILENT_MS) return null;
     return (
-      <div class="strip" role="status" data-testid="silence">
+      <Strip testId="silence">
         No profiles of {what} since {zoned(clock(own, true), own)} ({ago(own, now)}): it is idle or
         has ended. Other applications are up to date.
-      </div>
+      </Strip>
     );
   }
-  const lastSeen = any;
-  if (lastSeen === null) return null;
+  if (any === null) return null;
   return (
-    <div class="strip warn-strip" role="status" data-testid="silence">
-      No new profiles since {zoned(clock(lastSeen, true), lastSeen)} ({ago(lastSeen, now)}). Is the
-      node agent running?
-    </div>
+    <Strip look="warn" testId="silence">
+      No new profiles since {zoned(clock(any, true), any)} ({ago(any, now)}). Is the node agent
+      running?
+    </Strip>
   );
 }
 
@@ -157,11 +157,12 @@ interface ProblemProps {
 export function Problems({ problems, onRetry }: ProblemProps) {
   if (problems.length === 0) return null;
   return (
-    <div class="strip error-strip" role="alert" data-testid="error">
-      <span class="one-line">{problems.map((p) => `${p.what}: ${p.error}`).join(" · ")}</span>
-      <button type="button" class="button small" onClick={onRetry}>
-        Retry
-      </button>
-    </div>
+    <Strip
+      look="error"
+      testId="error"
+      text={problems.map((p) => `${p.what}: ${p.error}`).join(" · ")}
+      act="Retry"
+      onAct={onRetry}
+    />
   );
 }

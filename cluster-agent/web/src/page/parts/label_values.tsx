@@ -5,6 +5,7 @@ import { labelsUrl, useApi, type Label, type Labels, type Selection } from "../.
 import { withoutLabel } from "../../model/matchers";
 import type { Span } from "../../model/time_range";
 import { percent } from "../../model/units";
+import { FilterField } from "./filter_field";
 
 /** Labels of the selection, or one label; null loads nothing. */
 export function useLabels(subject: Selection, span: Span | null, label = "") {
@@ -38,15 +39,13 @@ export function LabelValues({ label, subject, span, pick }: Props) {
   return (
     <>
       {full.n > 8 && (
-        <input
-          type="search"
-          class="filter"
-          placeholder={`Filter ${full.n} values`}
-          aria-label={`Filter values of ${label.name}`}
+        <FilterField
+          what={`Filter ${full.n} values`}
+          label={`Filter values of ${label.name}`}
+          testId="value-filter"
           autofocus
           value={filter}
-          data-testid="value-filter"
-          onInput={(e) => setFilter(e.currentTarget.value)}
+          set={setFilter}
         />
       )}
       <div class="scroll label-values">

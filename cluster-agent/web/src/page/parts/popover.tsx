@@ -90,7 +90,13 @@ export function Popover(p: Props) {
         {p.chevron !== false && <Chevron />}
       </button>
       {open && (
-        <div class={`panel ${p.align ?? "left"}`} ref={panel} role={kind} aria-label={p.title}>
+        <div
+          class={`panel ${p.align ?? "left"}`}
+          ref={panel}
+          role={kind}
+          aria-label={p.title}
+          onClick={(e) => (e.target as Element).closest("[role=menuitemradio]") && close()}
+        >
           {p.children(close)}
         </div>
       )}
@@ -108,10 +114,14 @@ interface ItemProps {
   checked?: boolean;
   onClick: () => void;
   children: ComponentChildren;
+  className?: string; // of the text
+  hint?: ComponentChildren; // at the end of the line
+  hintClass?: string;
+  hintTitle?: string;
   testId?: string;
-  title?: string;
 }
 
+/** Closes the panel that it is in. */
 export const MenuItem = (p: ItemProps) => (
   <button
     type="button"
@@ -119,17 +129,21 @@ export const MenuItem = (p: ItemProps) => (
     role="menuitemradio"
     aria-checked={p.checked ?? false}
     data-testid={p.testId}
-    title={p.title}
     onClick={p.onClick}
   >
-    {p.children}
+    <span class={p.className}>{p.children}</span>
+    {p.hint !== undefined && (
+      <span class={p.hintClass ?? "dim"} title={p.hintTitle}>
+        {p.hint}
+      </span>
+    )}
   </button>
 );
 
 interface SegmentProps<T extends string> {
   label: string;
   value: T;
-  options: { value: T; label: string; title?: string }[];
+  options: { value: T; label: ComponentChildren; title?: string }[];
   onChange: (v: T) => void;
   testId: string;
 }

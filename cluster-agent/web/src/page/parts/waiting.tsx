@@ -1,6 +1,7 @@
 // Before the first answer: that it is loading, or what failed and what to do next.
 
 import { useEffect, useState } from "preact/hooks";
+import type { Loaded } from "../../state/api";
 import { isAway, isRefusal, useLasting } from "../../state/connection";
 
 const SAY_MS = 1000; // shorter waits show no text
@@ -49,13 +50,11 @@ const sentence = (s: string): string =>
 
 interface Props {
   what: string; // "applications"
-  loading: boolean;
-  error: string; // of the last attempt
-  status: number; // of HTTP, when error; 0: there was no answer
+  loaded: Loaded<unknown>;
   onRetry: () => void;
 }
 
-export function Waiting({ what, loading, error, status, onRetry }: Props) {
+export function Waiting({ what, loaded: { loading, error, status }, onRetry }: Props) {
   const slow = useLasting(loading && !error, SAY_MS);
   if (!error)
     return (

@@ -1,8 +1,9 @@
 // Exports: images of the graph, files of the whole selection, and links.
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { exportUrl, type BaseSide, type ExportFormat, type Selection } from "../../state/api";
-import { drawnFlame, pngOf, svgOf } from "../../flame/flame_image";
+import { drawnFlame, imageOf, type ImageKind } from "../../flame/flame_image";
 import { copyText, saveFile } from "../../state/clipboard";
 import { useCell } from "../../state/hooks";
 import { splitService } from "../../model/names";
@@ -93,15 +94,10 @@ function CopyItem({ text, title, hint, testId }: CopyProps) {
 function Images(p: Props & { close: () => void }) {
   const view = useCell(drawnFlame);
   const [error, setError] = useState("");
-  const save = async (ending: "png" | "svg"): Promise<void> => {
+  const save = async (ending: ImageKind): Promise<void> => {
     if (!view) return;
-    const caption = captionOf(p);
     try {
-      const data =
-        ending === "png"
-          ? await pngOf(view, caption)
-          : new Blob([svgOf(view, caption, p.unit)], { type: "image/svg+xml" });
-      saveFile(`${fileName(p)}.${ending}`, data);
+      saveFile(`${fileName(p)}.${ending}`, await imageOf(ending, view, captionOf(p), p.unit));
       p.close();
     } catch (e) {
       setError((e as Error).message);
@@ -130,22 +126,25 @@ function Images(p: Props & { close: () => void }) {
   );
 }
 
+const Group = ({ title, children }: { title: string; children: ComponentChildren }) => (
+  <div role="group" aria-label={title}>
+    <div class="menu-title" aria-hidden="true">
+      {title}
+    </div>
+    {children}
+  </div>
+);
+
 export function Export(p: Props) {
   const url = (format: ExportFormat): string => exportUrl(format, p.subject, p.span, p.base);
   return (
     <Popover label="Export" title="Export" testId="export" align="right">
       {(close) => (
         <>
-          <div role="group" aria-label="Flame graph">
-            <div class="menu-title" aria-hidden="true">
-              Flame graph
-            </div>
+          <Group title="Flame graph">
             <Images {...p} close={close} />
-          </div>
-          <div role="group" aria-label="Whole selection">
-            <div class="menu-title" aria-hidden="true">
-              Whole selection
-            </div>
+          </Group>
+          <Group title="Whole selection">
             {files.map((f) => (
               <a
                 key={f.format}
@@ -160,11 +159,8 @@ export function Export(p: Props) {
                 <span class="dim">{f.hint}</span>
               </a>
             ))}
-          </div>
-          <div role="group" aria-label="Copy">
-            <div class="menu-title" aria-hidden="true">
-              Copy
-            </div>
+          </Group>
+          <Group title="Copy">
             <CopyItem
               testId="copy-link"
               title="Link"
@@ -177,7 +173,7 @@ export function Export(p: Props) {
               hint="go tool pprof <url>"
               text={() => `go tool pprof '${new URL(url("pprof"), location.href)}'`}
             />
-          </div>
+          </Group>
         </>
       )}
     </Popover>

@@ -1,7 +1,7 @@
 // What a person does to the profile on show: zooms and ways back, edits, functions, keys.
 
-import { useEffect, useRef } from "preact/hooks";
-import type { Cell, Navigate } from "../../state/hooks";
+import { useRef } from "preact/hooks";
+import { hasModifier, isTyped, usePageKeys, type Cell, type Navigate } from "../../state/hooks";
 import { touchesPath } from "../../model/transform";
 import { findByKey, nodeFile, nodeName, pathKey, type Pointed, type Tree } from "../../model/tree";
 import {
@@ -81,17 +81,12 @@ export function useProfileKeys(
   cursor: Cell<number>,
   pointed: Cell<Pointed | null>,
 ): void {
-  useEffect(() => {
-    const onKey = (e: KeyboardEvent): void => {
-      const from = e.target as HTMLElement;
-      if (/^(INPUT|TEXTAREA|SELECT)$/.test(from.tagName)) return;
-      if (e.key === "l" && !e.ctrlKey && !e.metaKey && !e.altKey) {
-        const at = pointed.value ?? (tree && { tree, node: cursor.value });
-        const fn = functionAt(from.dataset, at);
-        if (fn) actions.choose(fn, "lines");
-      } else if (e.key === "Escape" && !e.defaultPrevented) actions.back();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
+  usePageKeys((e) => {
+    if (isTyped(e)) return;
+    if (e.key === "l" && !hasModifier(e)) {
+      const at = pointed.value ?? (tree && { tree, node: cursor.value });
+      const fn = functionAt((e.target as HTMLElement).dataset, at);
+      if (fn) actions.choose(fn, "lines");
+    } else if (e.key === "Escape" && !e.defaultPrevented) actions.back();
   });
 }

@@ -2,26 +2,19 @@
 // long as the browser's tab is open.
 
 import { useState } from "preact/hooks";
+import { Strip } from "../parts/strip";
 import { jvmNote, type Runtimes } from "../../model/runtimes";
+import { store, storedOfTab } from "../../state/stored";
 
 const KEY = "hidden jvm notes";
 
 function hidden(): string[] {
-  try {
-    const stored: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(stored) ? stored.map(String) : [];
-  } catch {
-    return []; // storage may be forbidden, or hold other text
-  }
+  const notes = storedOfTab(KEY, []);
+  return Array.isArray(notes) ? notes.map(String) : [];
 }
 
-function hide(note: string): void {
-  try {
-    sessionStorage.setItem(KEY, JSON.stringify([...hidden().slice(-50), note]));
-  } catch {
-    // it comes back with the next page
-  }
-}
+const hide = (note: string): void =>
+  store("sessionStorage", KEY, JSON.stringify([...hidden().slice(-50), note]));
 
 export function JvmStrip({
   service,
@@ -35,24 +28,16 @@ export function JvmStrip({
   const key = `${service} ${note?.text}`;
   if (!note || gone === key || hidden().includes(key)) return null;
   return (
-    <div
-      class={note.expected ? "strip" : "strip warn-strip"}
-      role="status"
-      data-testid="jvm-note"
-    >
-      <span class="one-line" title={note.text}>
-        {note.text}
-      </span>
-      <button
-        type="button"
-        class="button small"
-        onClick={() => {
-          hide(key);
-          setGone(key);
-        }}
-      >
-        Hide
-      </button>
-    </div>
+    <Strip
+      look={note.expected ? "" : "warn"}
+      testId="jvm-note"
+      text={note.text}
+      title={note.text}
+      act="Hide"
+      onAct={() => {
+        hide(key);
+        setGone(key);
+      }}
+    />
   );
 }

@@ -2,11 +2,10 @@
 
 import { useEffect, useState } from "preact/hooks";
 import {
+  changeAmount,
   changeOf,
   changePercentText,
-  changeShareText,
   changeTextColor,
-  changeValueText,
   type DiffPalette,
 } from "../../model/diff";
 import { originOf } from "../../flame/tooltip";
@@ -32,13 +31,12 @@ function Change({ tree, node, unit, diff }: Props & { tree: Tree; node: number }
   if (!tree.baseTotal) return null;
   const base = tree.baseTotal[node];
   const c = changeOf(tree.total[node], base, tree.whole, tree.mode);
-  const size = tree.mode === "share" ? changeShareText(c) : changeValueText(c, unit);
   const baseline = `baseline ${value(base, unit)} ${percent(base, tree.whole.base)}`;
   return (
     <>
       {` · ${baseline} · `}
       <span style={{ color: diff ? changeTextColor(c, diff) : "" }}>
-        {size} {changePercentText(c)}
+        {changeAmount(c, unit, tree.mode)} {changePercentText(c)}
       </span>
     </>
   );

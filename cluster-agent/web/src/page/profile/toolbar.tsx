@@ -1,20 +1,18 @@
 // Second line: search, view, colours, zoom, quality of the data, export.
 
 import { useRef } from "preact/hooks";
-import type { BaseInfo, BaseSide, FlameGraph, Selection } from "../../state/api";
+import type { BaseSide, FlameGraph, Selection } from "../../state/api";
 import { useTypedText, type Navigate } from "../../state/hooks";
 import { Export } from "./exports";
 import { clip, label } from "../../model/names";
 import { MenuItem, Popover, Segments } from "../parts/popover";
 import { nodeName, type Tree } from "../../model/tree";
-import { explain } from "../../model/profile_types";
-import { isOfAll, isSampled, observed, qualityLevel } from "../../model/quality";
-import { walkEnds, walkSentence, type WalkEnds } from "../../model/unwinding";
-import { isCut, type SearchResult } from "./view_tree";
+import { QualityMark } from "./quality_mark";
+import type { SearchResult } from "./view_tree";
 import type { Span } from "../../model/time_range";
 import { EVERY } from "../../model/transform";
-import { grouped, percent, percentComplete, value } from "../../model/units";
-import type { UrlState } from "../../model/url_state";
+import { grouped, percent } from "../../model/units";
+import type { Direction, UrlState } from "../../model/url_state";
 
 interface Props {
   state: UrlState;
@@ -100,254 +98,38 @@ function Search({ state, navigate, found, tree }: Props) {
   );
 }
 
-const BINARIES_SHOWN = 8;
-
-const OF_ALL = " of the whole application";
-
-const reasonText = (r: string): string => r.replace(/_/g, " ");
-
-function BaseQuality({ base, sampled }: { base: BaseInfo; sampled: boolean }) {
-  const q = base.quality;
-  return (
-    <dl data-testid="base-quality">
-      <dt>
-        <b>Baseline{isOfAll(q) && OF_ALL}</b>
-      </dt>
-      <dd />
-      {sampled && (
-        <>
-          <dt>Samples</dt>
-          <dd>{grouped(q.samples)}</dd>
-          <dt>Truncated stacks</dt>
-          <dd>{grouped(q.truncated)}</dd>
-          <dt>Lost samples</dt>
-          <dd>{grouped(q.lost)}</dd>
-        </>
-      )}
-      <dt>Distinct stacks</dt>
-      <dd>{grouped(base.stacks)}</dd>
-    </dl>
-  );
-}
-
-function WalkBinaries({ walks }: { walks: WalkEnds }) {
-  return (
-    <table class="walk-ends" data-testid="walk-ends">
-      <caption>{walkSentence(walks)}</caption>
-      <thead>
-        <tr>
-          <th scope="col">They end in</th>
-          <th scope="col">Ended</th>
-          <th scope="col">Of its stacks</th>
-        </tr>
-      </thead>
-      <tbody>
-        {walks.binaries.slice(0, BINARIES_SHOWN).map((b) => (
-          <tr key={b.binary} title={b.ends.map((e) => `${grouped(e.n)}: ${e.end}`).join("\n")}>
-            <th scope="row">{b.binary}</th>
-            <td>{grouped(b.ended)}</td>
-            <td>{percent(b.ended, b.seen)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-/** Good, or why not, in a word. */
-function levelOf(graph: FlameGraph, cut: boolean): string {
-  const levels = [qualityLevel(graph.quality)];
-  if (graph.base) levels.push(qualityLevel(graph.base.quality));
-  if (levels.includes("bad")) return "bad";
-  return cut || levels.includes("fair") ? "fair" : "good";
-}
-
-function QualityLabel({ graph }: { graph: FlameGraph }) {
-  const q = graph.quality;
-  const seen = observed(q, graph);
-  const cut = isCut(graph);
-  return (
-    <span class="quality-label num" data-testid="quality">
-      <span class={`dot ${levelOf(graph, cut)}`} aria-hidden="true" />
-      {seen && (
-        <>
-          {seen}
-          <span class="dim"> · </span>
-        </>
-      )}
-      {percentComplete(q.samples - q.truncated, q.samples)} complete
-      <span class="wider"> stacks</span>
-      {isOfAll(q) && (
-        <span class="dim" data-testid="quality-scope">
-          {OF_ALL}
-        </span>
-      )}
-      {q.lost > 0 && (
-        <>
-          <span class="dim"> · </span>
-          <span class="warn">{grouped(q.lost)} lost</span>
-        </>
-      )}
-      {cut && (
-        <>
-          <span class="dim"> · </span>
-          <span class="warn" data-testid="cut">
-            {percent(graph.other.value, graph.total)} in other
-          </span>
-        </>
-      )}
-    </span>
-  );
-}
-
-interface FiguresProps {
-  graph: FlameGraph;
-  sampled: boolean;
-  walks: WalkEnds | null;
-}
-
-function QualityFigures({ graph, sampled, walks }: FiguresProps) {
-  const q = graph.quality;
-  const good = q.samples - q.truncated;
-  const reasons = Object.entries(q.lostReasons).sort((a, b) => b[1] - a[1]);
-  const figure = (name: string, n: number) => (
-    <>
-      <dt>{name}</dt>
-      <dd>{grouped(n)}</dd>
-    </>
-  );
-  const part = (name: string, n: number) => (
-    <>
-      <dt class="dim indent">{name}</dt>
-      <dd class="dim">{grouped(n)}</dd>
-    </>
-  );
-  return (
-    <dl>
-      {sampled && figure("Samples", q.samples)}
-      <dt>Complete stacks</dt>
-      <dd>{sampled ? grouped(good) : percentComplete(good, q.samples)}</dd>
-      {sampled && figure("Truncated stacks", q.truncated)}
-      {walks?.ends.map((e) => part(e.end, e.n))}
-      {walks && walks.guessed > 0 && figure("Stacks with a guessed step", walks.guessed)}
-      {(sampled || q.lost > 0) && figure("Lost samples", q.lost)}
-      {reasons.map(([why, n]) => part(reasonText(why), n))}
-      {figure("Distinct stacks", graph.stacks)}
-    </dl>
-  );
-}
-
-function QualityPanel({ graph }: { graph: FlameGraph }) {
-  const q = graph.quality;
-  const sampled = isSampled(graph.type);
-  const walks = walkEnds(q.unwinding);
-  return (
-    <div class="quality-panel">
-      <QualityFigures graph={graph} sampled={sampled} walks={walks} />
-      {walks && walks.binaries.length > 0 && <WalkBinaries walks={walks} />}
-      {graph.base && <BaseQuality base={graph.base} sampled={sampled} />}
-      {explain(graph.type) && <p class="dim">{explain(graph.type)}</p>}
-      {isOfAll(q) && (
-        <p class="dim">
-          These numbers are those of the whole application, not of the filter: profiles in this
-          range were stored before their labels were kept with them.
-        </p>
-      )}
-      <p class="dim">
-        A truncated stack has its innermost frames but not all callers.
-        {sampled &&
-          " Lost samples are those of the whole node in this time; they are in no stack."}
-      </p>
-      {graph.other.value > 0 && (
-        <p class="dim">
-          {grouped(graph.other.nodes)} small frames ({percent(graph.other.value, graph.total)}) are
-          drawn as “other”, hatched. Zooming in asks for more of them. Totals, search and exports
-          are of the whole.
-        </p>
-      )}
-      {graph.stacksCut > 0 && (
-        <p class="dim">
-          {grouped(graph.stacksCut)} rare stacks ({value(graph.valueCut, graph.unit)}) were too many
-          to read one by one: they are in “other” below the total.
-        </p>
-      )}
-    </div>
-  );
-}
-
-function QualityMark({ graph }: { graph: FlameGraph }) {
-  return (
-    <Popover
-      label={<QualityLabel graph={graph} />}
-      title="How complete this profile is"
-      chevron={false}
-      className="plain quality"
-      align="right"
-      kind="dialog"
-    >
-      {() => <QualityPanel graph={graph} />}
-    </Popover>
-  );
-}
-
 function GraphMenu({ state, navigate }: Pick<Props, "state" | "navigate">) {
   const all = state.edit.some((t) => t.kind === "recursion" && t.name === EVERY);
+  const item = (id: string, text: string, hint: string, on: boolean, patch: Partial<UrlState>) => (
+    <MenuItem testId={id} checked={on} hint={hint} onClick={() => navigate(patch)}>
+      {text}
+    </MenuItem>
+  );
+  const direction = (value: Direction, text: string, hint: string) =>
+    item(`direction-${value}`, text, hint, state.direction === value, { direction: value });
   return (
     <Popover
       label={state.invert ? "Inverted" : "Graph"}
       title="Direction and order of the graph"
       testId="graph-menu"
     >
-      {(close) => {
-        const set = (patch: Partial<UrlState>): void => {
-          navigate(patch);
-          close();
-        };
-        return (
-          <>
-            <MenuItem
-              testId="direction-icicle"
-              checked={state.direction === "icicle"}
-              onClick={() => set({ direction: "icicle" })}
-            >
-              <span>Icicle</span>
-              <span class="dim">root at the top</span>
-            </MenuItem>
-            <MenuItem
-              testId="direction-flame"
-              checked={state.direction === "flame"}
-              onClick={() => set({ direction: "flame" })}
-            >
-              <span>Flame</span>
-              <span class="dim">root at the bottom</span>
-            </MenuItem>
-            <div class="menu-title">Stacks</div>
-            <MenuItem
-              testId="invert"
-              checked={state.invert}
-              onClick={() => set({ invert: !state.invert, zoom: "" })}
-            >
-              <span>Invert</span>
-              <span class="dim">leaf first</span>
-            </MenuItem>
-            <MenuItem
-              testId="recursion-all"
-              checked={all}
-              onClick={() =>
-                set({
-                  zoom: "",
-                  edit: all
-                    ? state.edit.filter((t) => t.kind !== "recursion" || t.name !== EVERY)
-                    : [...state.edit, { kind: "recursion", name: EVERY, file: "" }],
-                })
-              }
-            >
-              <span>Collapse recursion</span>
-              <span class="dim">of every function</span>
-            </MenuItem>
-          </>
-        );
-      }}
+      {() => (
+        <>
+          {direction("icicle", "Icicle", "root at the top")}
+          {direction("flame", "Flame", "root at the bottom")}
+          <div class="menu-title">Stacks</div>
+          {item("invert", "Invert", "leaf first", state.invert, {
+            invert: !state.invert,
+            zoom: "",
+          })}
+          {item("recursion-all", "Collapse recursion", "of every function", all, {
+            zoom: "",
+            edit: all
+              ? state.edit.filter((t) => t.kind !== "recursion" || t.name !== EVERY)
+              : [...state.edit, { kind: "recursion", name: EVERY, file: "" }],
+          })}
+        </>
+      )}
     </Popover>
   );
 }

@@ -1,6 +1,7 @@
 // Hosts whose clock is wrong: what the page shows of them is not where their own clock says.
 
 import { ago, duration } from "../../model/time_range";
+import { Strip } from "../parts/strip";
 import { useApi } from "../../state/api";
 
 interface Clocks {
@@ -30,13 +31,13 @@ export function WrongClocks({ now }: { now: number }) {
       `seen ${ago(h.lastSeen, now)}`,
   );
   return (
-    <div class="strip warn-strip" role="status" data-testid="clocks" title={title.join("\n")}>
+    <Strip look="warn" testId="clocks" title={title.join("\n")}>
       {hosts.length === 1 ? "The clock of a host is wrong: " : "Clocks of hosts are wrong: "}
       {named.join(", ")}
       {more > 0 && ` and ${more} more`}.{" "}
       {hosts.every((h) => h.corrected)
         ? "The times of their profiles are corrected."
         : "Profiles whose time cannot be right are shown at the time when they arrived."}
-    </div>
+    </Strip>
   );
 }

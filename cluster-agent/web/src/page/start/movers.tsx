@@ -7,6 +7,7 @@ import { exactQuery } from "../../model/search";
 import type { Span } from "../../model/time_range";
 import { digits } from "../../model/units";
 import { otherService, printState, type UrlState } from "../../model/url_state";
+import { follow } from "../parts/links";
 import { ServiceName } from "../parts/service_name";
 
 const DAY_S = 86_400;
@@ -49,11 +50,7 @@ function Row({ mover: m, state, navigate }: Pick<Props, "state" | "navigate"> & 
         title={`${fullName(m.name)}\n${m.service}`}
         data-testid="mover"
         data-name={m.name}
-        onClick={(e) => {
-          if (e.metaKey || e.ctrlKey || e.shiftKey || e.button !== 0) return;
-          e.preventDefault();
-          navigate(to);
-        }}
+        onClick={(e) => follow(e, () => navigate(to))}
       >
         <span class="mono one-line">
           <bdi>{label(m.name)}</bdi>

@@ -14,12 +14,13 @@ import {
 } from "../../model/applications";
 import { applicationsUrl, useApi, type Applications } from "../../state/api";
 import type { Application } from "../../model/applications";
-import { useTypedText, type Navigate } from "../../state/hooks";
+import { useToggled, useTypedText, type Navigate } from "../../state/hooks";
 import type { ProfileType } from "../../model/profile_types";
 import type { Span } from "../../model/time_range";
 import { digits, grouped } from "../../model/units";
 import { otherService, type UrlState } from "../../model/url_state";
 import { MoversPanel, steadySpan } from "./movers";
+import { FilterField } from "../parts/filter_field";
 import { MenuItem, Popover } from "../parts/popover";
 import { ApplicationTable } from "./start_table";
 
@@ -74,20 +75,18 @@ function Namespaces({ applications, state, navigate }: Props) {
       testId="namespaces"
       className="namespaces"
     >
-      {(close) => (
+      {() => (
         <div class="scroll">
           {[{ name: "", n: applications.length, cores: 0 }, ...all].map((n) => (
             <MenuItem
               key={n.name}
               checked={n.name === state.namespace}
               testId={`namespace-${n.name}`}
-              onClick={() => {
-                navigate({ namespace: n.name });
-                close();
-              }}
+              hint={grouped(n.n)}
+              hintClass="num dim"
+              onClick={() => navigate({ namespace: n.name })}
             >
-              <span>{namespaceTitle(n.name)}</span>
-              <span class="num dim">{grouped(n.n)}</span>
+              {namespaceTitle(n.name)}
             </MenuItem>
           ))}
         </div>
@@ -132,30 +131,22 @@ function Count({ shown, applications }: { shown: Application[]; applications: Ap
 export function Start(p: Props) {
   const { applications, state, navigate, span } = p;
   const [text, setText] = useFilterText(state, navigate);
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const [open, toggle] = useToggled();
   const [movers, setMovers] = useState(() => matchMedia(WIDE).matches);
   const { shown, rows, order } = useRows(p, text, open);
   const pick = (service: string): void => navigate({ ...otherService(service), filter: "" });
-  const toggle = (title: string): void => {
-    const next = new Set(open);
-    if (!next.delete(title)) next.add(title);
-    setOpen(next);
-  };
   return (
     <main class="start">
       <div class="start-bar">
-        <input
-          type="search"
-          class="filter"
-          placeholder="Filter applications"
-          aria-label="Filter applications"
-          data-testid="application-filter"
-          data-slash
+        <FilterField
+          what="Filter applications"
+          testId="application-filter"
+          slash
           value={text}
-          onInput={(e) => setText(e.currentTarget.value)}
-          onKeyDown={(e) => {
+          set={setText}
+          onEnter={() => {
             const first = rows.find((r) => r.app)?.app;
-            if (e.key === "Enter" && first) pick(first.service);
+            if (first) pick(first.service);
           }}
         />
         <Namespaces {...p} />

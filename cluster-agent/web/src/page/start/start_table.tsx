@@ -1,14 +1,15 @@
 // The list of applications. Only the rows in view exist.
 
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { isMissed, type Order, type OrderBy, type Row } from "../../model/applications";
 import { describe, groupTitle, type ProfileType } from "../../model/profile_types";
 import { typeNames, type Application } from "../../model/applications";
-import { useVirtual } from "../../state/virtual";
 import { useNarrow } from "../../state/hooks";
 import { ago, type Span } from "../../model/time_range";
 import { grouped } from "../../model/units";
 import { otherService, printState, type UrlState } from "../../model/url_state";
+import { follow } from "../parts/links";
+import { LongTable, orderOf, SortHead } from "../parts/long_table";
 import { changeColumn, coresColumn, ServiceName } from "../parts/service_name";
 import { Sparkline } from "./sparkline";
 
@@ -51,40 +52,30 @@ const heads: { by: OrderBy | ""; label: string; className: string; title?: strin
   { by: "seen", label: "Last profile", className: "num a-seen" },
 ];
 
-function Head({ order, onOrder }: Props) {
-  return (
-    <thead>
-      <tr aria-rowindex={1}>
-        {heads.map((h) => {
-          const on = h.by === order.by;
-          const sort = on ? (order.ascending ? "ascending" : "descending") : "none";
-          if (h.by === "")
-            return (
-              <th scope="col" class={h.className} key={h.className}>
-                {h.label || <span class="sr">CPU cores as a bar</span>}
-              </th>
-            );
-          const by = h.by;
-          return (
-            <th scope="col" class={h.className} key={h.className} aria-sort={sort}>
-              <button
-                type="button"
-                data-testid={`order-${by}`}
-                title={h.title}
-                onClick={() => onOrder({ by, ascending: on ? !order.ascending : by === "name" })}
-              >
-                {h.label}
-                <span class="arrow" aria-hidden="true">
-                  {on ? (order.ascending ? "▴" : "▾") : ""}
-                </span>
-              </button>
-            </th>
-          );
-        })}
-      </tr>
-    </thead>
-  );
-}
+const Head = ({ order, onOrder }: Props) => (
+  <tr aria-rowindex={1}>
+    {heads.map(({ by, label, className, title }) =>
+      by === "" ? (
+        <th scope="col" class={className} key={className}>
+          {label || <span class="sr">CPU cores as a bar</span>}
+        </th>
+      ) : (
+        <SortHead
+          key={className}
+          className={className}
+          title={title}
+          testId={`order-${by}`}
+          order={orderOf(by === order.by, order.ascending)}
+          onClick={() =>
+            onOrder({ by, ascending: by === order.by ? !order.ascending : by === "name" })
+          }
+        >
+          {label}
+        </SortHead>
+      ),
+    )}
+  </tr>
+);
 
 function Name({
   row,
@@ -113,11 +104,7 @@ function Name({
     <a
       href={printState({ ...state, ...otherService(service), filter: "" })}
       title={service}
-      onClick={(e) => {
-        if (e.metaKey || e.ctrlKey || e.shiftKey || e.button !== 0) return;
-        e.preventDefault();
-        pick(service);
-      }}
+      onClick={(e) => follow(e, () => pick(service))}
     >
       <ServiceName service={service} />
     </a>
@@ -143,64 +130,54 @@ function onArrow(e: KeyboardEvent): void {
   target.focus();
 }
 
+function ApplicationRow({ p, row: r, at, most }: { p: Props; row: Row; at: number; most: number }) {
+  const late = r.app && isMissed(r.app, p.span, p.newest, p.sparks);
+  return (
+    <tr
+      class={r.app ? (r.inside ? "inside" : "") : "app-group"}
+      aria-rowindex={at + 2}
+      data-testid={r.app ? "application" : "application-group"}
+      data-service={r.app?.service ?? r.title}
+    >
+      <td class="a-name">
+        <Name row={r} {...p} />
+      </td>
+      <td class="num a-cores">{r.cores === null ? "–" : coresColumn(r.cores)}</td>
+      <td class="bar-cell" aria-hidden="true">
+        <div
+          class="cores-bar"
+          style={{ width: `${most > 0 ? ((r.cores ?? 0) / most) * 100 : 0}%` }}
+        />
+      </td>
+      <td class="a-spark" aria-hidden="true">
+        <Sparkline values={r.spark} />
+      </td>
+      <td class="num a-change dim">{changeText(r)}</td>
+      <td class="dim a-types">{r.app ? typesOf(r.app, p.registry) : ""}</td>
+      <td
+        class={late ? "num a-seen late" : "num a-seen dim"}
+        title={late ? "Silent, while others are up to date" : undefined}
+      >
+        {ago(r.lastSeen, p.now)}
+      </td>
+    </tr>
+  );
+}
+
 export function ApplicationTable(p: Props) {
-  const { rows, now, span, sparks, newest } = p;
-  const scroller = useRef<HTMLDivElement>(null);
-  const height = useNarrow() ? NARROW_ROW : ROW;
-  const visible = useVirtual(scroller, rows.length, height);
+  const { rows } = p;
+  const narrow = useNarrow();
   const most = useMemo(() => rows.reduce((m, r) => Math.max(m, r.cores ?? 0), 0), [rows]);
   return (
-    <div class="start-scroll" ref={scroller} onScroll={visible.onScroll}>
-      <table
-        class="applications"
-        aria-label="Applications"
-        aria-rowcount={rows.length + 1}
-        data-testid="applications"
-        onKeyDown={onArrow}
-      >
-        <Head {...p} />
-        <tbody>
-          {visible.above > 0 && (
-            <tr aria-hidden="true" class="spacer" style={{ height: `${visible.above}px` }} />
-          )}
-          {rows.slice(visible.from, visible.to).map((r, i) => (
-            <tr
-              key={r.key}
-              class={r.app ? (r.inside ? "inside" : "") : "app-group"}
-              aria-rowindex={visible.from + i + 2}
-              data-testid={r.app ? "application" : "application-group"}
-              data-service={r.app?.service ?? r.title}
-            >
-              <td class="a-name">
-                <Name row={r} {...p} />
-              </td>
-              <td class="num a-cores">{r.cores === null ? "–" : coresColumn(r.cores)}</td>
-              <td class="bar-cell" aria-hidden="true">
-                <div
-                  class="cores-bar"
-                  style={{ width: `${most > 0 ? ((r.cores ?? 0) / most) * 100 : 0}%` }}
-                />
-              </td>
-              <td class="a-spark" aria-hidden="true">
-                <Sparkline values={r.spark} />
-              </td>
-              <td class="num a-change dim">{changeText(r)}</td>
-              <td class="dim a-types">{r.app ? typesOf(r.app, p.registry) : ""}</td>
-              {r.app && isMissed(r.app, span, newest, sparks) ? (
-                <td class="num a-seen late" title="Silent, while others are up to date">
-                  {ago(r.lastSeen, now)}
-                </td>
-              ) : (
-                <td class="num a-seen dim">{ago(r.lastSeen, now)}</td>
-              )}
-            </tr>
-          ))}
-          {visible.below > 0 && (
-            <tr aria-hidden="true" class="spacer" style={{ height: `${visible.below}px` }} />
-          )}
-        </tbody>
-      </table>
-      {p.note && <div class="note">{p.note}</div>}
-    </div>
+    <LongTable
+      rows={rows}
+      row={(r, at) => <ApplicationRow key={r.key} p={p} row={r} at={at} most={most} />}
+      height={narrow ? NARROW_ROW : ROW}
+      label="Applications"
+      testId="applications"
+      head={<Head {...p} />}
+      none={p.note}
+      table={{ class: "applications", onKeyDown: onArrow }}
+    />
   );
 }

@@ -2,7 +2,7 @@
 // arrow keys. Only the rows in view exist.
 
 import type { ComponentChildren } from "preact";
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { isMenuKey } from "../../flame/frame_menu";
 import type { Change } from "../../model/diff";
 import { clip, fullName, label, visible } from "../../model/names";
@@ -10,7 +10,7 @@ import { compileQuery, exactQuery } from "../../model/search";
 import { grouped } from "../../model/units";
 import type { FunctionId, SortBy } from "../../model/url_state";
 import type { FlameGraph } from "../../state/api";
-import { useVirtual } from "../../state/virtual";
+import { LongTable, orderOf, SortHead, toNextRow } from "../parts/long_table";
 
 const ROW = 25; // px, as in style.css
 
@@ -71,9 +71,7 @@ function moveBetweenRows(
   else if (isMenuKey(e)) {
     const box = row.getBoundingClientRect();
     menu(box.left + 40, box.bottom);
-  } else if (e.key === "ArrowDown") (row.nextElementSibling as HTMLElement | null)?.focus();
-  else if (e.key === "ArrowUp") (row.previousElementSibling as HTMLElement | null)?.focus();
-  else return;
+  } else if (!toNextRow(e)) return;
   e.preventDefault();
 }
 
@@ -82,30 +80,20 @@ function Head({ heads, graph, order, sort, ascending, onSort }: Props) {
   const count =
     order.length === all ? "Function" : `${grouped(order.length)} of ${grouped(all)} functions`;
   return (
-    <thead>
-      <tr>
-        {heads.map((h) => (
-          <th
-            key={h.by}
-            scope="col"
-            class={h.by === "name" ? "" : "num"}
-            aria-sort={h.by !== sort ? "none" : ascending ? "ascending" : "descending"}
-          >
-            <button
-              type="button"
-              title={h.title}
-              data-testid={`sort-${h.by}`}
-              onClick={() => onSort(h.by, h.by === sort ? !ascending : h.by === "name")}
-            >
-              {h.by === "name" ? count : h.label}
-              <span class="arrow" aria-hidden="true">
-                {h.by === sort ? (ascending ? "▴" : "▾") : ""}
-              </span>
-            </button>
-          </th>
-        ))}
-      </tr>
-    </thead>
+    <tr>
+      {heads.map((h) => (
+        <SortHead
+          key={h.by}
+          className={h.by === "name" ? "" : "num"}
+          title={h.title}
+          testId={`sort-${h.by}`}
+          order={orderOf(h.by === sort, ascending)}
+          onClick={() => onSort(h.by, h.by === sort ? !ascending : h.by === "name")}
+        >
+          {h.by === "name" ? count : h.label}
+        </SortHead>
+      ))}
+    </tr>
   );
 }
 
@@ -149,31 +137,15 @@ function Row({ p, row, at, entry }: { p: Props; row: number; at: number; entry: 
   );
 }
 
-export function FunctionRows(p: Props) {
-  const scroller = useRef<HTMLDivElement>(null);
-  const { order } = p;
-  const rows = useVirtual(scroller, order.length, ROW);
-  return (
-    <div class={p.className} ref={scroller} onScroll={rows.onScroll}>
-      <table aria-label="Functions" aria-rowcount={order.length + 1} data-testid="functions">
-        <Head {...p} />
-        <tbody>
-          {rows.above > 0 && <tr aria-hidden="true" style={{ height: `${rows.above}px` }} />}
-          {order.slice(rows.from, rows.to).map((row, k) => (
-            <Row
-              key={row}
-              p={p}
-              row={row}
-              at={rows.from + k}
-              entry={rows.from + k === rows.entry}
-            />
-          ))}
-          {rows.below > 0 && (
-            <tr aria-hidden="true" style={{ height: `${rows.below}px` }} />
-          )}
-        </tbody>
-      </table>
-      {order.length === 0 && <div class="note">{p.none}</div>}
-    </div>
-  );
-}
+export const FunctionRows = (p: Props) => (
+  <LongTable
+    rows={p.order}
+    row={(row, at, entry) => <Row key={row} p={p} row={row} at={at} entry={entry} />}
+    height={ROW}
+    label="Functions"
+    testId="functions"
+    head={<Head {...p} />}
+    none={p.order.length === 0 ? p.none : ""}
+    scroller={p.className}
+  />
+);

@@ -23,6 +23,7 @@ import { KERNEL, fullName, visible } from "../../model/names";
 import type { Span } from "../../model/time_range";
 import { percent, percentFixed, value } from "../../model/units";
 import type { FunctionId } from "../../model/url_state";
+import { orderOf, SortHead } from "../parts/long_table";
 
 interface Props {
   fn: FunctionId;
@@ -150,14 +151,14 @@ function Lines({ p, view }: { p: Props; view: FunctionView }) {
       </p>
     );
   const head = (by: Order, text: string) => (
-    <th scope="col" class="num" aria-sort={by !== order ? "none" : "descending"}>
-      <button type="button" data-testid={`lines-by-${by}`} onClick={() => setOrder(by)}>
-        {text}
-        <span class="arrow" aria-hidden="true">
-          {by === order ? "▾" : ""}
-        </span>
-      </button>
-    </th>
+    <SortHead
+      className="num"
+      testId={`lines-by-${by}`}
+      order={orderOf(by === order, false)}
+      onClick={() => setOrder(by)}
+    >
+      {text}
+    </SortHead>
   );
   return (
     <table class="lines" aria-label={`Lines of ${fullName(p.fn.name, 120)}`}>

@@ -223,15 +223,7 @@ function GroupBy(p: Props) {
       testId="group-by"
       className="plain"
     >
-      {(close) => (
-        <GroupByMenu
-          {...p}
-          pick={(label) => {
-            p.navigate({ by: label }, "replace");
-            close();
-          }}
-        />
-      )}
+      {() => <GroupByMenu {...p} pick={(by) => p.navigate({ by }, "replace")} />}
     </Popover>
   );
 }
@@ -250,17 +242,18 @@ function GroupByMenu({ state, subject, span, pick }: Props & { pick: (label: str
   return (
     <div class="scroll">
       <MenuItem checked={!state.by} testId="by-none" onClick={() => pick("")}>
-        <span>Nothing</span>
+        Nothing
       </MenuItem>
       {names.map((name) => (
         <MenuItem
           key={name}
           checked={name === state.by}
           testId={`by-${name}`}
+          hint={count(name)}
+          hintClass="dim num"
           onClick={() => pick(name)}
         >
-          <span>{name}</span>
-          <span class="dim num">{count(name)}</span>
+          {name}
         </MenuItem>
       ))}
       {labels.error && <div class="note">Labels: {labels.error}</div>}

@@ -3,6 +3,7 @@
 import type { Series } from "../../state/api";
 import { legendNames, seriesColor, seriesShares } from "../../model/series";
 import { percent } from "../../model/units";
+import { toggled } from "../../state/hooks";
 import { MenuItem, Popover } from "../parts/popover";
 
 interface Props {
@@ -21,11 +22,6 @@ const nameOf = (s: Series): string => (s.other ? "all others" : s.name || "(no v
 export function SeriesLegend(p: Props) {
   const shares = seriesShares(p.series);
   const short = legendNames(p.series.filter((s) => !s.other).map((s) => s.name));
-  const toggle = (s: Series): void => {
-    const next = new Set(p.hidden);
-    if (!next.delete(s.name)) next.add(s.name);
-    p.setHidden(next);
-  };
   const only = (s: Series): void =>
     p.setHidden(new Set(p.series.filter((x) => x !== s).map((x) => x.name)));
   return (
@@ -38,7 +34,7 @@ export function SeriesLegend(p: Props) {
             aria-pressed={!p.hidden.has(s.name)}
             title={`${nameOf(s)}: show or hide the line`}
             data-testid="legend-toggle"
-            onClick={() => toggle(s)}
+            onClick={() => p.setHidden(toggled(p.hidden, s.name))}
           >
             <span
               class="swatch"
@@ -56,7 +52,7 @@ export function SeriesLegend(p: Props) {
               chevron={false}
               testId="legend-menu"
             >
-              {(close) => <Actions {...p} one={s} only={only} close={close} />}
+              {() => <Actions {...p} one={s} only={only} />}
             </Popover>
           )}
         </span>
@@ -68,43 +64,37 @@ export function SeriesLegend(p: Props) {
 interface ActionsProps extends Props {
   one: Series;
   only: (s: Series) => void;
-  close: () => void;
 }
 
-function Actions({ one, series, label, onFilter, onCompareValues, only, close }: ActionsProps) {
-  const run = (f: () => void) => (): void => {
-    close();
-    f();
-  };
+function Actions({ one, series, label, onFilter, onCompareValues, only }: ActionsProps) {
+  const item = (testId: string | undefined, text: string, run: () => void) => (
+    <MenuItem testId={testId} onClick={run}>
+      {text}
+    </MenuItem>
+  );
   const others = series.filter((s) => s !== one && !s.other);
   return (
     <div class="scroll">
-      <MenuItem testId="legend-filter" onClick={run(() => onFilter(label, one.name, false))}>
-        <span>Only {nameOf(one)}</span>
-      </MenuItem>
-      <MenuItem testId="legend-exclude" onClick={run(() => onFilter(label, one.name, true))}>
-        <span>Without {nameOf(one)}</span>
-      </MenuItem>
-      <MenuItem onClick={run(() => only(one))}>
-        <span>Hide the other lines</span>
-      </MenuItem>
-      {series.length > 1 && <div class="menu-title">Compare {nameOf(one)} with</div>}
-      {others.map((s) => (
-        <MenuItem
-          key={s.name}
-          testId="legend-compare"
-          onClick={run(() => onCompareValues(label, one.name, s.name))}
-        >
-          <span class="one-line">{nameOf(s)}</span>
-        </MenuItem>
-      ))}
+      {item("legend-filter", `Only ${nameOf(one)}`, () => onFilter(label, one.name, false))}
+      {item("legend-exclude", `Without ${nameOf(one)}`, () => onFilter(label, one.name, true))}
+      {item(undefined, "Hide the other lines", () => only(one))}
       {series.length > 1 && (
-        <MenuItem
-          testId="legend-compare-others"
-          onClick={run(() => onCompareValues(label, one.name, null))}
-        >
-          <span>all others</span>
-        </MenuItem>
+        <>
+          <div class="menu-title">Compare {nameOf(one)} with</div>
+          {others.map((s) => (
+            <MenuItem
+              key={s.name}
+              className="one-line"
+              testId="legend-compare"
+              onClick={() => onCompareValues(label, one.name, s.name)}
+            >
+              {nameOf(s)}
+            </MenuItem>
+          ))}
+          {item("legend-compare-others", "all others", () =>
+            onCompareValues(label, one.name, null),
+          )}
+        </>
       )}
     </div>
   );

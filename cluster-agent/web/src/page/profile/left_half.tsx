@@ -1,0 +1,75 @@
+// Left of the flame graph: the table of functions, or the lines of one.
+
+import { useMemo } from "preact/hooks";
+import { plainSort } from "../../model/functions";
+import { functionColumns } from "../../model/transform";
+import type { Tree } from "../../model/tree";
+import type { FlameGraph } from "../../state/api";
+import { useAfterPaint } from "../../state/hooks";
+import { CompareTable } from "../comparison/compare_table";
+import { LinesPanel } from "../table/lines_panel";
+import { Table } from "../table/table";
+import { functionMenu, type Shown } from "./shown";
+
+/** Edits change the functions, too; without any, the server's list is that of the whole. */
+function useListed({ graph, state }: Shown, upright: Tree | null): FlameGraph | null {
+  const edited = state.edit.length > 0;
+  return useMemo(
+    () =>
+      graph && upright && edited
+        ? {
+            ...graph,
+            names: upright.names,
+            files: upright.files,
+            functions: functionColumns(upright),
+          }
+        : graph,
+    [graph, upright, edited],
+  );
+}
+
+/** Once the graph is drawn. */
+function Functions(p: Shown & { graph: FlameGraph | null }) {
+  const { graph, state, navigate, v } = p;
+  if (!graph) return <div class="table" />;
+  const shared = {
+    graph,
+    search: state.search,
+    atLeast: v.cut && state.edit.length > 0,
+    onPick: (search: string) => navigate({ search }),
+    onMenu: functionMenu(p),
+  };
+  if (graph.base)
+    return <CompareTable {...shared} state={state} navigate={navigate} changes={p.changes} />;
+  return (
+    <Table
+      {...shared}
+      coloring={p.coloring}
+      palette={p.palette}
+      sort={plainSort(state.sort)}
+      ascending={state.ascending}
+      onSort={(sort, ascending) => navigate({ sort, ascending }, "replace")}
+    />
+  );
+}
+
+/** The table, or the lines of a function in its place. */
+export function LeftHalf(p: Shown) {
+  const { state, graph, pane } = p;
+  const tabled = useAfterPaint(useListed(p, p.v.upright)); // the graph is drawn first
+  if (!p.some || !graph || pane === "timeline") return null;
+  const lined = state.panel === "lines" && (pane === "panel" || pane === "all") ? state.fn : null;
+  if (lined)
+    return (
+      <LinesPanel
+        {...p}
+        fn={lined}
+        whole={{ value: graph.total, base: graph.base?.total ?? 0 }}
+        unit={graph.unit}
+        mode={state.diff}
+        onClose={() => p.navigate({ panel: "" })}
+      />
+    );
+  if (pane === "panel" || p.view === "flame") return null;
+  return <Functions {...p} graph={tabled} />;
+}
