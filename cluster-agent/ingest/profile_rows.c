@@ -23,7 +23,7 @@
 
 #include "cluster-agent/ingest/stack_hash.h"
 #include "common/data/hash.h"
-#include "common/data/hash_index.h"
+#include "common/data/number_index.h"
 #include "common/data/table.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
@@ -238,30 +238,29 @@ static int merge_stacks(struct profile_rows *r, const struct sample_stacks *s, u
 			struct err *err)
 {
 	const struct profile *p = r->profile;
-	struct hash_index by_hash;
+	struct number_index by_hash = {.arena = p->arena};
 	int e;
 
 	r->stacks = arena_alloc(p->arena, (p->n_samples + 1) * sizeof(*r->stacks));
 	if (!r->stacks)
 		return no_room(p, (p->n_samples + 1) * sizeof(*r->stacks), err);
-	e = hash_index_init(&by_hash, p->arena, p->n_samples, r->stacks, sizeof(*r->stacks));
-	if (e < 0)
-		return memory_error(e, err);
-	for (uint32_t i = 0; i < p->n_samples; i++) {
-		uint32_t *slot = hash_index_slot(&by_hash, s->hashes[i]);
-
-		if (*slot == 0) {
-			r->stacks[r->n_stacks] = (struct profile_rows_stack){
+	e = number_index_reserve(&by_hash, p->n_samples);
+	for (uint32_t i = 0; e == 0 && i < p->n_samples; i++) {
+		if (!number_index_find(&by_hash, s->hashes[i], r->stacks, sizeof(*r->stacks),
+				       &stack_of[i])) {
+			stack_of[i] = r->n_stacks;
+			r->stacks[r->n_stacks++] = (struct profile_rows_stack){
 				.hash = s->hashes[i],
 				.key = s->keys[i],
 				.sample = i,
 				.truncated = s->truncated[i],
 			};
-			*slot = ++r->n_stacks;
+			e = number_index_add(&by_hash, number_hash(s->hashes[i]), stack_of[i]);
 		}
-		r->stacks[*slot - 1].known |= s->answers[i].known;
-		stack_of[i] = *slot - 1;
+		r->stacks[stack_of[i]].known |= s->answers[i].known;
 	}
+	if (e < 0)
+		return memory_error(e, err);
 	if (r->n_stacks == 0)
 		r->stacks[r->n_stacks++] =
 			(struct profile_rows_stack){.hash = FNV1A64_INIT, .sample = UINT32_MAX};

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "common/data/hash_index.h"
+#include "common/data/number_index.h"
 #include "common/limits.h"
 #include "common/pprof/merged_stacks.h"
 
@@ -10,7 +10,7 @@ struct difference {
 	struct profile *p;
 	struct merged_stacks now;
 	struct merged_stacks before;
-	struct hash_index by_hash; /* of before */
+	struct number_index by_hash; /* of before */
 	bool cumulative[LIMIT_PPROF_TYPES];
 };
 
@@ -46,9 +46,12 @@ static bool is_cumulative(const struct sample_type_config *config, const struct 
 /* The values of a stack before, or NULL if it is new. */
 static const int64_t *values_before(const struct difference *d, uint32_t row)
 {
-	uint32_t at = *hash_index_slot(&d->by_hash, d->now.stacks[row].hash);
+	uint32_t at;
 
-	return at > 0 ? d->before.values + (size_t)(at - 1) * d->before.n_columns : NULL;
+	if (!number_index_find(&d->by_hash, d->now.stacks[row].hash, d->before.stacks,
+			       sizeof(*d->before.stacks), &at))
+		return NULL;
+	return d->before.values + (size_t)at * d->before.n_columns;
 }
 
 static bool has_restarted(const struct difference *d)
@@ -87,7 +90,6 @@ static void subtract(struct difference *d)
 static int merge(struct difference *d, const struct profile *prev)
 {
 	uint32_t columns[LIMIT_PPROF_TYPES];
-	struct arena *a = d->p->arena;
 	int r;
 
 	for (uint32_t i = 0; i < d->p->n_types; i++)
@@ -95,18 +97,15 @@ static int merge(struct difference *d, const struct profile *prev)
 	r = merged_stacks_make(&d->now, d->p, columns, d->p->n_types);
 	if (r == 0)
 		r = merged_stacks_make(&d->before, prev, columns, prev->n_types);
-	if (r == 0)
-		r = hash_index_init(&d->by_hash, a, d->before.n + d->now.n, d->before.stacks,
-				    sizeof(*d->before.stacks));
 	for (uint32_t i = 0; r == 0 && i < d->before.n; i++)
-		*hash_index_slot(&d->by_hash, d->before.stacks[i].hash) = i + 1;
+		r = number_index_add(&d->by_hash, number_hash(d->before.stacks[i].hash), i);
 	return r;
 }
 
 int previous_profile_subtract(struct profile *p, const struct profile *prev,
 			      const struct sample_type_config *config, struct err *err)
 {
-	struct difference d = {.p = p};
+	struct difference d = {.p = p, .by_hash = {.arena = p->arena}};
 	int r;
 
 	if (!same_types(p, prev))

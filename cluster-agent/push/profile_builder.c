@@ -14,10 +14,6 @@
 #define FIRST_FRAMES 256u
 #define FIRST_SAMPLES 256u
 
-struct built_frame {
-	uint64_t hash; /* of name, file and line; first, for hash_index.h */
-};
-
 static int no_room(const struct profile_builder *b, size_t size)
 {
 	const struct arena *a = b->profile.arena;
@@ -43,22 +39,18 @@ static int grow_frames(struct profile_builder *b)
 	struct profile *p = &b->profile;
 	struct arena *a = p->arena;
 	uint32_t n = p->n_locations, n_new = b->max_frames ? 2 * b->max_frames : FIRST_FRAMES;
-	struct hash_index by_hash;
 	int r;
 
 	if (n >= LIMIT_PPROF_LOCATIONS)
 		return err_set(b->err, -EFBIG, "more than %u locations", LIMIT_PPROF_LOCATIONS);
-	b->frames = grown(a, b->frames, n, n_new, sizeof(*b->frames));
+	b->hashes = grown(a, b->hashes, n, n_new, sizeof(*b->hashes));
 	p->functions = grown(a, p->functions, n, n_new, sizeof(*p->functions));
 	p->locations = grown(a, p->locations, n, n_new, sizeof(*p->locations));
-	if (!b->frames || !p->functions || !p->locations)
+	if (!b->hashes || !p->functions || !p->locations)
 		return no_room(b, n_new * sizeof(*p->locations));
-	r = hash_index_init(&by_hash, a, n_new, b->frames, sizeof(*b->frames));
+	r = number_index_reserve(&b->by_frame, n_new);
 	if (r < 0)
-		return r == -EFBIG ? no_room(b, n_new * sizeof(*by_hash.slots)) : r;
-	for (uint32_t i = 0; i < n; i++)
-		*hash_index_slot(&by_hash, b->frames[i].hash) = i + 1;
-	b->by_hash = by_hash;
+		return r == -EFBIG ? no_room(b, n_new * sizeof(*b->by_frame.slots)) : r;
 	b->max_frames = n_new;
 	return 0;
 }
@@ -66,7 +58,11 @@ static int grow_frames(struct profile_builder *b)
 int profile_builder_init(struct profile_builder *b, struct arena *arena, uint32_t n_types,
 			 struct err *err)
 {
-	*b = (struct profile_builder){.profile = {.arena = arena, .n_types = n_types}, .err = err};
+	*b = (struct profile_builder){
+		.profile = {.arena = arena, .n_types = n_types},
+		.by_frame = {.arena = arena},
+		.err = err,
+	};
 	return grow_frames(b);
 }
 
@@ -123,23 +119,21 @@ int profile_builder_add_frame(struct profile_builder *b, const struct frame_sour
 			      uint32_t *ret_location)
 {
 	uint64_t hash = hash_frame(frame);
-	uint32_t *slot = hash_index_slot(&b->by_hash, hash);
-	int r;
+	uint32_t n = b->profile.n_locations;
+	int r = 0;
 
-	if (*slot == 0 && b->profile.n_locations == b->max_frames) {
+	if (number_index_find(&b->by_frame, hash, b->hashes, sizeof(*b->hashes), ret_location))
+		return 0;
+	if (n == b->max_frames)
 		r = grow_frames(b);
-		if (r < 0)
-			return r;
-		slot = hash_index_slot(&b->by_hash, hash);
-	}
-	if (*slot == 0) {
+	if (r == 0)
 		r = add_location(b, frame);
-		if (r < 0)
-			return r;
-		b->frames[b->profile.n_locations - 1].hash = hash;
-		*slot = b->profile.n_locations;
-	}
-	*ret_location = *slot - 1;
+	if (r == 0)
+		r = number_index_add(&b->by_frame, number_hash(hash), n);
+	if (r < 0)
+		return r;
+	b->hashes[n] = hash;
+	*ret_location = n;
 	return 0;
 }
 

@@ -10,17 +10,15 @@
 
 #include "common/base.h"
 #include "common/data/arena.h"
-#include "common/data/hash_index.h"
+#include "common/data/number_index.h"
 #include "common/err.h"
 #include "common/pprof/profile.h"
 
-struct built_frame; /* index entry of a location */
-
 struct profile_builder {
 	struct profile profile; /* the result; types are left to the caller */
-	struct hash_index by_hash;
-	struct built_frame *frames;
-	uint32_t max_frames; /* allocated, of frames, functions and locations */
+	struct number_index by_frame;
+	uint64_t *hashes;    /* of name, file and line of each location */
+	uint32_t max_frames; /* allocated, of hashes, functions and locations */
 	uint32_t max_samples;
 	struct err *err; /* borrowed; may be NULL */
 };

@@ -7,12 +7,11 @@
 
 #include "common/base.h"
 #include "common/data/arena.h"
-#include "common/data/hash_index.h"
+#include "common/data/number_index.h"
 
 #define STACK_NODES_MAX 2000000u
 
 struct stack_node {
-	uint64_t hash; /* of parent and frame; first, for hash_index.h */
 	uint32_t parent;
 	uint32_t frame;
 	double value; /* of the stack that ends here */
@@ -23,8 +22,8 @@ struct stack_nodes {
 	struct arena *arena; /* borrowed */
 	struct stack_node *nodes;
 	uint32_t n;
-	uint32_t max; /* allocated */
-	struct hash_index by_hash;
+	uint32_t max;                 /* allocated */
+	struct number_index by_frame; /* of parent and frame */
 };
 
 /* Returns 0, -EFBIG if the arena's limit or STACK_NODES_MAX is exceeded, or -ENOMEM. */

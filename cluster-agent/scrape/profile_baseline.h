@@ -5,9 +5,8 @@
  * It has to be small, because each pod has three of them (heap, mutex, block) and each has as
  * many entries as the profile has stacks: with 5,000 pods of 1,000 stacks they are the agent's
  * largest memory. It is only ever read from beginning to end, so it is not a table but a sorted
- * sequence of varints in one allocation. "make bench-tables" measures 13 bytes per stack with
- * two values (102 in common/data/table.h), at 229 ns per stack and profile (45 in the table),
- * most of it for sorting.
+ * sequence of varints in one allocation: 13 bytes per stack with two values, where an element of
+ * common/data/table.h has 102.
  *
  * Stacks whose values are all 0 are left out.
  */

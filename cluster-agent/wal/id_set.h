@@ -4,8 +4,7 @@
  * Of fixed size: the id that was added longest ago is forgotten for a new one. That matters only
  * if its upload is sent again afterwards: it is then stored twice. Not thread-safe.
  *
- * It exists beside common/data/table.h because a million ids take 24 bytes each instead of 113 (by
- * "make bench-tables", line id_set), in two blocks, and adding one never allocates.
+ * It is no common/data/table.h because an id takes 24 bytes and adding one never allocates.
  */
 #ifndef CLUSTER_AGENT_WAL_ID_SET_H
 #define CLUSTER_AGENT_WAL_ID_SET_H

@@ -6,7 +6,8 @@
 
 void number_index_fini(struct number_index *x)
 {
-	free(x->slots);
+	if (!x->arena)
+		free(x->slots);
 	*x = (struct number_index){0};
 }
 
@@ -40,33 +41,39 @@ static void put(struct number_index *x, uint64_t slot)
 
 static int grow(struct number_index *x, uint32_t n_slots)
 {
-	struct number_index larger = {.n_slots = n_slots, .n = x->n};
+	struct number_index larger = {.n_slots = n_slots, .n = x->n, .arena = x->arena};
 
 	/* doubled beyond 32 bits */
 	if (n_slots == 0)
 		return -ENOMEM;
-	larger.slots = calloc(n_slots, sizeof(*larger.slots));
+	larger.slots = x->arena ? arena_calloc(x->arena, n_slots, sizeof(*larger.slots))
+				: calloc(n_slots, sizeof(*larger.slots));
 	if (!larger.slots)
-		return -ENOMEM;
+		return x->arena ? arena_error(x->arena, n_slots * sizeof(*larger.slots)) : -ENOMEM;
 	for (uint32_t i = 0; i < x->n_slots; i++) {
 		if (x->slots[i] != 0)
 			put(&larger, x->slots[i]);
 	}
-	free(x->slots);
+	number_index_fini(x);
 	*x = larger;
 	return 0;
 }
 
+int number_index_reserve(struct number_index *x, uint32_t n)
+{
+	uint32_t n_slots = x->n_slots ? x->n_slots : FIRST_SLOTS;
+
+	while (n_slots > 0 && n > n_slots / 4 * 3)
+		n_slots *= 2;
+	return n_slots == x->n_slots ? 0 : grow(x, n_slots);
+}
+
 int number_index_add(struct number_index *x, uint32_t hash, uint32_t number)
 {
-	uint32_t n_slots = slots_with_one_more(x);
+	int r = number_index_reserve(x, x->n + 1);
 
-	if (n_slots != x->n_slots) {
-		int r = grow(x, n_slots);
-
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
 	put(x, (uint64_t)hash << 32 | (number + UINT64_C(1)));
 	x->n++;
 	return 0;

@@ -9,9 +9,8 @@
  * HASH_ADD may fail for lack of memory, which leaves the table as it was. Check TABLE_ADDED()
  * after every HASH_ADD, and free the element if it is false.
  *
- * The handle and its share of the buckets add some 80 bytes to an element. Where that is too
- * much, the header of a special structure names the benchmark that defends it ("make
- * bench-tables").
+ * The handle and its share of the buckets add some 80 bytes to an element. Elements that stay until
+ * all of them go are found with a quarter of that by common/data/number_index.h.
  */
 #ifndef COMMON_DATA_TABLE_H
 #define COMMON_DATA_TABLE_H

@@ -6,9 +6,9 @@
 #define COMMON_FLAME_FLAME_NODES_H
 
 #include "common/base.h"
+#include "common/data/number_index.h"
 #include "common/flame/flame_tree.h"
 #include "common/flame/frame_functions.h"
-#include "common/flame/pair_table.h"
 
 /* A parent always has a smaller index than its children. Node 0 is the root. */
 struct flame_node {
@@ -37,8 +37,8 @@ struct flame_tree {
 	uint32_t n_totals;
 	uint32_t max_totals;
 
-	struct pair_table children; /* (node, function) → nodes */
-	struct flame_node *nodes;   /* the function of the root is OTHER unless it has a name */
+	struct number_index children; /* of nodes, by parent and function */
+	struct flame_node *nodes;     /* the function of the root is OTHER unless it has a name */
 	uint32_t n_nodes;
 	uint32_t max_nodes;
 };

@@ -22,6 +22,7 @@
 
 #define DEFAULT_MAX_NODES 2000000u
 #define DEFAULT_MAX_TEXT_BYTES ((size_t)64 << 20)
+#define NO_NODE UINT32_MAX
 
 static int add_node(struct flame_tree *t, uint32_t parent, uint32_t function)
 {
@@ -71,33 +72,46 @@ void flame_tree_free(struct flame_tree *t)
 	if (!t)
 		return;
 	frame_functions_fini(&t->functions);
-	pair_table_fini(&t->children);
+	number_index_fini(&t->children);
 	free(t->totals);
 	free(t->nodes);
 	free(t);
 }
 
-/* Finds or adds the child. Sets *ret to PAIR_TABLE_ABSENT if the tree is at its limit. */
+static bool find_child(const struct flame_tree *t, uint32_t hash, uint32_t node, uint32_t function,
+		       uint32_t *ret)
+{
+	uint32_t at = hash;
+
+	while (number_index_next(&t->children, hash, &at, ret)) {
+		if (t->nodes[*ret].parent == node && t->nodes[*ret].function == function)
+			return true;
+	}
+	return false;
+}
+
+/* Finds or adds the child. Sets *ret to NO_NODE if the tree is at its limit. */
 static int child_of(struct flame_tree *t, uint32_t node, uint32_t function, uint32_t *ret)
 {
-	uint32_t child = t->nodes[node].child;
+	uint32_t hash;
 	int r;
 
-	if (child > 0 && t->nodes[child].function == function) {
-		*ret = child;
+	*ret = t->nodes[node].child;
+	if (*ret > 0 && t->nodes[*ret].function == function)
 		return 0;
-	}
-	*ret = pair_table_find(&t->children, node, function);
-	if (*ret == PAIR_TABLE_ABSENT && t->n_nodes < t->limits.max_nodes) {
-		r = pair_table_add(&t->children, node, function, t->n_nodes);
+	hash = number_hash((uint64_t)node << 32 | function);
+	if (!find_child(t, hash, node, function, ret)) {
+		*ret = NO_NODE;
+		if (t->n_nodes >= t->limits.max_nodes)
+			return 0;
+		r = number_index_add(&t->children, hash, t->n_nodes);
 		if (r == 0)
 			r = add_node(t, node, function);
 		if (r < 0)
 			return r;
 		*ret = t->n_nodes - 1;
 	}
-	if (*ret != PAIR_TABLE_ABSENT)
-		t->nodes[node].child = *ret;
+	t->nodes[node].child = *ret;
 	return 0;
 }
 
@@ -136,7 +150,7 @@ int flame_tree_add(struct flame_tree *t, const struct flame_frame *frames, size_
 	t->n_stacks++;
 	flame_sum(&t->nodes[0].total, value);
 	for (size_t i = n_frames; i-- > 0;) {
-		uint32_t child = PAIR_TABLE_ABSENT;
+		uint32_t child = NO_NODE;
 		struct frame_place at;
 		int r = frame_functions_find(&t->functions, &frames[i], &at);
 
@@ -152,7 +166,7 @@ int flame_tree_add(struct flame_tree *t, const struct flame_frame *frames, size_
 			return r;
 		if (i == 0)
 			flame_sum(&t->totals[at.function].self, value);
-		if (child == PAIR_TABLE_ABSENT) {
+		if (child == NO_NODE) {
 			cut = true;
 			continue;
 		}

@@ -2,26 +2,8 @@
 
 #include <errno.h>
 
+#include "common/data/array.h"
 #include "common/flame/frame_text.h"
-
-/* Makes room for index i, by doubling the storage; new elements are zero. */
-static int reserve(void **array, size_t i, size_t *max, size_t size)
-{
-	size_t bigger = *max ? *max : 256;
-	void *moved;
-
-	if (i < *max)
-		return 0;
-	while (bigger <= i)
-		bigger *= 2;
-	moved = reallocarray(*array, bigger, size);
-	if (!moved)
-		return -ENOMEM;
-	memset((char *)moved + *max * size, 0, (bigger - *max) * size);
-	*array = moved;
-	*max = bigger;
-	return 0;
-}
 
 /* The first one in the order of bytes, so that it does not depend on the order of stacks. */
 static void keep_first_file(struct frame_functions *f, struct frame_function *item, uint32_t file)
@@ -38,13 +20,23 @@ static void keep_first_file(struct frame_functions *f, struct frame_function *it
 		item->file = file;
 }
 
+static bool find_function(const struct frame_functions *f, uint32_t hash, uint32_t name,
+			  uint32_t key, uint32_t *ret)
+{
+	uint32_t at = hash;
+
+	while (number_index_next(&f->by_name, hash, &at, ret)) {
+		if (f->items[*ret].name == name && f->items[*ret].key == key)
+			return true;
+	}
+	return false;
+}
+
 /* Returns 0, -EFBIG if the texts exceed their limit, or -ENOMEM. */
 static int add_function(struct frame_functions *f, const struct frame_text *text, uint32_t *ret)
 {
-	uint32_t name = 0, file = 0, key = 0;
-	size_t max_items = f->max_items;
+	uint32_t name = 0, file = 0, key = 0, hash;
 	char buf[FRAME_FILE_KEY_MAX];
-	void *items = f->items;
 	const char *key_text;
 	size_t key_len = frame_file_key(text->file, text->file_len, buf, &key_text);
 	int r = intern_add(f->names, text->name, text->name_len, &name);
@@ -55,19 +47,17 @@ static int add_function(struct frame_functions *f, const struct frame_text *text
 		r = intern_add(f->files, key_text, key_len, &key);
 	if (r < 0)
 		return r;
-	*ret = pair_table_find(&f->by_pair, name, key);
-	if (*ret != PAIR_TABLE_ABSENT) {
+	hash = number_hash((uint64_t)name << 32 | key);
+	if (find_function(f, hash, name, key, ret)) {
 		keep_first_file(f, &f->items[*ret], file);
 		return 0;
 	}
-	r = reserve(&items, f->n_items, &max_items, sizeof(*f->items));
-	f->items = items;
-	f->max_items = (uint32_t)max_items;
+	r = ARRAY_RESERVE(f->items, f->max_items, (size_t)f->n_items + 1);
 	if (r == 0)
-		r = pair_table_add(&f->by_pair, name, key, f->n_items);
+		r = number_index_add(&f->by_name, hash, f->n_items);
 	if (r < 0)
 		return r;
-	f->items[f->n_items] = (struct frame_function){.name = name, .file = file};
+	f->items[f->n_items] = (struct frame_function){.name = name, .file = file, .key = key};
 	*ret = f->n_items++;
 	return 0;
 }
@@ -119,7 +109,7 @@ void frame_functions_fini(struct frame_functions *f)
 	intern_free(f->texts);
 	intern_free(f->names);
 	intern_free(f->files);
-	pair_table_fini(&f->by_pair);
+	number_index_fini(&f->by_name);
 	free(f->items);
 	free(f->places);
 	free(f->by_id);
@@ -127,27 +117,29 @@ void frame_functions_fini(struct frame_functions *f)
 }
 
 /* Ids and numbers of texts are small and dense, so tables by them grow to their number. */
+static int reserve_place(struct frame_place **places, size_t *max, uint32_t number)
+{
+	size_t had = *max;
+	int r = ARRAY_RESERVE(*places, *max, (size_t)number + 1);
+
+	if (*max > had)
+		memset(*places + had, 0, (*max - had) * sizeof(**places));
+	return r;
+}
+
 int frame_functions_find(struct frame_functions *f, const struct flame_frame *frame,
 			 struct frame_place *ret)
 {
-	uint32_t id = frame->id;
-	void *storage = id > 0 ? f->by_id : f->places;
-	size_t *max = id > 0 ? &f->max_by_id : &f->max_places;
-	struct frame_place *place;
-	int r = id > 0 ? 0 : intern_add(f->texts, frame->text, frame->len, &id);
+	bool has_id = frame->id > 0;
+	struct frame_place **places = has_id ? &f->by_id : &f->places;
+	uint32_t number = frame->id;
+	int r = has_id ? 0 : intern_add(f->texts, frame->text, frame->len, &number);
 
-	if (r < 0)
-		return r;
-	r = reserve(&storage, id, max, sizeof(*place));
-	if (frame->id > 0)
-		f->by_id = storage;
-	else
-		f->places = storage;
-	if (r < 0)
-		return r;
-	place = (struct frame_place *)storage + id;
-	if (!place->known)
-		r = add_place(f, frame, place);
-	*ret = *place;
+	if (r == 0)
+		r = reserve_place(places, has_id ? &f->max_by_id : &f->max_places, number);
+	if (r == 0 && !(*places)[number].known)
+		r = add_place(f, frame, &(*places)[number]);
+	if (r == 0)
+		*ret = (*places)[number];
 	return r;
 }

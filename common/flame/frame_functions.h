@@ -11,8 +11,8 @@
 
 #include "common/base.h"
 #include "common/data/intern.h"
+#include "common/data/number_index.h"
 #include "common/flame/flame_tree.h"
-#include "common/flame/pair_table.h"
 
 /* A function that always exists: stands for what does not fit. */
 #define FRAME_FUNCTION_OTHER 0u
@@ -20,6 +20,7 @@
 struct frame_function {
 	uint32_t name; /* in names */
 	uint32_t file; /* in files */
+	uint32_t key;  /* of the file, in files */
 };
 
 /* Where a frame is. */
@@ -36,7 +37,7 @@ struct frame_functions {
 	struct frame_function *items;
 	uint32_t n_items;
 	uint32_t max_items;
-	struct pair_table by_pair; /* (name, key of the file, both interned) → items */
+	struct number_index by_name; /* items by name and key */
 
 	struct intern *texts;       /* frames without an id */
 	struct frame_place *places; /* by number in texts */

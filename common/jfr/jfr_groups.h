@@ -6,7 +6,7 @@
 
 #include "common/base.h"
 #include "common/data/arena.h"
-#include "common/data/hash_index.h"
+#include "common/data/number_index.h"
 #include "common/jfr/jfr_stacks.h"
 
 #define JFR_GROUPS_MAX 32768u
@@ -20,7 +20,6 @@ struct jfr_sample {
 };
 
 struct jfr_group {
-	uint64_t hash;
 	uint64_t stack;
 	uint64_t class_id;
 	double count;
@@ -31,7 +30,7 @@ struct jfr_group {
 };
 
 struct jfr_stack_groups {
-	uint64_t hash; /* of the stack's id */
+	uint64_t stack; /* first, for number_index_find() */
 	uint32_t first;
 	bool is_read; /* its methods are known */
 	bool is_reported;
@@ -40,10 +39,10 @@ struct jfr_stack_groups {
 struct jfr_groups {
 	struct jfr_group *groups;
 	uint32_t n_groups, n_max;
-	struct hash_index by_key;
+	struct number_index by_key;
 	struct jfr_stack_groups *stacks;
 	uint32_t n_stacks;
-	struct hash_index by_stack;
+	struct number_index by_stack;
 };
 
 /* Everything is allocated in a. Returns 0, -ENOMEM or -EFBIG. */

@@ -34,11 +34,6 @@ struct parse {
 	uint32_t types_max, fields_max;
 };
 
-uint64_t jfr_id_hash(uint64_t id)
-{
-	return XXH3_64bits_withSeed(&id, sizeof(id), table_seed);
-}
-
 static enum word word_of(const char *text)
 {
 	static const char *const words[] = {
@@ -159,16 +154,14 @@ static struct jfr_type *add_type(struct parse *p, const struct attributes *at)
 {
 	struct jfr_metadata *m = p->m;
 	struct jfr_type *t;
-	uint32_t *slot = hash_index_slot(&m->by_id, jfr_id_hash(at->id));
 
-	if (*slot != 0 || m->n_types == p->types_max) {
+	if (jfr_metadata_find(m, at->id) || m->n_types == p->types_max ||
+	    number_index_add(&m->by_id, number_hash(at->id), m->n_types) < 0) {
 		jfr_reader_fail(p->r, -EBADMSG);
 		return NULL;
 	}
 	t = &m->types[m->n_types++];
-	*slot = m->n_types;
 	*t = (struct jfr_type){
-		.hash = jfr_id_hash(at->id),
 		.id = at->id,
 		.name = at->name,
 		.first_field = m->n_fields,
@@ -270,7 +263,7 @@ static int read_event(struct parse *p, struct arena *a)
 	p->m->fields = arena_alloc(a, p->fields_max * sizeof(*p->m->fields) + 1);
 	if (!p->m->types || !p->m->fields)
 		return arena_error(a, p->fields_max * sizeof(*p->m->fields) + 1);
-	r = hash_index_init(&p->m->by_id, a, p->types_max, p->m->types, sizeof(*p->m->types));
+	r = number_index_reserve(&p->m->by_id, p->types_max);
 	if (r < 0)
 		return r;
 	read_element(p, NULL, 0);
@@ -285,7 +278,7 @@ int jfr_metadata_read(struct jfr_metadata *ret, struct jfr_reader *r, struct are
 	struct parse p = {.m = ret, .r = r};
 	int e;
 
-	*ret = (struct jfr_metadata){0};
+	*ret = (struct jfr_metadata){.by_id = {.arena = a}};
 	e = read_event(&p, a);
 	if (e == -ENOMEM)
 		return e;
@@ -297,9 +290,10 @@ int jfr_metadata_read(struct jfr_metadata *ret, struct jfr_reader *r, struct are
 
 const struct jfr_type *jfr_metadata_find(const struct jfr_metadata *m, uint64_t id)
 {
-	uint32_t i = *hash_index_slot(&m->by_id, jfr_id_hash(id));
+	uint32_t i;
 
-	return i != 0 ? &m->types[i - 1] : NULL;
+	return number_index_find(&m->by_id, id, m->types, sizeof(*m->types), &i) ? &m->types[i]
+										 : NULL;
 }
 
 const struct jfr_type *jfr_metadata_find_name(const struct jfr_metadata *m, const char *name)

@@ -9,7 +9,7 @@
 
 #include "common/base.h"
 #include "common/data/arena.h"
-#include "common/data/hash_index.h"
+#include "common/data/number_index.h"
 #include "common/jfr/jfr_reader.h"
 
 struct err;
@@ -32,8 +32,7 @@ enum jfr_form {
 };
 
 struct jfr_type {
-	uint64_t hash; /* of id */
-	uint64_t id;
+	uint64_t id; /* first, for number_index_find() */
 	const char *name;
 	uint32_t first_field;
 	uint32_t n_fields;
@@ -54,7 +53,7 @@ struct jfr_metadata {
 	uint32_t n_types;
 	struct jfr_field *fields;
 	uint32_t n_fields;
-	struct hash_index by_id;
+	struct number_index by_id;
 };
 
 /*
@@ -123,8 +122,5 @@ static inline void jfr_plan_read(const struct jfr_plan *plan, struct jfr_reader 
 
 /* Skips field i of the type: for values that the caller reads field by field. */
 void jfr_plan_skip(const struct jfr_plan *plan, struct jfr_reader *r, size_t i);
-
-/* A hash of an id that nobody outside can predict; different ids have different hashes. */
-uint64_t jfr_id_hash(uint64_t id);
 
 #endif /* COMMON_JFR_JFR_METADATA_H */

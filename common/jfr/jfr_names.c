@@ -27,6 +27,10 @@ int jfr_names_init(struct jfr_names *n, const struct jfr_constants *c, struct ar
 		.methods_max = at_most(n_bytes, JFR_METHODS_MAX),
 		.classes_max = at_most(n_bytes, JFR_CLASSES_MAX),
 		.symbols_max = at_most(n_bytes, JFR_SYMBOLS_MAX),
+		.method_ids = {.arena = a},
+		.class_ids = {.arena = a},
+		.symbol_ids = {.arena = a},
+		.string_ids = {.arena = a},
 	};
 	(void)jfr_plan_make(&n->method_plan, m, c->types[JFR_POOL_METHOD], &method_fields);
 	(void)jfr_plan_make(&n->class_plan, m, c->types[JFR_POOL_CLASS], &class_fields);
@@ -37,14 +41,26 @@ int jfr_names_init(struct jfr_names *n, const struct jfr_constants *c, struct ar
 	n->cache = arena_calloc(a, JFR_METHOD_CACHE, sizeof(*n->cache));
 	if (!n->methods || !n->classes || !n->symbols || !n->cache)
 		return -ENOMEM;
-	r = hash_index_init(&n->method_ids, a, n->methods_max, n->methods, sizeof(*n->methods));
+	r = number_index_reserve(&n->method_ids, n->methods_max);
 	if (r == 0)
-		r = hash_index_init(&n->class_ids, a, n->classes_max, n->classes,
-				    sizeof(*n->classes));
+		r = number_index_reserve(&n->class_ids, n->classes_max);
 	if (r == 0)
-		r = hash_index_init(&n->symbol_ids, a, n->symbols_max, n->symbols,
-				    sizeof(*n->symbols));
+		r = number_index_reserve(&n->symbol_ids, n->symbols_max);
 	return r;
+}
+
+/*
+ * Returns the number of the element with this id. It is n if the element is new, which the caller
+ * then adds; JFR_NONE if there is no room for it.
+ */
+static uint32_t want(struct number_index *x, uint64_t id, const void *elements, size_t size,
+		     uint32_t n, uint32_t max)
+{
+	uint32_t i;
+
+	if (number_index_find(x, id, elements, size, &i))
+		return i;
+	return n < max && number_index_add(x, number_hash(id), n) == 0 ? n : JFR_NONE;
 }
 
 /* Many ids of the JDK differ in their higher bits only. */
@@ -56,60 +72,46 @@ static struct jfr_method_cache *cached(const struct jfr_names *n, uint64_t id)
 struct jfr_method *jfr_names_want_method(struct jfr_names *n, uint64_t id)
 {
 	struct jfr_method_cache *c = cached(n, id);
-	uint64_t hash;
-	uint32_t *slot;
+	uint32_t i;
 
 	if (c->id == id && c->method != 0)
 		return &n->methods[c->method - 1];
-	hash = jfr_id_hash(id);
-	slot = hash_index_slot(&n->method_ids, hash);
-	if (*slot == 0) {
-		if (n->n_methods == n->methods_max) {
-			n->is_full = true;
-			return NULL;
-		}
-		n->methods[n->n_methods++] = (struct jfr_method){
-			.hash = hash,
-			.class = JFR_NONE,
-			.name = JFR_NONE,
-		};
-		*slot = n->n_methods;
+	i = want(&n->method_ids, id, n->methods, sizeof(*n->methods), n->n_methods, n->methods_max);
+	if (i == JFR_NONE) {
+		n->is_full = true;
+		return NULL;
 	}
-	*c = (struct jfr_method_cache){id, *slot};
-	return &n->methods[*slot - 1];
+	if (i == n->n_methods)
+		n->methods[n->n_methods++] =
+			(struct jfr_method){.id = id, .class = JFR_NONE, .name = JFR_NONE};
+	*c = (struct jfr_method_cache){id, i + 1};
+	return &n->methods[i];
 }
 
 struct jfr_class *jfr_names_want_class(struct jfr_names *n, uint64_t id)
 {
-	uint64_t hash = jfr_id_hash(id);
-	uint32_t *slot = hash_index_slot(&n->class_ids, hash);
+	uint32_t i = want(&n->class_ids, id, n->classes, sizeof(*n->classes), n->n_classes,
+			  n->classes_max);
 
-	if (*slot == 0) {
-		if (n->n_classes == n->classes_max) {
-			n->is_full = true;
-			return NULL;
-		}
-		n->classes[n->n_classes++] = (struct jfr_class){.hash = hash, .symbol = JFR_NONE};
-		*slot = n->n_classes;
+	if (i == JFR_NONE) {
+		n->is_full = true;
+		return NULL;
 	}
-	return &n->classes[*slot - 1];
+	if (i == n->n_classes)
+		n->classes[n->n_classes++] = (struct jfr_class){.id = id, .symbol = JFR_NONE};
+	return &n->classes[i];
 }
 
 /* Returns its number, or JFR_NONE. */
 static uint32_t want_symbol(struct jfr_names *n, uint64_t id)
 {
-	uint64_t hash = jfr_id_hash(id);
-	uint32_t *slot = hash_index_slot(&n->symbol_ids, hash);
+	uint32_t i = want(&n->symbol_ids, id, n->symbols, sizeof(*n->symbols), n->n_symbols,
+			  n->symbols_max);
 
-	if (*slot == 0) {
-		if (n->n_symbols == n->symbols_max) {
-			n->is_full = true;
-			return JFR_NONE;
-		}
-		n->symbols[n->n_symbols++] = (struct jfr_symbol){.hash = hash, .string = JFR_NONE};
-		*slot = n->n_symbols;
-	}
-	return *slot - 1;
+	n->is_full |= i == JFR_NONE;
+	if (i == n->n_symbols)
+		n->symbols[n->n_symbols++] = (struct jfr_symbol){.id = id, .string = JFR_NONE};
+	return i;
 }
 
 /* Strings are referred to by symbols only, so there are not more of them. */
@@ -120,8 +122,7 @@ static bool make_strings(struct jfr_names *n)
 	int r = strings ? 0 : arena_error(n->arena, size);
 
 	if (r == 0)
-		r = hash_index_init(&n->string_ids, n->arena, n->n_symbols, strings,
-				    sizeof(*strings));
+		r = number_index_reserve(&n->string_ids, n->n_symbols);
 	if (r == -ENOMEM)
 		n->error = r;
 	if (r < 0) {
@@ -134,19 +135,22 @@ static bool make_strings(struct jfr_names *n)
 
 static uint32_t want_string(struct jfr_names *n, uint64_t id)
 {
-	uint64_t hash = jfr_id_hash(id);
-	uint32_t *slot;
+	uint32_t i;
 
 	if (!n->strings && !make_strings(n))
 		return JFR_NONE;
-	slot = hash_index_slot(&n->string_ids, hash);
-	if (*slot == 0) {
-		if (n->n_strings == n->n_symbols)
-			return JFR_NONE;
-		n->strings[n->n_strings++] = (struct jfr_symbol){.hash = hash, .string = JFR_NONE};
-		*slot = n->n_strings;
-	}
-	return *slot - 1;
+	i = want(&n->string_ids, id, n->strings, sizeof(*n->strings), n->n_strings, n->n_symbols);
+	if (i == n->n_strings)
+		n->strings[n->n_strings++] = (struct jfr_symbol){.id = id, .string = JFR_NONE};
+	return i;
+}
+
+/* The element with this id that was asked for, or NULL. */
+static void *find(const struct number_index *x, uint64_t id, void *elements, size_t size)
+{
+	uint32_t i;
+
+	return number_index_find(x, id, elements, size, &i) ? (char *)elements + i * size : NULL;
 }
 
 static char *keep(struct jfr_names *n, const char *text, size_t len)
@@ -171,67 +175,67 @@ static void set_text(struct jfr_names *n, struct jfr_symbol *s, const struct jfr
 static bool read_method(void *ctx, uint64_t key)
 {
 	struct jfr_names *n = ctx;
-	uint32_t i = *hash_index_slot(&n->method_ids, jfr_id_hash(key));
+	struct jfr_method *e = find(&n->method_ids, key, n->methods, sizeof(*n->methods));
 	UNINITIALIZED uint64_t slots[JFR_PLAN_SLOTS_MAX + 1];
 	const struct jfr_class *class;
 
-	if (i == 0 || n->method_plan.n == 0 || n->methods[i - 1].name != JFR_NONE)
+	if (!e || n->method_plan.n == 0 || e->name != JFR_NONE)
 		return false;
 	jfr_plan_read(&n->method_plan, n->constants->reader, slots, NULL);
 	if (n->constants->reader->error != 0)
 		return true;
 	class = jfr_names_want_class(n, slots[METHOD_CLASS]);
 	if (class)
-		n->methods[i - 1].class = (uint32_t)(class - n->classes);
-	n->methods[i - 1].name = want_symbol(n, slots[METHOD_NAME]);
+		e->class = (uint32_t)(class - n->classes);
+	e->name = want_symbol(n, slots[METHOD_NAME]);
 	return true;
 }
 
 static bool read_class(void *ctx, uint64_t key)
 {
 	struct jfr_names *n = ctx;
-	uint32_t i = *hash_index_slot(&n->class_ids, jfr_id_hash(key));
+	struct jfr_class *e = find(&n->class_ids, key, n->classes, sizeof(*n->classes));
 	UNINITIALIZED uint64_t slots[JFR_PLAN_SLOTS_MAX + 1];
 
-	if (i == 0 || n->class_plan.n == 0 || n->classes[i - 1].symbol != JFR_NONE)
+	if (!e || n->class_plan.n == 0 || e->symbol != JFR_NONE)
 		return false;
 	jfr_plan_read(&n->class_plan, n->constants->reader, slots, NULL);
 	if (n->constants->reader->error == 0)
-		n->classes[i - 1].symbol = want_symbol(n, slots[0]);
+		e->symbol = want_symbol(n, slots[0]);
 	return true;
 }
 
 static bool read_symbol(void *ctx, uint64_t key)
 {
 	struct jfr_names *n = ctx;
-	uint32_t i = *hash_index_slot(&n->symbol_ids, jfr_id_hash(key));
+	struct jfr_symbol *e = find(&n->symbol_ids, key, n->symbols, sizeof(*n->symbols));
 	UNINITIALIZED uint64_t slots[JFR_PLAN_SLOTS_MAX + 1];
 	UNINITIALIZED struct jfr_text text;
 
-	if (i == 0 || n->symbol_plan.n == 0 || n->symbols[i - 1].text)
+	if (!e || n->symbol_plan.n == 0 || e->text)
 		return false;
 	text.kind = JFR_TEXT_NULL;
 	jfr_plan_read(&n->symbol_plan, n->constants->reader, slots, &text);
 	if (n->constants->reader->error != 0)
 		return true;
 	if (text.kind == JFR_TEXT_REFERENCE)
-		n->symbols[i - 1].string = want_string(n, text.reference);
+		e->string = want_string(n, text.reference);
 	else
-		set_text(n, &n->symbols[i - 1], &text);
+		set_text(n, e, &text);
 	return true;
 }
 
 static bool read_string(void *ctx, uint64_t key)
 {
 	struct jfr_names *n = ctx;
-	uint32_t i = n->strings ? *hash_index_slot(&n->string_ids, jfr_id_hash(key)) : 0;
+	struct jfr_symbol *e = find(&n->string_ids, key, n->strings, sizeof(*n->strings));
 	UNINITIALIZED struct jfr_text text;
 
-	if (i == 0 || n->strings[i - 1].text)
+	if (!e || e->text)
 		return false;
 	jfr_reader_text(n->constants->reader, &text);
 	if (n->constants->reader->error == 0)
-		set_text(n, &n->strings[i - 1], &text);
+		set_text(n, e, &text);
 	return true;
 }
 
@@ -368,18 +372,16 @@ const struct jfr_method *jfr_names_method(const struct jfr_names *n, uint64_t id
 	struct jfr_method_cache *c = cached(n, id);
 
 	if (c->id != id || c->method == 0) {
-		uint32_t i = *hash_index_slot(&n->method_ids, jfr_id_hash(id));
+		uint32_t i;
 
-		if (i == 0)
+		if (!number_index_find(&n->method_ids, id, n->methods, sizeof(*n->methods), &i))
 			return NULL;
-		*c = (struct jfr_method_cache){id, i};
+		*c = (struct jfr_method_cache){id, i + 1};
 	}
 	return &n->methods[c->method - 1];
 }
 
 const struct jfr_class *jfr_names_class(const struct jfr_names *n, uint64_t id)
 {
-	uint32_t i = *hash_index_slot(&n->class_ids, jfr_id_hash(id));
-
-	return i != 0 ? &n->classes[i - 1] : NULL;
+	return find(&n->class_ids, id, n->classes, sizeof(*n->classes));
 }

@@ -10,7 +10,7 @@
 
 #include "common/base.h"
 #include "common/data/arena.h"
-#include "common/data/hash_index.h"
+#include "common/data/number_index.h"
 #include "common/jfr/jfr_constants.h"
 
 #define JFR_METHODS_MAX 32768u
@@ -19,21 +19,21 @@
 #define JFR_NONE UINT32_MAX
 
 struct jfr_symbol {
-	uint64_t hash;
+	uint64_t id;      /* first, for number_index_find() */
 	const char *text; /* NULL: not found */
 	uint32_t len;
 	uint32_t string; /* number of the constant that has the text, or JFR_NONE */
 };
 
 struct jfr_class {
-	uint64_t hash;
+	uint64_t id;      /* first, for number_index_find() */
 	const char *name; /* NULL: not known */
 	const char *file;
 	uint32_t symbol; /* number, or JFR_NONE */
 };
 
 struct jfr_method {
-	uint64_t hash;
+	uint64_t id;          /* first, for number_index_find() */
 	const char *function; /* NULL: not known */
 	const char *file;
 	uint32_t class; /* number, or JFR_NONE */
@@ -61,7 +61,7 @@ struct jfr_names {
 	struct jfr_symbol *strings; /* those that symbols refer to; allocated when the first does */
 	uint32_t n_methods, n_classes, n_symbols, n_strings;
 	uint32_t methods_max, classes_max, symbols_max;
-	struct hash_index method_ids, class_ids, symbol_ids, string_ids;
+	struct number_index method_ids, class_ids, symbol_ids, string_ids;
 	bool is_full; /* some names are missing for lack of room */
 	int error;    /* -ENOMEM */
 };

@@ -331,12 +331,10 @@ static int number_function(struct encoder *e, const struct wire_field *f)
 
 static int put_lines(struct encoder *e, const struct pprof_lines *lines, uint32_t *ret_file)
 {
-	struct err err;
-
 	for (size_t i = 0; i < lines->n; i++) {
 		uint32_t function;
 
-		if (pprof_ids_find(&e->functions, lines->items[i].function_id, &function, &err) < 0)
+		if (!pprof_ids_find(&e->functions, lines->items[i].function_id, &function))
 			return -EBADMSG;
 		buf_truncate(&e->inner, 0);
 		put_number(e, &e->inner, 1, (uint64_t)function + 1);
@@ -363,14 +361,13 @@ static int write_location(struct encoder *e, const struct wire_field *f)
 	struct pprof_location l = {
 		.lines = {.items = e->lines, .max = LIMIT_PPROF_LINES_PER_LOCATION}};
 	uint32_t mapping = 0, function = 0;
-	struct err err;
 	int r;
 
 	if (pprof_read_location(f->data, f->len, &l) < 0)
 		return -EBADMSG;
 	if (l.lines.n > l.lines.max)
 		return -EFBIG;
-	if (l.mapping_id > 0 && pprof_ids_find(&e->map_ids, l.mapping_id, &mapping, &err) == 0)
+	if (l.mapping_id > 0 && pprof_ids_find(&e->map_ids, l.mapping_id, &mapping))
 		mapping++;
 	pprof_ids_add(&e->locations, l.id);
 	buf_truncate(&e->message, 0);
@@ -389,8 +386,6 @@ static int write_sample(struct encoder *e, const struct wire_field *f)
 		.location_ids = {.items = e->ids, .max = LIMIT_PPROF_STACK_DEPTH},
 		.values = {.items = e->values, .max = LIMIT_PPROF_TYPES},
 	};
-	struct err err;
-
 	if (pprof_read_sample(f->data, f->len, &s) < 0 || s.values.n != e->n_types)
 		return -EBADMSG;
 	if (s.location_ids.n > s.location_ids.max)
@@ -399,7 +394,7 @@ static int write_sample(struct encoder *e, const struct wire_field *f)
 	for (size_t i = 0; i < s.location_ids.n; i++) {
 		uint32_t location;
 
-		if (pprof_ids_find(&e->locations, e->ids[i], &location, &err) < 0)
+		if (!pprof_ids_find(&e->locations, e->ids[i], &location))
 			return -EBADMSG;
 		put_packed(e, &e->numbers, (uint64_t)location + 1);
 	}
@@ -443,11 +438,11 @@ static int read_tables(struct encoder *e, const struct counts *c)
 	e->function_files = calloc(c->functions + 1, sizeof(*e->function_files));
 	if (!e->texts || !e->function_files)
 		return -ENOMEM;
-	r = pprof_ids_init(&e->functions, "function", c->functions);
+	r = pprof_ids_init(&e->functions, c->functions);
 	if (r == 0)
-		r = pprof_ids_init(&e->locations, "location", c->locations);
+		r = pprof_ids_init(&e->locations, c->locations);
 	if (r == 0)
-		r = pprof_ids_init(&e->map_ids, "mapping", c->mappings);
+		r = pprof_ids_init(&e->map_ids, c->mappings);
 	if (r == 0)
 		r = each(e, PPROF_STRING_TABLE, add_text);
 	if (r == 0 && (e->n_texts == 0 || e->texts[0].len > 0))
@@ -482,18 +477,15 @@ static void begin_tables(struct encoder *e)
 	}
 }
 
-static int sort_ids(struct encoder *e)
+static int end_ids(struct pprof_ids *ids)
 {
-	struct err err;
+	int r = pprof_ids_end(ids);
 
-	return pprof_ids_sort(&e->functions, &err) < 0 || pprof_ids_sort(&e->map_ids, &err) < 0
-		       ? -EBADMSG
-		       : 0;
+	return r > 0 ? -EBADMSG : r;
 }
 
 static int write_tables(struct encoder *e)
 {
-	struct err err;
 	int r;
 
 	begin_tables(e);
@@ -501,11 +493,13 @@ static int write_tables(struct encoder *e)
 	if (r == 0)
 		r = each(e, PPROF_FUNCTION, number_function);
 	if (r == 0)
-		r = sort_ids(e);
+		r = end_ids(&e->functions);
+	if (r == 0)
+		r = end_ids(&e->map_ids);
 	if (r == 0)
 		r = each(e, PPROF_LOCATION, write_location);
 	if (r == 0)
-		r = pprof_ids_sort(&e->locations, &err) < 0 ? -EBADMSG : 0;
+		r = end_ids(&e->locations);
 	return r == 0 ? each(e, PPROF_SAMPLE, write_sample) : r;
 }
 

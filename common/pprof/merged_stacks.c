@@ -16,8 +16,7 @@
 
 #include <errno.h>
 
-#include "common/data/hash_index.h"
-#include "common/data/table.h"
+#include "common/data/number_index.h"
 
 #define FACTOR UINT64_C(0x9e3779b97f4a7c17) /* odd, and FACTOR - 1 is no multiple of 4 */
 
@@ -85,16 +84,20 @@ static uint64_t hash_stack(const struct profile_sample *s, const struct step *st
 	return h;
 }
 
-static uint32_t find_or_add(struct merged_stacks *m, const struct hash_index *by_hash,
-			    const struct merged_stack *stack)
+/* Stores the row of the stack, which is added if it is new. */
+static int find_or_add(struct merged_stacks *m, struct number_index *by_hash,
+		       const struct merged_stack *stack, uint32_t *ret)
 {
-	uint32_t *slot = hash_index_slot(by_hash, stack->hash);
+	int r;
 
-	if (*slot == 0) {
-		m->stacks[m->n] = *stack;
-		*slot = ++m->n;
-	}
-	return *slot - 1;
+	if (number_index_find(by_hash, stack->hash, m->stacks, sizeof(*m->stacks), ret))
+		return 0;
+	r = number_index_add(by_hash, number_hash(stack->hash), m->n);
+	if (r < 0)
+		return r;
+	*ret = m->n++;
+	m->stacks[*ret] = *stack;
+	return 0;
 }
 
 static void add_values(struct merged_stacks *m, size_t row, const int64_t *values,
@@ -119,7 +122,7 @@ int merged_stacks_make(struct merged_stacks *ret, const struct profile *p, const
 {
 	struct merged_stacks m = {.n_columns = n_columns};
 	struct step *steps = make_steps(p);
-	struct hash_index by_hash;
+	struct number_index by_hash = {.arena = p->arena};
 	int r;
 
 	if (!steps)
@@ -129,12 +132,14 @@ int merged_stacks_make(struct merged_stacks *ret, const struct profile *p, const
 	m.values = arena_calloc(p->arena, (size_t)p->n_samples * n_columns, sizeof(*m.values));
 	if (!m.stacks || !m.values)
 		return arena_error(p->arena, (size_t)p->n_samples * n_columns * sizeof(*m.values));
-	r = hash_index_init(&by_hash, p->arena, p->n_samples, m.stacks, sizeof(*m.stacks));
+	r = number_index_reserve(&by_hash, p->n_samples);
 	for (uint32_t i = 0; i < p->n_samples && r == 0; i++) {
 		const struct merged_stack stack = {hash_stack(&p->samples[i], steps), i};
-		size_t row = find_or_add(&m, &by_hash, &stack);
+		uint32_t row;
 
-		add_values(&m, row, p->samples[i].values, columns);
+		r = find_or_add(&m, &by_hash, &stack, &row);
+		if (r == 0)
+			add_values(&m, row, p->samples[i].values, columns);
 	}
 	if (r == 0)
 		*ret = m;

@@ -3,7 +3,7 @@
  *
  * Stacks are equal if all of their frames are: name, file and line, including inlined ones; for
  * a location without lines its address. They are compared by a 64-bit hash with a seed that is
- * random per process, and found by common/data/hash_index.h.
+ * random per process, and found by common/data/number_index.h.
  */
 #ifndef COMMON_PPROF_MERGED_STACKS_H
 #define COMMON_PPROF_MERGED_STACKS_H
@@ -12,7 +12,7 @@
 #include "common/pprof/profile.h"
 
 struct merged_stack {
-	uint64_t hash;
+	uint64_t hash;   /* first, for number_index_find() */
 	uint32_t sample; /* the first sample with this stack */
 };
 

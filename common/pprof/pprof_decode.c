@@ -386,6 +386,14 @@ static int get_name(struct decoder *d, int64_t index, struct profile_string *ret
 	return r;
 }
 
+/* Elements whose id is not unique are not found. */
+static int end_ids(struct pprof_ids *ids)
+{
+	int r = pprof_ids_end(ids);
+
+	return r < 0 ? r : 0;
+}
+
 static int load_function(struct decoder *d, const struct wire_field *f)
 {
 	struct profile_function *ret = &d->profile.functions[d->profile.n_functions++];
@@ -408,7 +416,7 @@ static int load_functions(struct decoder *d)
 	uint64_t n = d->counts[PPROF_FUNCTION];
 	int r;
 
-	r = pprof_ids_init(&d->functions, "function", n);
+	r = pprof_ids_init(&d->functions, n);
 	if (r < 0)
 		return r;
 	d->profile.functions = result_alloc(d, n, sizeof(*d->profile.functions), &r);
@@ -416,8 +424,7 @@ static int load_functions(struct decoder *d)
 		return r;
 	d->max_functions = n;
 	r = each(d, PPROF_FUNCTION, load_function);
-	pprof_ids_sort_usable(&d->functions);
-	return r;
+	return r < 0 ? r : end_ids(&d->functions);
 }
 
 /* ---- names for what has none ---- */
@@ -497,15 +504,14 @@ static int load_mappings(struct decoder *d)
 
 	if (n > LIMIT_PPROF_MAPPINGS)
 		n = LIMIT_PPROF_MAPPINGS;
-	r = pprof_ids_init(&d->mapping_ids, "mapping", n);
+	r = pprof_ids_init(&d->mapping_ids, n);
 	if (r < 0)
 		return r;
 	d->mappings = result_alloc(d, n + 1, sizeof(*d->mappings), &r);
 	if (!d->mappings)
 		return r;
 	r = each(d, PPROF_MAPPING, load_mapping);
-	pprof_ids_sort_usable(&d->mapping_ids);
-	return r;
+	return r < 0 ? r : end_ids(&d->mapping_ids);
 }
 
 /* A function for code at the location's address. from is the one without a name, or NULL. */
@@ -523,7 +529,7 @@ static int name_code(struct decoder *d, const struct pprof_location *l,
 
 	if (r < 0)
 		return r;
-	if (pprof_ids_find(&d->mapping_ids, l->mapping_id, &index, NULL) == 0)
+	if (pprof_ids_find(&d->mapping_ids, l->mapping_id, &index))
 		m = &d->mappings[index];
 	fn = (struct profile_function){
 		.name = code_file_frame(&m->file, l->address, d->profile.arena),
@@ -546,7 +552,7 @@ static int load_line(struct decoder *d, const struct pprof_location *l,
 	const struct profile_function *unnamed;
 
 	ret->line = from->line;
-	if (pprof_ids_find(&d->functions, from->function_id, &ret->function, NULL) < 0) {
+	if (!pprof_ids_find(&d->functions, from->function_id, &ret->function)) {
 		if (from->function_id != 0)
 			count(d, PROFILE_LOSS_BROKEN_NAMES);
 		return name_code(d, l, NULL, &ret->function);
@@ -593,7 +599,7 @@ static int load_locations(struct decoder *d)
 	uint64_t n = d->counts[PPROF_LOCATION];
 	int r;
 
-	r = pprof_ids_init(&d->locations, "location", n);
+	r = pprof_ids_init(&d->locations, n);
 	if (r < 0)
 		return r;
 	/* one more for cut_location() */
@@ -601,8 +607,7 @@ static int load_locations(struct decoder *d)
 	if (!d->profile.locations)
 		return r;
 	r = each(d, PPROF_LOCATION, load_location);
-	pprof_ids_sort_usable(&d->locations);
-	return r;
+	return r < 0 ? r : end_ids(&d->locations);
 }
 
 static int cut_location(struct decoder *d, uint32_t *ret)
@@ -654,7 +659,7 @@ static size_t find_locations(const struct decoder *d, const uint64_t *ids, size_
 	const struct pprof_ids known = d->locations;
 	size_t i = 0;
 
-	while (i < n && pprof_ids_find(&known, ids[i], &ret[i], NULL) == 0)
+	while (i < n && pprof_ids_find(&known, ids[i], &ret[i]))
 		i++;
 	return i;
 }

@@ -1,7 +1,6 @@
 /*
  * Two structures for two questions. Texts and locations are interned: they lie in an arena, where
- * nothing moves or goes while a profile points to it and all of it goes at once, and are found by
- * their hash in open-addressed tables of pointers.
+ * nothing moves or goes while a profile points to it and all of it goes at once.
  *
  * Which location an address has is only a cache, so it has a fixed size and evicts: sets of four
  * addresses, as processors have them. It makes no difference to a profile what it has
@@ -16,28 +15,17 @@
 #include <errno.h>
 
 #include "common/data/arena.h"
-#include "common/data/table.h"
+#include "common/data/array.h"
+#include "common/data/number_index.h"
 
 #define WAYS 4u
 #define ADDRESSES_MIN 64u
 
-#define SET_SLOTS_MIN 64u /* a power of two */
-
-_Static_assert(offsetof(struct symbol_location, hash) == 0, "as struct text");
-
-struct text {
-	uint32_t hash;
-	char s[];
-};
-
-/* Texts or locations, which both begin with their hash. */
 struct set {
-	const uint32_t **slots; /* NULL: free; at most three quarters are used */
-	size_t n_slots;         /* 0 or a power of two */
-	size_t n;
+	const void **items; /* texts or locations */
+	uint32_t n, cap;
+	struct number_index by_hash; /* of items */
 };
-
-typedef bool equal_fn(const uint32_t *element, const void *key, size_t len);
 
 struct slot {
 	uint64_t address;
@@ -49,8 +37,8 @@ struct frame_cache {
 	struct arena arena; /* texts and locations */
 	struct arena spare; /* the same, of locations that must fit when arena is full */
 	struct set texts;
-	struct set locations; /* the key: pointers of interned texts, and lines */
-	struct slot *slots;   /* sets of WAYS, the last used first */
+	struct set locations;
+	struct slot *slots; /* sets of WAYS, the last used first */
 	size_t n_slots;
 };
 
@@ -72,77 +60,14 @@ int frame_cache_new(struct frame_cache **ret, size_t limit_bytes, size_t n_addre
 	return 0;
 }
 
-/* ---- sets ---- */
+/* ---- texts and locations ---- */
 
 static void set_clear(struct set *s)
 {
-	free(s->slots);
+	free(s->items);
+	number_index_fini(&s->by_hash);
 	*s = (struct set){0};
 }
-
-static const uint32_t **free_slot(const struct set *s, uint32_t hash)
-{
-	size_t i = hash & (s->n_slots - 1);
-
-	while (s->slots[i])
-		i = (i + 1) & (s->n_slots - 1);
-	return &s->slots[i];
-}
-
-static const void *set_find(const struct set *s, uint32_t hash, equal_fn *equal, const void *key,
-			    size_t len)
-{
-	if (s->n_slots == 0)
-		return NULL;
-	for (size_t i = hash & (s->n_slots - 1); s->slots[i]; i = (i + 1) & (s->n_slots - 1)) {
-		if (*s->slots[i] == hash && equal(s->slots[i], key, len))
-			return s->slots[i];
-	}
-	return NULL;
-}
-
-/* Makes room for one more. */
-static int set_reserve(struct set *s)
-{
-	struct set larger = {.n_slots = s->n_slots ? 2 * s->n_slots : SET_SLOTS_MIN, .n = s->n};
-
-	if ((s->n + 1) * 4 <= s->n_slots * 3)
-		return 0;
-	larger.slots = calloc(larger.n_slots, sizeof(*larger.slots));
-	if (!larger.slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n_slots; i++) {
-		if (s->slots[i])
-			*free_slot(&larger, *s->slots[i]) = s->slots[i];
-	}
-	free(s->slots);
-	*s = larger;
-	return 0;
-}
-
-/* After set_reserve(). */
-static void set_add(struct set *s, const uint32_t *element)
-{
-	*free_slot(s, *element) = element;
-	s->n++;
-}
-
-static bool is_text(const uint32_t *element, const void *key, size_t len)
-{
-	const struct text *t = (const void *)element;
-
-	(void)len;
-	return strcmp(t->s, key) == 0;
-}
-
-static bool is_location(const uint32_t *element, const void *key, size_t len)
-{
-	const struct symbol_location *l = (const void *)element;
-
-	return l->n * sizeof(*l->frames) == len && memcmp(l->frames, key, len) == 0;
-}
-
-/* ---- texts and locations ---- */
 
 static void forget(struct frame_cache *c)
 {
@@ -163,37 +88,45 @@ void frame_cache_free(struct frame_cache *c)
 	free(c);
 }
 
-/* Returns NULL and sets *ret_error if there is none. */
-static void *take(struct frame_cache *c, size_t size, bool spare, int *ret_error)
+/* Adds an item of that size, which the caller fills in; may use the spare memory. */
+static int set_add(struct frame_cache *c, struct set *s, uint32_t hash, size_t size, bool spare,
+		   void **ret)
 {
-	void *p = arena_alloc(&c->arena, size);
+	int r = ARRAY_RESERVE(s->items, s->cap, s->n + 1);
 
-	if (!p && spare)
-		p = arena_alloc(&c->spare, size);
-	if (!p)
-		*ret_error = arena_error(spare ? &c->spare : &c->arena, size);
-	return p;
+	if (r < 0)
+		return r;
+	*ret = arena_alloc(&c->arena, size);
+	if (!*ret && spare)
+		*ret = arena_alloc(&c->spare, size);
+	if (!*ret)
+		return arena_error(spare ? &c->spare : &c->arena, size);
+	r = number_index_add(&s->by_hash, hash, s->n);
+	if (r < 0)
+		return r;
+	s->items[s->n++] = *ret;
+	return 0;
 }
 
 static int intern_text(struct frame_cache *c, const char *s, bool spare, const char **ret)
 {
 	size_t len = strlen(s);
-	uint32_t hash = table_hash(s, len);
-	const struct text *found = set_find(&c->texts, hash, is_text, s, len);
-	struct text *t;
-	int r = 0;
+	uint32_t hash = table_hash(s, len), at = hash, number;
+	void *text;
+	int r;
 
-	if (!found) {
-		r = set_reserve(&c->texts);
-		t = r == 0 ? take(c, offsetof(struct text, s) + len + 1, spare, &r) : NULL;
-		if (!t)
-			return r;
-		t->hash = hash;
-		memcpy(t->s, s, len + 1);
-		set_add(&c->texts, &t->hash);
-		found = t;
+	while (number_index_next(&c->texts.by_hash, hash, &at, &number)) {
+		const char *known = c->texts.items[number];
+
+		if (strcmp(known, s) == 0) {
+			*ret = known;
+			return 0;
+		}
 	}
-	*ret = found->s;
+	r = set_add(c, &c->texts, hash, len + 1, spare, &text);
+	if (r < 0)
+		return r;
+	*ret = memcpy(text, s, len + 1);
 	return 0;
 }
 
@@ -202,40 +135,47 @@ int frame_cache_text(struct frame_cache *c, const char *text, const char **ret)
 	return intern_text(c, text, false, ret);
 }
 
+/* The texts of frames are ours: equal ones are the same pointer. */
+static int intern_location(struct frame_cache *c, const struct symbol_frame *frames, size_t n,
+			   bool spare, const struct symbol_location **ret)
+{
+	size_t len = n * sizeof(*frames);
+	uint32_t hash = table_hash(frames, len), at = hash, number;
+	struct symbol_location *l;
+	void *item;
+	int r;
+
+	while (number_index_next(&c->locations.by_hash, hash, &at, &number)) {
+		const struct symbol_location *known = c->locations.items[number];
+
+		if (known->n == n && memcmp(known->frames, frames, len) == 0) {
+			*ret = known;
+			return 0;
+		}
+	}
+	r = set_add(c, &c->locations, hash, sizeof(*l) + len, spare, &item);
+	if (r < 0)
+		return r;
+	l = item;
+	l->n = (uint32_t)n;
+	memcpy(l->frames, frames, len);
+	*ret = l;
+	return 0;
+}
+
 static int intern(struct frame_cache *c, const struct symbol_frame *frames, size_t n, bool spare,
 		  const struct symbol_location **ret)
 {
-	struct symbol_frame key[SYMBOL_LOCATION_FRAMES_MAX] = {0};
-	const struct symbol_location *found;
-	struct symbol_location *l;
-	size_t key_len = n * sizeof(*key);
-	uint32_t hash;
+	UNINITIALIZED struct symbol_frame ours[SYMBOL_LOCATION_FRAMES_MAX];
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		key[i].line = frames[i].line;
-		key[i].start_line = frames[i].start_line;
-		r = intern_text(c, frames[i].function, spare, &key[i].function);
+		ours[i] = frames[i];
+		r = intern_text(c, frames[i].function, spare, &ours[i].function);
 		if (r == 0)
-			r = intern_text(c, frames[i].file, spare, &key[i].file);
+			r = intern_text(c, frames[i].file, spare, &ours[i].file);
 	}
-	if (r < 0)
-		return r;
-	hash = table_hash(key, key_len);
-	found = set_find(&c->locations, hash, is_location, key, key_len);
-	if (!found) {
-		r = set_reserve(&c->locations);
-		l = r == 0 ? take(c, sizeof(*l) + key_len, spare, &r) : NULL;
-		if (!l)
-			return r;
-		l->hash = hash;
-		l->n = (uint32_t)n;
-		memcpy(l->frames, key, key_len);
-		set_add(&c->locations, &l->hash);
-		found = l;
-	}
-	*ret = found;
-	return 0;
+	return r == 0 ? intern_location(c, ours, n, spare, ret) : r;
 }
 
 int frame_cache_intern(struct frame_cache *c, const struct symbol_frame *frames, size_t n,
@@ -303,6 +243,9 @@ void frame_cache_end_cycle(struct frame_cache *c)
 
 size_t frame_cache_bytes(const struct frame_cache *c)
 {
+	size_t n_items = (size_t)c->texts.cap + c->locations.cap;
+	size_t n_slots = (size_t)c->texts.by_hash.n_slots + c->locations.by_hash.n_slots;
+
 	return c->arena.used_bytes + c->spare.used_bytes + c->n_slots * sizeof(*c->slots) +
-	       (c->texts.n_slots + c->locations.n_slots) * sizeof(*c->texts.slots);
+	       n_items * sizeof(*c->texts.items) + n_slots * sizeof(*c->texts.by_hash.slots);
 }

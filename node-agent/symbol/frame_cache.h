@@ -6,12 +6,6 @@
  * same pointer, and so are equal locations. The addresses are a cache of fixed size that evicts at
  * any time.
  *
- * That cache exists beside common/data/table.h because it evicts without a list, and for its
- * memory: by "make bench-tables", line frame_cache, an address costs 40 bytes of a cache that
- * is half full and 185 ns for twenty lookups, against 103 bytes and 250 ns in a table.h. So do the
- * tables of texts and locations, which are most of what the agent keeps from cycle to cycle: line
- * frame_names, a function that is met twice costs 131 bytes and 405 ns, against 223 bytes and 585
- * ns in two table.h.
  */
 #ifndef NODE_AGENT_SYMBOL_FRAME_CACHE_H
 #define NODE_AGENT_SYMBOL_FRAME_CACHE_H
@@ -27,7 +21,6 @@ struct symbol_frame {
 
 /* What an address stands for: a function, and in front of it those that are inlined there. */
 struct symbol_location {
-	uint32_t hash; /* of the frames; frame_cache.c's */
 	uint32_t n;
 	struct symbol_frame frames[]; /* innermost first; at least one */
 };
@@ -43,8 +36,8 @@ static inline const struct symbol_frame *symbol_location_outermost(const struct 
 struct frame_cache;
 
 /*
- * limit_bytes is for locations and their strings; half as much again is spare. The tables that find
- * them take 11 to 21 bytes more for each. n_addresses is rounded down to a power of two, at least
+ * limit_bytes is for locations and their strings; half as much again is spare. What finds them
+ * takes 19 to 38 bytes more for each. n_addresses is rounded down to a power of two, at least
  * 64. -ENOMEM is the only failure.
  */
 int frame_cache_new(struct frame_cache **ret, size_t limit_bytes, size_t n_addresses) MUST_CHECK;

@@ -46,14 +46,6 @@ build/bench/go_service: $(wildcard test/bench/go_service/*)
 $(O)/test/bench/go_cost: $(call obj,test/bench/go_cost.c test/go-matrix/heap_process.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
-bench_tables := $(patsubst %,$(O)/test/bench/%_tables,special index)
-$(bench_tables): $(O)/test/bench/%: $(O)/obj/test/bench/%.o $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
-	$(call say,LINK)
-	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
-bench_node_tables := $(O)/test/bench/read_caches
-$(bench_node_tables): $(O)/test/bench/%: $(O)/obj/test/bench/%.o $(O)/libnode.a $(O)/libcommon.a
-	$(call say,LINK)
-	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
 $(O)/test/bench/cfi_cost: $(O)/obj/test/bench/cfi_cost.o $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
@@ -61,8 +53,6 @@ cfi_libraries = $(shell ldconfig -p | awk '/lib(c|crypto)[.]so[.][0-9]+ .libc6,/
 cfi_programs  = $(wildcard $(O)/libchdb.so) $(O)/coroot-node-agent $(shell command -v node)
 bench-cfi: all $(O)/test/bench/cfi_cost ## cost of building the unwinding tables of files (FILES=...)
 	$(Q)for f in $(or $(FILES),$(cfi_programs) $(cfi_libraries)); do $(O)/test/bench/cfi_cost "$$f"; done
-bench-tables: $(bench_tables) $(bench_node_tables) ## tables made for one use against common/data/table.h
-	$(Q)for b in $^; do $$b; done
 $(O)/test/bench/log_append: $(O)/obj/test/bench/log_append.o $(O)/libcluster.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
@@ -119,6 +109,6 @@ bench: bench-node ## all of them, one after the other
 	$(Q)$(MAKE) bench-memory bench-scrapes
 	$(Q)$(MAKE) bench-go
 	$(Q)$(MAKE) bench-java bench-recordings
-	$(Q)$(MAKE) bench-tables bench-log bench-ingest bench-query bench-scale bench-ui bench-record
+	$(Q)$(MAKE) bench-log bench-ingest bench-query bench-scale bench-ui bench-record
 
-.PHONY: bench bench-memory bench-record bench-node bench-java bench-recordings bench-ui bench-scrapes bench-go bench-tables bench-log bench-ingest bench-query bench-scale
+.PHONY: bench bench-memory bench-record bench-node bench-java bench-recordings bench-ui bench-scrapes bench-go bench-log bench-ingest bench-query bench-scale

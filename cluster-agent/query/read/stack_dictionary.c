@@ -1,9 +1,8 @@
 /*
  * Most of the work is to find a frame among the texts that are known, a million times per query.
- * Texts are found by 64 bits of a hash with a random seed alone, as in hash_index.h: nobody can
- * make two of them collide, and for a million texts the chance that any two do is one in thirty
- * million. That is one probe into a table of 12 bytes per text; comparing texts, or an intern,
- * would add cache misses that cost more than everything else here.
+ * Texts are found by 64 bits of a hash with a random seed alone, as in merged_stacks.h: nobody
+ * can make two of them collide, and for a million texts the chance that any two do is one in thirty
+ * million. Comparing texts would add cache misses that cost more than everything else here.
  */
 #include "cluster-agent/query/read/stack_dictionary.h"
 
@@ -11,8 +10,7 @@
 
 #include "common/data/arena.h"
 #include "common/data/array.h"
-#include "common/data/table.h"
-#include "common/flame/pair_table.h"
+#include "common/data/number_index.h"
 
 #define DEFAULT_MAX_STACKS 1000000u
 #define DEFAULT_MAX_FRAMES ((size_t)32 << 20)
@@ -24,7 +22,8 @@ struct text {
 };
 
 struct stack {
-	size_t first; /* index into frames */
+	uint64_t hash; /* first, for number_index_find() */
+	size_t first;  /* index into frames */
 	uint32_t n;
 };
 
@@ -32,10 +31,12 @@ struct stack_dictionary {
 	struct stack_dictionary_limits limits;
 	struct arena arena; /* texts */
 	struct text *texts;
+	uint64_t *text_hashes; /* apart, because all of them are looked at all the time */
 	size_t n_texts;
 	size_t max_texts;
-	struct pair_table by_text; /* halves of the text's hash → texts */
-	struct pair_table by_hash; /* halves of the stack's hash → stacks */
+	size_t max_text_hashes;
+	struct number_index by_text; /* texts */
+	struct number_index by_hash; /* stacks */
 	struct stack *stacks;
 	uint32_t n_stacks;
 	uint32_t max_stacks;
@@ -72,22 +73,25 @@ void stack_dictionary_free(struct stack_dictionary *d)
 		return;
 	arena_fini(&d->arena);
 	free(d->texts);
-	pair_table_fini(&d->by_text);
-	pair_table_fini(&d->by_hash);
+	free(d->text_hashes);
+	number_index_fini(&d->by_text);
+	number_index_fini(&d->by_hash);
 	free(d->stacks);
 	free(d->frames);
 	free(d->out);
 	free(d);
 }
 
-static uint32_t find(const struct stack_dictionary *d, uint64_t hash)
+static bool find(const struct stack_dictionary *d, uint64_t hash, uint32_t *ret)
 {
-	return pair_table_find(&d->by_hash, (uint32_t)(hash >> 32), (uint32_t)hash);
+	return number_index_find(&d->by_hash, hash, d->stacks, sizeof(*d->stacks), ret);
 }
 
 bool stack_dictionary_has(const struct stack_dictionary *d, uint64_t hash)
 {
-	return find(d, hash) != PAIR_TABLE_ABSENT;
+	uint32_t stack;
+
+	return find(d, hash, &stack);
 }
 
 static int reserve_stack(struct stack_dictionary *d, size_t n_frames)
@@ -101,24 +105,26 @@ static int reserve_stack(struct stack_dictionary *d, size_t n_frames)
 static int add_text(struct stack_dictionary *d, const char *s, size_t len, uint32_t *ret)
 {
 	uint64_t hash = XXH3_64bits_withSeed(s, len, table_seed);
-	uint32_t high = (uint32_t)(hash >> 32), low = (uint32_t)hash;
 	const char *copy;
 	int r;
 
-	*ret = pair_table_find(&d->by_text, high, low);
-	if (*ret != PAIR_TABLE_ABSENT)
+	if (number_index_find(&d->by_text, hash, d->text_hashes, sizeof(hash), ret))
 		return 0;
 	r = ARRAY_RESERVE(d->texts, d->max_texts, d->n_texts + 1);
+	if (r == 0)
+		r = ARRAY_RESERVE(d->text_hashes, d->max_text_hashes, d->n_texts + 1);
 	if (r < 0)
 		return r;
 	copy = arena_strndup(&d->arena, s, len);
 	if (!copy)
 		return arena_error(&d->arena, len + 1);
-	*ret = (uint32_t)d->n_texts;
-	r = pair_table_add(&d->by_text, high, low, *ret);
-	if (r == 0)
-		d->texts[d->n_texts++] = (struct text){copy, len};
-	return r;
+	r = number_index_add(&d->by_text, number_hash(hash), (uint32_t)d->n_texts);
+	if (r < 0)
+		return r;
+	*ret = (uint32_t)d->n_texts++;
+	d->texts[*ret] = (struct text){copy, len};
+	d->text_hashes[*ret] = hash;
+	return 0;
 }
 
 /* Nothing refers to the frames of a stack before it is in by_hash, so a failure undoes itself. */
@@ -135,11 +141,10 @@ int stack_dictionary_add(struct stack_dictionary *d, uint64_t hash,
 	for (size_t i = 0; i < n_frames && r == 0; i++)
 		r = add_text(d, frames[i].text, frames[i].len, &d->frames[d->n_frames + i]);
 	if (r == 0)
-		r = pair_table_add(&d->by_hash, (uint32_t)(hash >> 32), (uint32_t)hash,
-				   d->n_stacks);
+		r = number_index_add(&d->by_hash, number_hash(hash), d->n_stacks);
 	if (r < 0)
 		return r;
-	d->stacks[d->n_stacks++] = (struct stack){d->n_frames, (uint32_t)n_frames};
+	d->stacks[d->n_stacks++] = (struct stack){hash, d->n_frames, (uint32_t)n_frames};
 	d->n_frames += n_frames;
 	return 0;
 }
@@ -147,10 +152,10 @@ int stack_dictionary_add(struct stack_dictionary *d, uint64_t hash,
 int stack_dictionary_get(struct stack_dictionary *d, uint64_t hash, const struct flame_frame **ret,
 			 size_t *ret_n)
 {
-	uint32_t id = find(d, hash);
+	uint32_t id;
 	int r;
 
-	if (id == PAIR_TABLE_ABSENT)
+	if (!find(d, hash, &id))
 		return -ENOENT;
 	r = ARRAY_RESERVE(d->out, d->max_out, d->stacks[id].n);
 	if (r < 0)
@@ -173,7 +178,7 @@ uint32_t stack_dictionary_count(const struct stack_dictionary *d)
 size_t stack_dictionary_bytes(const struct stack_dictionary *d)
 {
 	return d->arena.used_bytes + d->max_texts * sizeof(*d->texts) +
-	       d->max_stacks * sizeof(*d->stacks) + d->max_frames * sizeof(*d->frames) +
-	       d->max_out * sizeof(*d->out) +
-	       (d->by_text.n_slots + d->by_hash.n_slots) * sizeof(struct pair_slot);
+	       d->max_text_hashes * sizeof(*d->text_hashes) + d->max_stacks * sizeof(*d->stacks) +
+	       d->max_frames * sizeof(*d->frames) + d->max_out * sizeof(*d->out) +
+	       (d->by_text.n_slots + d->by_hash.n_slots) * sizeof(*d->by_text.slots);
 }

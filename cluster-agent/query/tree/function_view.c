@@ -20,7 +20,7 @@ struct function_view {
 	uint64_t n_stacks;
 	struct stack_value self;
 	struct stack_value total;
-	struct pair_table by_line; /* (line, inlined) → lines */
+	struct number_index by_line; /* lines by number and inlined */
 	struct line *lines;
 	uint32_t n_lines;
 	struct function_line *sorted;
@@ -62,7 +62,7 @@ void function_view_free(struct function_view *v)
 	if (!v)
 		return;
 	frame_functions_fini(&v->functions);
-	pair_table_fini(&v->by_line);
+	number_index_fini(&v->by_line);
 	free(v->lines);
 	free(v->sorted);
 	flame_tree_free(v->callers);
@@ -71,25 +71,40 @@ void function_view_free(struct function_view *v)
 	free(v);
 }
 
+static uint32_t hash_line(uint32_t line, bool inlined)
+{
+	return number_hash((uint64_t)line << 1 | inlined);
+}
+
+static struct line *find_line(const struct function_view *v, uint32_t line, bool inlined)
+{
+	uint32_t hash = hash_line(line, inlined), at = hash, i;
+
+	while (number_index_next(&v->by_line, hash, &at, &i)) {
+		if (v->lines[i].shown.line == line && v->lines[i].shown.inlined == inlined)
+			return &v->lines[i];
+	}
+	return NULL;
+}
+
 /* Finds or adds the line; beyond the limit that is line 0, for which two entries are left. */
 static int line_of(struct function_view *v, int64_t line, bool inlined, struct line **ret)
 {
-	uint32_t key = line > 0 && line < UINT32_MAX ? (uint32_t)line : 0, i;
+	uint32_t key = line > 0 && line < UINT32_MAX ? (uint32_t)line : 0;
 	int r;
 
-	i = pair_table_find(&v->by_line, key, inlined);
-	if (i == PAIR_TABLE_ABSENT && v->n_lines >= FUNCTION_VIEW_MAX_LINES && key > 0) {
+	*ret = find_line(v, key, inlined);
+	if (!*ret && v->n_lines >= FUNCTION_VIEW_MAX_LINES && key > 0) {
 		key = 0;
-		i = pair_table_find(&v->by_line, 0, inlined);
+		*ret = find_line(v, 0, inlined);
 	}
-	if (i == PAIR_TABLE_ABSENT) {
-		i = v->n_lines;
-		r = pair_table_add(&v->by_line, key, inlined, i);
-		if (r < 0)
-			return r;
-		v->lines[v->n_lines++] = (struct line){.shown = {.line = key, .inlined = inlined}};
-	}
-	*ret = &v->lines[i];
+	if (*ret)
+		return 0;
+	r = number_index_add(&v->by_line, hash_line(key, inlined), v->n_lines);
+	if (r < 0)
+		return r;
+	*ret = &v->lines[v->n_lines++];
+	**ret = (struct line){.shown = {.line = key, .inlined = inlined}};
 	return 0;
 }
 
