@@ -105,6 +105,10 @@ skels := $(patsubst bpf/%.bpf.c,$(O)/gen/bpf/%.skel.h,$(bpf_progs))
 pbc   := $(patsubst proto/%.proto,$(O)/gen/proto/%.pb-c.c,$(protos))
 pbo   := $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(pbc))
 
+# what the operator makes, as text in a file of C; comments are left out
+templates   := $(sort $(wildcard cluster-agent/operator/templates/*.yaml)) charts/profiling/files/agents.yaml
+templates_c := $(O)/gen/operator/object_templates.gen.c
+
 include cluster-agent/web/page.mk
 
 # ---- output ----------------------------------------------------------------
@@ -150,7 +154,8 @@ $(O)/coroot-cluster-agent: $(call obj,cluster-agent/main.c) $(O)/libcluster.a $(
 
 $(O)/libcommon.a:  $(call obj,$(src_common)) $(pbo)
 $(O)/libnode.a:    $(call obj,$(src_node)) $(O)/obj/gen/web/record_page.gen.o
-$(O)/libcluster.a: $(call obj,$(src_cluster)) $(O)/obj/gen/web/web_assets.gen.o
+$(O)/libcluster.a: $(call obj,$(src_cluster)) $(O)/obj/gen/web/web_assets.gen.o \
+                   $(O)/obj/gen/operator/object_templates.gen.o
 $(O)/lib%.a:
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -166,6 +171,12 @@ $(O)/obj/%.o: %.c $(O)/.flags | gen
 $(O)/obj/gen/%.o: $(O)/gen/%.c $(O)/.flags
 	$(call say,CC)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -w -MMD -MP -c -o $@ $<
+
+$(templates_c): $(templates)
+	$(call say,EMBED)
+	$(Q){ echo '#include "cluster-agent/operator/render/object_template.h"'; \
+	    echo 'const char object_templates_yaml[] ='; \
+	    sed '/^ *#/d; s/["\\]/\\&/g; s/.*/"&\\n"/' $^; echo ';'; } >$@
 
 $(O)/gen/proto/%.pb-c.c $(O)/gen/proto/%.pb-c.h &: proto/%.proto
 	$(call say,PROTOC)
@@ -228,7 +239,7 @@ include test/mk/test.mk test/mk/accuracy.mk test/mk/bench.mk test/mk/lint.mk cha
 
 # All directories at once, so that rules need no mkdir of their own.
 ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
-$(shell mkdir -p $(sort $(dir $(call obj,$(src_all) $(src_test_all)) $(pbo) $(pbc) $(skels) $(test_programs) $(web_c) $(record_c) \
-    $(O)/obj/gen/web/ build/web/ $(O)/obj/bpf/ $(O)/test/fuzz/ $(tidied) $(analyzed))))
+$(shell mkdir -p $(sort $(dir $(call obj,$(src_all) $(src_test_all)) $(pbo) $(pbc) $(skels) $(test_programs) $(web_c) $(record_c) $(templates_c) \
+    $(O)/obj/gen/web/ $(O)/obj/gen/operator/ build/web/ $(O)/obj/bpf/ $(O)/test/fuzz/ $(tidied) $(analyzed))))
 endif
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

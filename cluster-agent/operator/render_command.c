@@ -13,9 +13,9 @@
 #include <jansson.h>
 
 #include "cluster-agent/operator/operator_options.h"
+#include "cluster-agent/operator/render/object_template.h"
 #include "cluster-agent/operator/render/render.h"
 #include "cluster-agent/operator/spec/coroot_spec.h"
-#include "common/kubernetes/kube_config_yaml.h"
 #include "common/limits.h"
 #include "common/system/fs.h"
 
@@ -27,24 +27,6 @@ static void put_default(json_t *object, const char *key, const char *value, int 
 	if (json_is_object(object) && !json_object_get(object, key) &&
 	    json_object_set_new(object, key, json_string(value)) < 0)
 		*r = -ENOMEM;
-}
-
-static int load_yaml(json_t **ret, const struct buf *text, struct err *err)
-{
-	CLEANUP(buf_fini) struct buf json;
-	yaml_document_t doc;
-	int r;
-
-	buf_init(&json, 4 * FILE_BYTES);
-	r = kube_config_yaml_load(&doc, text->data, text->len, err);
-	if (r < 0)
-		return r;
-	r = kube_config_yaml_to_json(&doc, yaml_document_get_root_node(&doc), &json);
-	yaml_document_delete(&doc);
-	if (r < 0)
-		return err_set(err, r, "cannot be read: %s", strerror(-r));
-	*ret = json_loadb(json.data, json.len, 0, NULL);
-	return *ret ? 0 : err_set(err, -EBADMSG, "is not an object");
 }
 
 static int load_resource(json_t **ret, const char *file, struct err *err)
@@ -60,7 +42,8 @@ static int load_resource(json_t **ret, const char *file, struct err *err)
 		r = fs_read_fd(STDIN_FILENO, &text);
 	if (r < 0)
 		return err_set(err, r, "%s: %s", file, strerror(-r));
-	r = text.len > 0 ? load_yaml(ret, &text, err) : err_set(err, -EBADMSG, "is empty");
+	r = text.len > 0 ? object_yaml_load(ret, text.data, text.len, err)
+			 : err_set(err, -EBADMSG, "is empty");
 	if (r < 0)
 		return err_wrap(err, r, "%s", file);
 	metadata = json_object_get(*ret, "metadata");

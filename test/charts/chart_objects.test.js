@@ -4,7 +4,7 @@
 
 const test = require("node:test");
 const assert = require("node:assert");
-const { execFile } = require("node:child_process");
+const { execFile, execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
@@ -118,6 +118,51 @@ test("the node agent's switches", async () => {
     template.metadata.annotations["container.apparmor.security.beta.kubernetes.io/node-agent"],
     "unconfined",
   );
+});
+
+// What the operator makes of a resource whose node agent has these variables.
+function ofOperator(env = {}) {
+  const resource = {
+    apiVersion: "coroot.com/v1",
+    kind: "Coroot",
+    metadata: { name: "x" },
+    spec: { nodeAgent: { env: Object.entries(env).map(([name, value]) => ({ name, value })) } },
+  };
+  const args = ["operator", "render", "-"];
+  return JSON.parse(execFileSync(clusterAgent, args, { input: JSON.stringify(resource) })).items;
+}
+
+test("this chart and the operator give the agents the same rights and resources", async () => {
+  const chartOf = (...args) => objects("profiling", REGISTRY, ...args);
+  const [ours, theirs] = [await chartOf(), ofOperator()];
+  const podOf = (list, kind) => one(list, kind).spec.template.spec;
+  assert.deepStrictEqual(
+    podOf(ours, "StatefulSet").securityContext,
+    podOf(theirs, "StatefulSet").securityContext,
+  );
+  for (const [kind, field] of [
+    ["StatefulSet", "securityContext"],
+    ["DaemonSet", "resources"],
+  ])
+    assert.deepStrictEqual(container(one(ours, kind))[field], container(one(theirs, kind))[field]);
+  const rules = (list) => list.filter((o) => o.kind === "ClusterRole").map((o) => o.rules);
+  assert.deepStrictEqual(rules(ours), rules(theirs));
+
+  const variables = [
+    ...[{}, { GO_HEAP_PROFILER: "force" }, { GO_MUTEX_PROFILER: "on" }],
+    ...[{ GO_BLOCK_PROFILER: "burst" }, { ENABLE_JAVA_ASYNC_PROFILER: "true" }],
+    { ENABLE_JAVA_ASYNC_PROFILER: "1", GO_HEAP_PROFILER: "force" },
+    { ENABLE_JAVA_ASYNC_PROFILER: "0", GO_HEAP_PROFILER: "enabled" },
+  ];
+  await each(variables, async (env) => {
+    const file = path.join(charts.scratch, `${Object.values(env).join("-")}.json`);
+    const extraEnv = Object.entries(env).map(([name, value]) => ({ name, value }));
+    fs.writeFileSync(file, JSON.stringify({ nodeAgent: { extraEnv } }));
+    const [a, b] = [await chartOf("-f", file), ofOperator(env)].map((list) => {
+      return container(one(list, "DaemonSet")).securityContext.capabilities;
+    });
+    assert.deepStrictEqual(a, b, JSON.stringify(env));
+  });
 });
 
 test("agents may read pods, and nothing else", async () => {

@@ -1,5 +1,4 @@
 #include "cluster-agent/operator/render/clickhouse_config_xml.h"
-#include "cluster-agent/operator/render/clickhouse_parts.h"
 #include "cluster-agent/operator/render/render.h"
 
 #include <errno.h>
@@ -512,12 +511,20 @@ TEST(a_file_beyond_its_limit_is_refused)
 
 /* ---- environment of the server ---- */
 
+/* The variables that name ClickHouse. */
 static json_t *env_of(const struct coroot_spec *s)
 {
 	const struct render_input in = {.spec = s, .images = &images};
+	struct rendered r = {0};
 	json_t *env = json_array();
+	const json_t *all;
 
-	assert_int_equal(render_clickhouse_env(env, &in), 0);
+	assert_int_equal(render_server(&r, &in), 0);
+	all = at(find(&r, OBJECT_STATEFUL_SET, "main-coroot"), CONTAINER "env");
+	for (size_t i = 0; i < json_array_size(all); i++)
+		if (strstr(text_at(json_array_get(all, i), "name"), "CLICKHOUSE"))
+			json_array_append(env, json_array_get(all, i));
+	rendered_fini(&r);
 	return env;
 }
 
@@ -568,12 +575,8 @@ static int render_all(void *spec)
 {
 	const struct render_input in = {.spec = spec, .images = &images};
 	struct rendered r = {0};
-	json_t *env = json_array();
-	int result = env ? render_clickhouse(&r, &in) : -ENOMEM;
+	int result = render_clickhouse(&r, &in);
 
-	if (result == 0)
-		result = render_clickhouse_env(env, &in);
-	json_decref(env);
 	rendered_fini(&r);
 	return result;
 }
@@ -584,6 +587,7 @@ TEST(lack_of_memory_is_reported)
 
 	s.clickhouse.replicas = 2;
 	s.clickhouse.s3.endpoint = "https://b/";
+	assert_int_equal(render_all(&s), 0); /* the templates are read once */
 	json_oom_begin();
 	check_oom(render_all, &s);
 	json_oom_end();

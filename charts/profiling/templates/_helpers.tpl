@@ -122,32 +122,35 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- end -}}
 
 {{/*
-"true" if the node agent is to write to other processes: by options, or by variables with a value
-here.
+list ROOT OPTION VALUE: "true" if the node agent is given the option with that value: as an option,
+as a variable with a value here, or among the arguments. The value true has several names.
 */}}
-{{- define "profiling.writesToProcesses" -}}
-{{- $agent := .Values.nodeAgent -}}
-{{- $env := dict -}}
-{{- range $agent.extraEnv }}{{ $_ := set $env .name (toString .value) }}{{ end -}}
+{{- define "profiling.asks" -}}
+{{- $agent := (index . 0).Values.nodeAgent -}}
+{{- $option := index . 1 -}}
+{{- $value := toString (index . 2) -}}
+{{- $given := "" -}}
+{{- range $agent.extraEnv }}{{ if eq .name ($option | replace "-" "_" | upper) }}{{ $given = toString .value }}{{ end }}{{ end -}}
+{{- if and (hasKey $agent.options $option) (not (kindIs "invalid" (get $agent.options $option))) }}{{ $given = get $agent.options $option | toString }}{{ end -}}
 {{- $args := join " " $agent.extraArgs -}}
-{{- $heap := get $agent.options "go-heap-profiler" | default (get $env "GO_HEAP_PROFILER") | toString -}}
-{{- $mutex := get $agent.options "go-mutex-profiler" | default (get $env "GO_MUTEX_PROFILER") | toString -}}
-{{- $block := get $agent.options "go-block-profiler" | default (get $env "GO_BLOCK_PROFILER") | toString -}}
-{{- if or (eq $heap "force") (has $mutex (list "on" "true")) (eq $block "burst") (regexMatch "--go-(heap-profiler[= ]force|mutex-profiler[= ]on|block-profiler[= ]burst)" $args) -}}true{{- end -}}
+{{- if kindIs "bool" (index . 2) -}}
+{{- if or (has (lower $given) (list "true" "1" "yes" "on")) (regexMatch (printf "--%s( |$|=(true|1|yes|on))" $option) $args) -}}true{{- end -}}
+{{- else if or (eq $given $value) (and (eq $value "on") (eq $given "true")) (regexMatch (printf "--%s[= ]%s" $option $value) $args) -}}true{{- end -}}
 {{- end -}}
 
-{{/*
-"true" if the node agent is to load async-profiler into JVMs: by an option, or by a variable with a
-value here.
-*/}}
-{{- define "profiling.loadsIntoJvms" -}}
-{{- $agent := .Values.nodeAgent -}}
-{{- $name := "enable-java-async-profiler" -}}
-{{- $on := "" -}}
-{{- range $agent.extraEnv }}{{ if eq .name "ENABLE_JAVA_ASYNC_PROFILER" }}{{ $on = toString .value }}{{ end }}{{ end -}}
-{{- if hasKey $agent.options $name }}{{ $on = get $agent.options $name | toString }}{{ end -}}
-{{- $args := join " " $agent.extraArgs -}}
-{{- if or (has (lower $on) (list "true" "1" "yes" "on")) (regexMatch "--enable-java-async-profiler( |$|=(true|1|yes|on))" $args) -}}true{{- end -}}
+{{/* What the agents may do, as files/agents.yaml says it to this chart and to the operator. */}}
+{{- define "profiling.capabilities" -}}
+{{- $root := . -}}
+{{- $known := (.Files.Get "files/agents.yaml" | fromYaml).agents -}}
+{{- $switches := .Values.nodeAgent.capabilities -}}
+{{- $all := $known.nodeAgentCapabilities -}}
+{{- range $more := $known.askedCapabilities -}}
+{{- $switch := get $switches $more.switch | toString -}}
+{{- $asked := "" -}}
+{{- range $option, $value := $more.options }}{{ $asked = print $asked (include "profiling.asks" (list $root $option $value)) }}{{ end -}}
+{{- if or (eq $switch "true") (and (eq $switch "auto") $asked) }}{{ $all = concat $all $more.add }}{{ end -}}
+{{- end -}}
+{{- toYaml (concat $all ($switches.sysResource | ternary (list "SYS_RESOURCE") list) $switches.extra) -}}
 {{- end -}}
 
 {{/* Level that Pod Security enforces in the namespace; empty if it is not labelled, or not there. */}}

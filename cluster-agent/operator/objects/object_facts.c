@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "cluster-agent/operator/render/object_parts.h"
+#include "cluster-agent/operator/render/rendered.h"
 #include "common/data/table.h"
 
 static const char *text_of(const json_t *object, const char *key)

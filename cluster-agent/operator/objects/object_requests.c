@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "cluster-agent/operator/render/object_parts.h"
+#include "cluster-agent/operator/render/rendered.h"
 #include "common/http/http_text.h"
 #include "common/kubernetes/kube_watch.h"
 #include "common/system/clock.h"

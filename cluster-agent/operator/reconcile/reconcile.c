@@ -21,8 +21,7 @@
 
 #include "cluster-agent/operator/reconcile/reconcile_patch.h"
 #include "cluster-agent/operator/reconcile/reconcile_state.h"
-#include "cluster-agent/operator/render/clickhouse_parts.h"
-#include "cluster-agent/operator/render/object_parts.h"
+#include "cluster-agent/operator/render/rendered.h"
 #include "common/system/clock.h"
 
 #define CLICKHOUSE_NAME_BYTES 300 /* a name has 253 */

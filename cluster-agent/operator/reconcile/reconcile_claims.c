@@ -7,7 +7,7 @@
  */
 #include "cluster-agent/operator/reconcile/reconcile_patch.h"
 #include "cluster-agent/operator/reconcile/reconcile_state.h"
-#include "cluster-agent/operator/render/object_parts.h"
+#include "cluster-agent/operator/render/rendered.h"
 
 #include <errno.h>
 

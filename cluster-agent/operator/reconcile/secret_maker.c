@@ -4,7 +4,7 @@
 #include <sys/random.h>
 
 #include "cluster-agent/operator/objects/object_facts.h"
-#include "cluster-agent/operator/render/object_parts.h"
+#include "cluster-agent/operator/render/rendered.h"
 #include "common/text/base64.h"
 
 int secret_maker_text(char *ret, size_t len)

@@ -2,11 +2,9 @@
 
 #include <errno.h>
 
-#include "cluster-agent/operator/render/object_parts.h"
 #include "common/limits.h"
 #include "common/text/base64.h"
 
-#define COMPONENT "coroot"
 #define SUFFIX "coroot-api-keys"
 
 /* The user's Secret if one is named, else text in ours as file. */
@@ -62,7 +60,7 @@ static int put(json_t *data, const struct secret_place *p)
 	buf_init(&text, 2 * MIB);
 	r = base64_encode(p->text, strlen(p->text), &text);
 	if (r == 0)
-		r = object_set_text(data, p->key.key, text.data);
+		r = json_object_set_new(data, p->key.key, json_string(text.data)) < 0 ? -ENOMEM : 0;
 	buf_fini(&text);
 	/* larger than any object may be */
 	return r == -EFBIG ? 0 : r;
@@ -94,16 +92,13 @@ static int put_all(json_t *data, const struct render_input *in)
 	return r;
 }
 
-int render_inline_secrets(struct rendered *out, const struct render_input *in)
+json_t *inline_secret_data(const struct render_input *in)
 {
 	json_t *data = json_object();
-	int r = data ? put_all(data, in) : -ENOMEM;
 
-	if (r == 0 && json_object_size(data) > 0)
-		r = rendered_add(out, OBJECT_SECRET,
-				 json_pack("{s:o s:s s:O}", "metadata",
-					   object_metadata(in->spec, COMPONENT, SUFFIX, NULL, true),
-					   "type", "Opaque", "data", data));
-	json_decref(data);
-	return r;
+	if (data && put_all(data, in) < 0) {
+		json_decref(data);
+		return NULL;
+	}
+	return data;
 }

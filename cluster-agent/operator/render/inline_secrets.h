@@ -30,7 +30,7 @@ void inline_page_key(struct secret_place *ret, const struct coroot_spec *s);
 /* The password of an external ClickHouse. */
 void inline_clickhouse_password(struct secret_place *ret, const struct coroot_spec *s);
 
-/* The Secret, if anything is in it. Returns 0 or -ENOMEM. */
-int render_inline_secrets(struct rendered *out, const struct render_input *in) MUST_CHECK;
+/* "data" of that Secret: a new reference, or NULL if memory is short. */
+json_t *inline_secret_data(const struct render_input *in);
 
 #endif /* CLUSTER_AGENT_OPERATOR_RENDER_INLINE_SECRETS_H */

@@ -18,6 +18,13 @@ enum render_store render_store(const struct render_input *in)
 	return RENDER_STORE_EMBEDDED;
 }
 
+bool render_tls(const struct render_input *in)
+{
+	const struct coroot_spec *s = in->spec;
+
+	return !s->coroot_url && s->tls_cert.name && s->tls_key.name;
+}
+
 /*
  * Kubernetes takes longer names of StatefulSets than its own labels on their pods can hold, and
  * then fails to make the pods: a label has 63 characters, 11 of them for the revision. Names of

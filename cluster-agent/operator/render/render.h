@@ -12,6 +12,13 @@
 #include "cluster-agent/operator/spec/coroot_spec.h"
 #include "common/base.h"
 
+/*
+ * Annotation, "true", of the objects of a ClickHouse that Coroot's operator has made, which stays
+ * in use if the resource does not ask for ClickHouse. What counts is that of the first claim.
+ */
+#define CLICKHOUSE_ADOPTED "coroot.com/adopted"
+#define CLICKHOUSE_FIRST_CLAIM "data-%s-clickhouse-shard-0-0"
+
 /* Default images: whole references. */
 struct operator_images {
 	const char *node_agent;
@@ -41,6 +48,8 @@ enum render_store {
 };
 
 enum render_store render_store(const struct render_input *in);
+/* Whether the server has a certificate. */
+bool render_tls(const struct render_input *in);
 
 /* Reports what the spec asks for and its store does not allow. Returns 0 or -ENOMEM. */
 int render_check(const struct render_input *in, struct spec_problems *problems) MUST_CHECK;
@@ -54,12 +63,5 @@ int render_cluster_agent(struct rendered *out, const struct render_input *in) MU
 int render_server(struct rendered *out, const struct render_input *in) MUST_CHECK;
 /* ClickHouse and its keeper, if the store is theirs. */
 int render_clickhouse(struct rendered *out, const struct render_input *in) MUST_CHECK;
-int render_keeper(struct rendered *out, const struct render_input *in) MUST_CHECK;
-
-/*
- * Appends to env, an array, by which variables the server finds ClickHouse: ours, or the user's.
- * Nothing for other stores. The server reads the password from a file. Returns 0 or -ENOMEM.
- */
-int render_clickhouse_env(json_t *env, const struct render_input *in) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_OPERATOR_RENDER_RENDER_H */

@@ -16,19 +16,31 @@ static json_t *with_kind(const struct object_kind_info *info, json_t *body)
 	return object;
 }
 
-int rendered_add(struct rendered *r, enum object_kind kind, json_t *body)
+/* OBJECT_KIND_MAX if it is none of ours. */
+static enum object_kind kind_of(const json_t *body)
 {
-	struct rendered_object *objects, *o;
-	const json_t *metadata;
+	const char *name = json_string_value(json_object_get(body, "kind"));
+	enum object_kind kind = 0;
 
-	body = body ? with_kind(&object_kinds[kind], body) : NULL;
-	if (!body)
-		return -ENOMEM;
-	metadata = json_object_get(body, "metadata");
-	if (!json_string_value(json_object_get(metadata, "name"))) {
+	while (kind < OBJECT_KIND_MAX && !(name && !strcmp(object_kinds[kind].kind, name)))
+		kind++;
+	return kind;
+}
+
+int rendered_add(struct rendered *r, json_t *body)
+{
+	enum object_kind kind = kind_of(body);
+	const json_t *metadata = json_object_get(body, "metadata");
+	struct rendered_object *objects, *o;
+
+	if (body &&
+	    (kind == OBJECT_KIND_MAX || !json_string_value(json_object_get(metadata, "name")))) {
 		json_decref(body);
 		return -EINVAL;
 	}
+	body = body ? with_kind(&object_kinds[kind], body) : NULL;
+	if (!body)
+		return -ENOMEM;
 	objects = realloc(r->objects, (r->n_objects + 1) * sizeof(*objects));
 	if (!objects) {
 		json_decref(body);

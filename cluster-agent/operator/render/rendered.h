@@ -7,6 +7,10 @@
 #include "cluster-agent/operator/render/object_kinds.h"
 #include "common/base.h"
 
+/* What the templates write on every object. */
+#define OBJECT_OWNER_LABEL "coroot.com/owner-uid" /* uid of the resource */
+#define OBJECT_MANAGED_BY "coroot-operator"
+
 struct rendered_object {
 	enum object_kind kind;
 	const char *namespace; /* borrowed from body; NULL if cluster-scoped */
@@ -31,11 +35,10 @@ struct rendered {
 };
 
 /*
- * Takes body over, also on failure; NULL is -ENOMEM, so that the result of json_pack() can be
- * passed. apiVersion and kind are set here; metadata must have a name. Returns 0, -ENOMEM, or
- * -EINVAL if it has not.
+ * Takes body over, also on failure; NULL is -ENOMEM. apiVersion is set here, by its kind. Returns
+ * 0, -ENOMEM, or -EINVAL if it has no kind that is known, or no name.
  */
-int rendered_add(struct rendered *r, enum object_kind kind, json_t *body) MUST_CHECK;
+int rendered_add(struct rendered *r, json_t *body) MUST_CHECK;
 /* name and key are copied. Asked for twice is asked for once. Returns 0 or -ENOMEM. */
 int rendered_want_secret(struct rendered *r, const char *name, const char *key,
 			 size_t length) MUST_CHECK;

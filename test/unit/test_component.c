@@ -1,4 +1,4 @@
-#include "cluster-agent/operator/render/object_parts.h"
+#include "cluster-agent/operator/render/component.h"
 
 #include <errno.h>
 
@@ -7,6 +7,9 @@
 #include "test/lib/unit.h"
 
 static const struct coroot_spec spec = {.name = "main", .namespace = "coroot", .uid = "u-1"};
+static const struct operator_images images = {.pull_secret = NULL};
+static const struct render_input input = {.spec = &spec, .images = &images};
+static const struct coroot_pod nothing = {0};
 
 /* Takes made over. */
 static void assert_json(json_t *made, const char *text)
@@ -22,9 +25,23 @@ static void assert_json(json_t *made, const char *text)
 	json_decref(made);
 }
 
+/* What a place becomes. */
+static json_t *filled(const struct component *c, const char *place)
+{
+	json_t *template = json_string(place), *ret = NULL;
+
+	assert_int_equal(c->error, 0);
+	assert_int_equal(object_template_fill(&ret, template, &c->scope), 0);
+	json_decref(template);
+	return ret;
+}
+
 TEST(metadata_names_the_owner)
 {
-	assert_json(object_metadata(&spec, "coroot", "coroot", NULL, true),
+	CLEANUP(component_fini) struct component c;
+
+	component_begin(&c, &input, "coroot", &nothing, "i");
+	assert_json(filled(&c, "<metadata>"),
 		    "{\"name\":\"main-coroot\",\"namespace\":\"coroot\",\"labels\":{"
 		    "\"app.kubernetes.io/managed-by\":\"coroot-operator\","
 		    "\"app.kubernetes.io/part-of\":\"main\","
@@ -35,22 +52,34 @@ TEST(metadata_names_the_owner)
 		    "\"blockOwnerDeletion\":true}]}");
 }
 
-TEST(metadata_may_have_no_owner_no_suffix_and_annotations)
+TEST(claims_may_have_no_owner_and_annotations)
 {
+	CLEANUP(component_fini) struct component c;
 	json_t *annotations = json_pack("{s:s}", "a", "b");
+	const struct coroot_storage storage = {"1Gi", NULL, true, annotations};
+	json_t *claims;
 
-	assert_json(object_metadata(&spec, "coroot", NULL, annotations, false),
-		    "{\"name\":\"main\",\"namespace\":\"coroot\",\"labels\":{"
+	component_begin(&c, &input, "coroot", &nothing, "i");
+	component_storage(&c, &storage, NULL);
+	component_replicas(&c, 1);
+	claims = filled(&c, "<claims>");
+	assert_int_equal(json_array_size(claims), 1);
+	assert_json(json_incref(json_object_get(json_array_get(claims, 0), "metadata")),
+		    "{\"name\":\"data-main-coroot-0\",\"namespace\":\"coroot\",\"labels\":{"
 		    "\"app.kubernetes.io/managed-by\":\"coroot-operator\","
 		    "\"app.kubernetes.io/part-of\":\"main\","
 		    "\"app.kubernetes.io/component\":\"coroot\","
 		    "\"coroot.com/owner-uid\":\"u-1\"},\"annotations\":{\"a\":\"b\"}}");
+	json_decref(claims);
 	json_decref(annotations);
 }
 
 TEST(cluster_metadata_has_the_namespace_in_its_name)
 {
-	assert_json(object_cluster_metadata(&spec, "coroot-node-agent", "node-agent"),
+	CLEANUP(component_fini) struct component c;
+
+	component_begin(&c, &input, "node-agent", &nothing, "i");
+	assert_json(filled(&c, "<clusterMetadata>"),
 		    "{\"name\":\"coroot.main.node-agent\",\"labels\":{"
 		    "\"app.kubernetes.io/managed-by\":\"coroot-operator\","
 		    "\"app.kubernetes.io/part-of\":\"main\","
@@ -58,75 +87,91 @@ TEST(cluster_metadata_has_the_namespace_in_its_name)
 		    "\"coroot.com/owner-uid\":\"u-1\"}}");
 }
 
-TEST(a_variable_of_the_user_replaces_ours)
+TEST(a_name_that_is_too_long_is_replaced_by_its_hash)
 {
-	json_t *env = json_array();
-	json_t *user = json_pack("[{s:s s:s}, {s:s s:s}, {s:s s:s}]", "name", "A", "value", "1",
-				 "name", "B", "value", "$(A)", "name", "A", "value", "2");
+	CLEANUP(component_fini) struct component c;
+	char name[250];
+	const struct coroot_spec long_spec = {.name = name, .namespace = "coroot", .uid = "u"};
+	const struct render_input in = {.spec = &long_spec, .images = &images};
+	json_t *made;
 
-	assert_int_equal(object_env_text(env, "A", "0"), 0);
-	assert_int_equal(object_env_field(env, "NODE_NAME", "spec.nodeName"), 0);
-	assert_int_equal(object_env_secret(env, "KEY", &(struct coroot_secret_key){"s", "k"}), 0);
-	assert_int_equal(object_env_user(env, user), 0);
-	assert_json(env, "[{\"name\":\"NODE_NAME\",\"valueFrom\":{\"fieldRef\":"
-			 "{\"fieldPath\":\"spec.nodeName\"}}},"
-			 "{\"name\":\"KEY\",\"valueFrom\":{\"secretKeyRef\":"
-			 "{\"name\":\"s\",\"key\":\"k\"}}},"
-			 "{\"name\":\"B\",\"value\":\"$(A)\"},{\"name\":\"A\",\"value\":\"2\"}]");
-	json_decref(user);
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	component_begin(&c, &in, "node-agent", &nothing, "i");
+	made = filled(&c, "<clusterObject>");
+	assert_int_equal(json_string_length(made), 16 + strlen(".node-agent"));
+	assert_string_equal(json_string_value(made) + 16, ".node-agent");
+	json_decref(made);
 }
 
 TEST(resources_are_filled_map_by_map)
 {
+	CLEANUP(component_fini) struct component own = {0}, none = {0}, without = {0};
 	json_t *user = json_pack("{s:{s:s}}", "limits", "cpu", "2");
+	const struct coroot_pod pod = {.resources = user};
 
-	assert_json(object_resources(user, "100m", "200Mi", "500m", "1Gi"),
+	component_begin(&own, &input, "node-agent", &pod, "i");
+	assert_json(filled(&own, "<resources>"),
 		    "{\"limits\":{\"cpu\":\"2\"},"
 		    "\"requests\":{\"cpu\":\"100m\",\"memory\":\"200Mi\"}}");
-	assert_json(object_resources(NULL, "1", NULL, NULL, NULL),
-		    "{\"requests\":{\"cpu\":\"1\"}}");
-	assert_json(object_resources(NULL, NULL, NULL, NULL, NULL), "{}");
+	component_begin(&none, &input, "node-agent", &nothing, "i");
+	assert_json(filled(&none, "<resources>"),
+		    "{\"requests\":{\"cpu\":\"100m\",\"memory\":\"200Mi\"},"
+		    "\"limits\":{\"cpu\":\"500m\",\"memory\":\"1Gi\"}}");
+	component_begin(&without, &input, "cluster-agent", &nothing, "i");
+	assert_null(filled(&without, "<resources>"));
 	json_decref(user);
 }
 
 TEST(a_probe_uses_the_scheme_of_the_port)
 {
-	assert_json(object_http_probe("/healthz", "http", false, 10, 3),
+	CLEANUP(component_fini) struct component c;
+
+	component_begin(&c, &input, "coroot", &nothing, "i");
+	assert_json(filled(&c, "<livenessProbe>"),
 		    "{\"httpGet\":{\"path\":\"/healthz\",\"port\":\"http\",\"scheme\":\"HTTP\"},"
-		    "\"periodSeconds\":10,\"timeoutSeconds\":5,\"failureThreshold\":3}");
-	assert_json(object_http_probe("/readyz", "http", true, 5, 60),
+		    "\"periodSeconds\":10,\"timeoutSeconds\":5,\"failureThreshold\":6}");
+	component_text(&c, "scheme", "HTTPS");
+	assert_json(filled(&c, "<readinessProbe>"),
 		    "{\"httpGet\":{\"path\":\"/readyz\",\"port\":\"http\",\"scheme\":\"HTTPS\"},"
-		    "\"periodSeconds\":5,\"timeoutSeconds\":5,\"failureThreshold\":60}");
+		    "\"periodSeconds\":10,\"timeoutSeconds\":5,\"failureThreshold\":3}");
 }
 
 static json_t *pod_with(const json_t *pull_secrets, const char *pull_secret)
 {
+	CLEANUP(component_fini) struct component c;
+	const struct operator_images with = {.pull_secret = pull_secret};
+	const struct render_input in = {.spec = &spec, .images = &with};
 	const struct coroot_pod pod = {.image.pull_secrets = pull_secrets};
+	json_t *template = json_string("<pod>"), *ret = NULL;
 
-	return object_pod_template(&(struct object_pod){
-		.spec = &spec,
-		.component = "coroot",
-		.pod = &pod,
-		.service_account = "coroot",
-		.security_context = json_object(),
-		.containers = json_pack("[{s:s}]", "name", "c"),
-		.volumes = json_array(),
-		.pull_secret = pull_secret,
-		.termination_grace_s = 30,
-	});
+	component_begin(&c, &in, "coroot", &pod, "i");
+	c.scope.parts[0] = NULL;
+	component_text(&c, "component", "coroot");
+	component_number(&c, "graceSeconds", 30);
+	component_made(&c, "container", json_pack("{s:s}", "name", "c"));
+	if (!template || c.error < 0 || object_template_fill(&ret, template, &c.scope) < 0)
+		ret = NULL;
+	json_decref(template);
+	return ret;
 }
 
 TEST(a_pod_has_what_is_given)
 {
-	assert_json(pod_with(NULL, NULL), "{\"metadata\":{\"labels\":{"
-					  "\"app.kubernetes.io/managed-by\":\"coroot-operator\","
-					  "\"app.kubernetes.io/part-of\":\"main\","
-					  "\"app.kubernetes.io/component\":\"coroot\"}},"
-					  "\"spec\":{\"serviceAccountName\":\"main-coroot\","
-					  "\"automountServiceAccountToken\":false,"
-					  "\"enableServiceLinks\":false,"
-					  "\"terminationGracePeriodSeconds\":30,"
-					  "\"containers\":[{\"name\":\"c\"}]}}");
+	assert_json(pod_with(NULL, NULL),
+		    "{\"metadata\":{\"labels\":{"
+		    "\"app.kubernetes.io/managed-by\":\"coroot-operator\","
+		    "\"app.kubernetes.io/part-of\":\"main\","
+		    "\"app.kubernetes.io/component\":\"coroot\"}},"
+		    "\"spec\":{\"serviceAccountName\":\"main-coroot\","
+		    "\"automountServiceAccountToken\":false,"
+		    "\"enableServiceLinks\":false,"
+		    "\"terminationGracePeriodSeconds\":30,"
+		    "\"securityContext\":{\"runAsNonRoot\":true,\"runAsUser\":65534,"
+		    "\"runAsGroup\":65534,\"fsGroup\":65534,"
+		    "\"fsGroupChangePolicy\":\"OnRootMismatch\","
+		    "\"seccompProfile\":{\"type\":\"RuntimeDefault\"}},"
+		    "\"containers\":[{\"name\":\"c\"}]}}");
 }
 
 TEST(pull_secrets_are_the_users_and_the_operators)
@@ -148,16 +193,20 @@ TEST(objects_have_kind_namespace_and_name)
 {
 	CLEANUP(rendered_fini) struct rendered r = {0};
 
-	assert_int_equal(rendered_add(&r, OBJECT_SERVICE_ACCOUNT,
-				      json_pack("{s:o}", "metadata",
-						object_metadata(&spec, "c", "x", NULL, true))),
+	assert_int_equal(
+		rendered_add(&r, json_pack("{s:s s:{s:s s:s}}", "kind", "ServiceAccount",
+					   "metadata", "name", "main-x", "namespace", "coroot")),
+		0);
+	assert_int_equal(rendered_add(&r, json_pack("{s:s s:{s:s}}", "kind", "ClusterRole",
+						    "metadata", "name", "coroot.main.x")),
 			 0);
-	assert_int_equal(rendered_add(&r, OBJECT_CLUSTER_ROLE,
-				      json_pack("{s:o}", "metadata",
-						object_cluster_metadata(&spec, "c", "x"))),
-			 0);
-	assert_int_equal(rendered_add(&r, OBJECT_SECRET, json_object()), -EINVAL);
-	assert_int_equal(rendered_add(&r, OBJECT_SECRET, NULL), -ENOMEM);
+	assert_int_equal(rendered_add(&r, json_pack("{s:s}", "kind", "Secret")), -EINVAL);
+	assert_int_equal(rendered_add(&r, json_pack("{s:{s:s}}", "metadata", "name", "x")),
+			 -EINVAL);
+	assert_int_equal(rendered_add(&r, json_pack("{s:s s:{s:s}}", "kind", "Job", "metadata",
+						    "name", "x")),
+			 -EINVAL);
+	assert_int_equal(rendered_add(&r, NULL), -ENOMEM);
 	assert_int_equal(r.n_objects, 2);
 	assert_string_equal(r.objects[0].name, "main-x");
 	assert_string_equal(r.objects[0].namespace, "coroot");
@@ -219,38 +268,22 @@ TEST(a_name_stays_in_its_segment)
 static int make_everything(void *arg)
 {
 	CLEANUP(rendered_fini) struct rendered r = {0};
-	json_t *env = json_array();
-	int res;
+	json_t *pod = pod_with(NULL, "p");
+	int res = pod ? 0 : -ENOMEM;
 
 	(void)arg;
-	res = env ? object_env_user(env, NULL) : -ENOMEM;
-	if (res == 0)
-		res = object_env_text(env, "A", "0");
-	if (res == 0)
-		res = object_env_secret(env, "B", &(struct coroot_secret_key){"s", "k"});
-	if (res == 0)
-		res = object_env_field(env, "C", "spec.nodeName");
-	json_decref(env);
+	json_decref(pod);
 	if (res == 0)
 		res = rendered_want_secret(&r, "a", "b", 1);
 	if (res == 0)
-		res = rendered_add(&r, OBJECT_DEPLOYMENT,
-				   json_pack("{s:o s:o s:o s:o s:o s:o}", "metadata",
-					     object_metadata(&spec, "c", "x", NULL, true),
-					     "template", pod_with(NULL, "p"), "pod",
-					     object_restricted_pod(), "container",
-					     object_restricted_container(), "resources",
-					     object_resources(NULL, "1", "2", "3", "4"), "probe",
-					     object_http_probe("/", "http", false, 1, 1)));
-	if (res == 0)
-		res = rendered_add(
-			&r, OBJECT_CLUSTER_ROLE,
-			json_pack("{s:o}", "metadata", object_cluster_metadata(&spec, "c", "x")));
+		res = rendered_add(&r, json_pack("{s:s s:{s:s}}", "kind", "Deployment", "metadata",
+						 "name", "x"));
 	return res;
 }
 
 TEST(a_lack_of_memory_is_reported)
 {
+	json_decref(pod_with(NULL, NULL)); /* the templates are read once */
 	json_oom_begin();
 	check_oom(make_everything, NULL);
 	json_oom_end();
