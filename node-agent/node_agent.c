@@ -35,7 +35,6 @@
 #include "node-agent/node_status.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/profile/profile_worker.h"
-#include "node-agent/runtime/library_lists.h"
 #include "node-agent/runtime/runtime_states.h"
 #include "node-agent/runtime/runtime_worker.h"
 #include "node-agent/sample/cycle.h"
@@ -51,7 +50,6 @@
 #include "version.h"
 
 #define HOUSEKEEPING_EVERY_NS (5 * NS_PER_S)
-#define JAVA_DELAY_NS (1 * NS_PER_S)   /* behind Go: library_lists.h */
 #define FIRST_CYCLE_NS (10 * NS_PER_S) /* shorter, so that a new node shows profiles soon */
 
 #define CYCLE_MAX_STACKS 200000u
@@ -84,7 +82,6 @@ struct node_agent {
 	struct unwinder *unwinder; /* NULL: frame pointers only */
 	struct profile_worker *worker;
 	struct runtime_states *runtime_states;
-	struct library_lists *library_lists;
 	struct runtime_worker *go; /* NULL: disabled */
 	struct runtime_worker *java;
 
@@ -517,15 +514,17 @@ static int make_sampling(struct node_agent *a, struct err *err)
 		r = make_processes(a, err);
 	if (r < 0)
 		return r;
-	a->process_log = (struct process_listener){log_snapshot, log_exit, NULL, NULL};
+	a->process_log =
+		(struct process_listener){.on_snapshot = log_snapshot, .on_exited = log_exit};
 	process_table_subscribe(a->processes, &a->process_log);
 	process_table_subscribe(a->processes, naming_listener(a->naming));
-	r = process_table_scan(a->processes);
+	r = sampler_new(&a->sampler, &cfg, err);
+	if (r < 0)
+		return r;
+	r = process_table_scan(a->processes); /* events tell of all that start from now on */
 	if (r < 0)
 		return err_set(err, r, "list processes: %s", strerror(-r));
-	r = sampler_new(&a->sampler, &cfg, err);
-	if (r == 0)
-		r = make_exclusions(a);
+	r = make_exclusions(a);
 	if (r == 0)
 		r = make_unwinder(a);
 	if (r == 0)
@@ -568,8 +567,7 @@ static int make_java(struct node_agent *a, struct err *err)
 		.filter = {a->filter, naming_directory(a->naming)},
 		.name_rules = a->name_rules,
 		.states = a->runtime_states,
-		.library_lists = a->library_lists,
-		.delay_ns = a->go ? JAVA_DELAY_NS : 0,
+		.processes = a->processes,
 		.on_profile = on_java_profile,
 		.ctx = a,
 	};
@@ -613,7 +611,7 @@ static int make_workers(struct node_agent *a, struct err *err)
 		.filter = {a->filter, naming_directory(a->naming)},
 		.name_rules = a->name_rules,
 		.states = a->runtime_states,
-		.library_lists = a->library_lists,
+		.processes = a->processes,
 		.on_profile = on_go_profile,
 		.ctx = a,
 	};
@@ -688,8 +686,6 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (r == 0)
 		r = runtime_states_new(&a->runtime_states);
 	if (r == 0)
-		r = library_lists_new(&a->library_lists);
-	if (r == 0)
 		r = make_workers(a, err);
 	if (r == 0)
 		r = make_java(a, err);
@@ -716,7 +712,6 @@ void node_agent_free(struct node_agent *a)
 	profile_worker_free(a->worker);
 	interpreter_names_free(a->names);
 	runtime_states_unref(a->runtime_states);
-	library_lists_unref(a->library_lists);
 	loop_remove(a->ring);
 	exclusions_free(a->exclusions);
 	sampler_free(a->sampler);

@@ -19,7 +19,7 @@
  * snapshot.
  *
  * Fork, exec and exit events arrive in the order of the samples (they share the ring buffer), but
- * can be lost when it is full: a sweep also checks whether each process still exists.
+ * can be lost when it is full: so /proc is scanned every minute.
  *
  * Processes that have exited when their first sample is handled are most of those that a build or
  * a shell script makes. What the table keeps for them, and for their relatives, is the image that a
@@ -42,7 +42,7 @@
 #include "node-agent/workload/process_namer.h"
 
 #define LINGER_NS (2 * NS_PER_S)         /* after an exit, the last samples may still arrive */
-#define CHECK_EXITS_NS (60 * NS_PER_S)   /* exit events can be lost */
+#define SCAN_EVERY_NS (60 * NS_PER_S)    /* events can be lost */
 #define RENAMED_WAIT_NS (50 * NS_PER_MS) /* some processes rename themselves all the time */
 #define RECHECK_MIN_NS NS_PER_S
 #define RECHECK_MAX_NS (60 * NS_PER_S)
@@ -61,6 +61,7 @@ struct process {
 	uint64_t cgroup_id;                /* by the latest event or sample; 0: unknown */
 	pid_t parent;                      /* that made it; 0: unknown */
 	uint64_t parent_start_time;
+	uint64_t scan; /* number of the last one that found it */
 	bool restored; /* the snapshot was not read: exited_process.h */
 	bool stale;    /* the snapshot is of an earlier program */
 	bool exited;
@@ -80,7 +81,9 @@ struct process_table {
 	struct process_listener *listeners;       /* in order of subscription */
 	int root_fd;                              /* of /proc */
 	uint64_t ns_per_tick;                     /* of start times */
-	uint64_t next_exit_check_ns;
+	uint64_t n_scans;
+	uint64_t scan_time; /* when the last scan began, as start times; 0: there was none */
+	uint64_t next_scan_ns;
 	struct process_table_stats stats;
 };
 
@@ -191,6 +194,24 @@ void process_table_subscribe(struct process_table *t, struct process_listener *l
 	*end = l;
 }
 
+void process_table_unsubscribe(struct process_table *t, const struct process_listener *l)
+{
+	struct process_listener **at = &t->listeners;
+
+	while (*at && *at != l)
+		at = &(*at)->next;
+	if (*at)
+		*at = l->next;
+}
+
+static void report_change(const struct process_table *t, pid_t pid, enum process_change change)
+{
+	for (const struct process_listener *l = t->listeners; l; l = l->next) {
+		if (l->on_changed)
+			l->on_changed(l->ctx, pid, change);
+	}
+}
+
 static void report_snapshot(const struct process_table *t, struct process_snapshot *s)
 {
 	for (const struct process_listener *l = t->listeners; l; l = l->next) {
@@ -221,6 +242,8 @@ static void drop(struct process_table *t, struct process *p)
 {
 	if (p->snapshot)
 		report_exited(t, p->snapshot);
+	if (!p->exited)
+		report_change(t, p->pid, PROCESS_EXITED);
 	free_process(t, p);
 }
 
@@ -252,7 +275,18 @@ static struct process *require(struct process_table *t, pid_t pid, uint64_t star
 		return NULL;
 	}
 	t->stats.n_processes++;
+	report_change(t, pid,
+		      t->scan_time > 0 && start_time >= t->scan_time ? PROCESS_STARTED
+								     : PROCESS_CHANGED);
 	return p;
+}
+
+void process_table_each(const struct process_table *t, void (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+	for (const struct process *p = t->processes; p; p = p->hh.next) {
+		if (!p->exited)
+			fn(ctx, p->pid);
+	}
 }
 
 struct scan {
@@ -264,22 +298,40 @@ static int scan_one(void *ctx, pid_t pid)
 {
 	struct scan *s = ctx;
 	AUTO_CLOSE int fd = procfs_open_process(s->table->root_fd, pid);
+	struct process *p;
 	struct proc_stat st;
 
 	/* it may have just exited */
 	if (fd < 0 || procfs_read_stat(fd, &st) < 0)
 		return 0;
+	p = require(s->table, pid, st.start_time);
+	if (!p)
+		return -ENOMEM;
+	p->scan = s->table->n_scans;
 	s->n++;
-	return require(s->table, pid, st.start_time) ? 0 : -ENOMEM;
+	report_change(s->table, pid, PROCESS_CHANGED); /* the event may have been lost */
+	return 0;
 }
 
 int process_table_scan(struct process_table *t)
 {
+	uint64_t time = clock_boottime_ns() / t->ns_per_tick;
 	struct scan s = {.table = t};
-	int r = procfs_each_pid(t->root_fd, scan_one, &s);
+	struct process *p, *next;
+	int r;
 
-	t->next_exit_check_ns = clock_monotonic_ns() + CHECK_EXITS_NS; /* all have just been seen */
-	return r < 0 ? r : s.n;
+	t->n_scans++;
+	t->next_scan_ns = clock_monotonic_ns() + SCAN_EVERY_NS;
+	r = procfs_each_pid(t->root_fd, scan_one, &s);
+	if (r < 0)
+		return r;
+	t->scan_time = time;
+	for (p = t->processes; p; p = next) {
+		next = p->hh.next;
+		if (p->scan != t->n_scans && !p->exited)
+			drop(t, p);
+	}
+	return s.n;
 }
 
 int process_table_exec(struct process_table *t, const struct process_exec *exec)
@@ -294,6 +346,7 @@ int process_table_exec(struct process_table *t, const struct process_exec *exec)
 	p->restored = false;
 	p->stale = true;
 	p->recheck_ns = 0;
+	report_change(t, p->pid, PROCESS_CHANGED);
 	return p->image ? 0 : -ENOMEM;
 }
 
@@ -348,6 +401,7 @@ void process_table_exit(struct process_table *t, pid_t pid, uint64_t start_boott
 		return;
 	p->exited = true;
 	p->exited_ns = now_ns;
+	report_change(t, pid, PROCESS_EXITED);
 }
 
 void process_table_reread(struct process_table *t, pid_t pid)
@@ -642,27 +696,17 @@ int process_table_get(struct process_table *t, const struct process_seen *seen, 
 
 /* ---- sweep ---- */
 
-static bool still_exists(const struct process_table *t, const struct process *p)
-{
-	AUTO_CLOSE int fd = procfs_open_process(t->root_fd, p->pid);
-	struct proc_stat st;
-
-	return fd >= 0 && procfs_read_stat(fd, &st) == 0 && st.start_time == p->start_time;
-}
-
 void process_table_sweep(struct process_table *t, uint64_t now_ns)
 {
-	bool check_exits = now_ns >= t->next_exit_check_ns;
 	struct process *p, *next;
 
 	for (p = t->processes; p; p = next) {
 		next = p->hh.next;
-		if (p->exited ? now_ns - p->exited_ns >= LINGER_NS
-			      : check_exits && !still_exists(t, p))
+		if (p->exited && now_ns - p->exited_ns >= LINGER_NS)
 			drop(t, p);
 	}
-	if (check_exits)
-		t->next_exit_check_ns = now_ns + CHECK_EXITS_NS;
+	if (t->n_scans > 0 && now_ns >= t->next_scan_ns)
+		(void)!process_table_scan(t); /* the next one finds what this one misses */
 	file_registry_sweep(t->files, now_ns);
 	cgroup_cache_sweep(t->cgroups, now_ns);
 }

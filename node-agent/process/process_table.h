@@ -1,8 +1,8 @@
 /*
  * Stage 1: the processes of the node, identified by pid and start time.
  *
- * The table learns of a process from the scan at start, a fork or exec event or a sample, and reads
- * its /proc folder (untrusted) only once it was sampled. The result is a snapshot: immutable,
+ * The table learns of a process from a scan, a fork or exec event or a sample, and reads its /proc
+ * folder (untrusted) only once it was sampled. The result is a snapshot: immutable,
  * with a reference count. A process that exits before it is read still gets one, with what its
  * events and relatives say (exited_process.h), and is counted.
  *
@@ -65,8 +65,14 @@ struct process_table_stats {
 	uint64_t files_hung;       /* total: executables whose file system did not answer */
 };
 
+enum process_change {
+	PROCESS_STARTED, /* after the first scan, and the table has just learned of it */
+	PROCESS_CHANGED, /* it may execute another program, or be another process than before */
+	PROCESS_EXITED,
+};
+
 /*
- * How another stage follows processes. Either callback may be NULL. They run on the loop
+ * How another stage follows processes. Each callback may be NULL. They run on the loop
  * thread, while the sample of the process waits: copy what is needed (process_snapshot_ref()
  * costs one atomic increment) and leave work to a thread. They must not call the table, except
  * for process_table_parent().
@@ -91,6 +97,8 @@ struct process_listener {
 	 * process.
 	 */
 	void (*on_exited)(void *ctx, const struct process_snapshot *last);
+	/* Of every process, sampled or not. */
+	void (*on_changed)(void *ctx, pid_t pid, enum process_change change);
 	void *ctx;
 	struct process_listener *next; /* for the table's use */
 };
@@ -107,13 +115,18 @@ DEFINE_CLEANUP(struct process_table *, process_table_free);
 /*
  * Calls l from now on; existing snapshots are not reported, so subscribe before the first
  * sample. Listeners are called in the order of their subscription. l is borrowed until
- * process_table_free().
+ * process_table_unsubscribe() or process_table_free().
  */
 void process_table_subscribe(struct process_table *t, struct process_listener *l);
+void process_table_unsubscribe(struct process_table *t, const struct process_listener *l);
+
+/* Calls fn with the pid of each process in the table, unless it has exited. */
+void process_table_each(const struct process_table *t, void (*fn)(void *ctx, pid_t pid), void *ctx);
 
 /*
- * Adds all running processes without reading more than their start time. Returns their number
- * or -errno.
+ * Adds all running processes without reading more than their start time, drops those that exited
+ * unnoticed, and reports all to on_changed. Begin with it once events arrive; the sweep then
+ * repeats it, as events can be lost. Returns the number of processes or -errno.
  */
 int process_table_scan(struct process_table *t) MUST_CHECK;
 
@@ -152,7 +165,10 @@ void process_table_reread(struct process_table *t, pid_t pid);
  */
 pid_t process_table_parent(const struct process_table *t, pid_t pid, uint64_t *start_time);
 
-/* Call it every few seconds: drops processes that exited a while ago and closes unused files. */
+/*
+ * Call it every few seconds: drops processes that exited a while ago, closes unused files, and
+ * repeats the scan every minute.
+ */
 void process_table_sweep(struct process_table *t, uint64_t now_ns);
 
 void process_table_read_stats(const struct process_table *t, struct process_table_stats *ret);

@@ -16,5 +16,5 @@ int program_id_read(int root_fd, pid_t pid, struct program_id *ret)
 	if (e < 0)
 		return e;
 	*ret = (struct program_id){.pid = pid, .start_time = st.start_time};
-	return st.kernel_thread ? -ENOENT : procfs_read_exe_id(fd, &ret->exe);
+	return st.kernel_thread || st.exiting ? -ENOENT : procfs_read_exe_id(fd, &ret->exe);
 }

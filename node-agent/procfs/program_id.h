@@ -19,7 +19,8 @@ struct program_id {
 
 /*
  * Identifies the executable of the process that has this pid at the moment. Returns 0, -ESRCH if
- * there is none, -ENOENT if it is a kernel thread, or another -errno. root_fd is of /proc.
+ * there is none, -ENOENT if it is a kernel thread or exits, -EACCES or -EPERM if we may not see
+ * what it executes, or another -errno. root_fd is of /proc.
  */
 int program_id_read(int root_fd, pid_t pid, struct program_id *ret) MUST_CHECK;
 

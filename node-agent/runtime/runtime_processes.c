@@ -1,18 +1,13 @@
 /*
- * A table of the processes of /proc, one entry each whether they have the runtime or not, and
- * one more for each library that has it. Most scans find what the previous one found, so they
- * are cheap: two system calls for a process that is known (pid_owner.h), and a lookup by file
- * (file_verdicts.h) for one that is new, unless it executes something that has not been seen
- * before.
- *
- * Events of the kernel (exec, exit) would find processes sooner. But they get lost when a ring
- * buffer is full, and cannot report the processes that were there before; /proc is always
- * complete.
+ * A table of all processes, one entry each whether they have the runtime or not, and one more for
+ * each library that has it. A scan reads only processes that are reported as changed, or that the
+ * previous scan could not read or examine. For one that is new it takes a lookup by file
+ * (file_verdicts.h), unless the process executes something that has not been seen before.
  *
  * Whether a program is new decides what is reported of it: all that it counted, or only what
- * it counts from its first turn on. It is new if it started after the previous scan, or if its
- * pid belonged to something else then. A program that an earlier scan could not examine is
- * not.
+ * it counts from its first turn on. It is new if it is reported as started, if it started after the
+ * previous scan, or if its pid belonged to something else then. A program that an earlier scan
+ * could not examine is not.
  */
 #include "node-agent/runtime/runtime_processes.h"
 
@@ -24,7 +19,6 @@
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/runtime/due_heap.h"
 #include "node-agent/runtime/file_verdicts.h"
-#include "node-agent/runtime/pid_owner.h"
 
 #define SUBJECT_NS (60 * NS_PER_S) /* how long what decides about a process is valid */
 #define BACKOFF_MAX_SHIFT 6u       /* a program that cannot be read is tried about once an hour */
@@ -39,11 +33,13 @@ struct entry {
 	UT_hash_handle hh;
 	struct entry_key key;
 	bool has_runtime;
-	bool is_leaving;        /* leave() is to be called again; it has no turns any more */
-	bool ended;             /* the next scan finds another process with its pid */
-	uint64_t scan;          /* the last one that saw it; not of libraries */
-	struct pid_owner owner; /* as last read; not of libraries */
-	struct runtime_process program; /* its id is valid in any case */
+	bool is_leaving; /* leave() is to be called again; it has no turns any more */
+	/* of a process */
+	bool is_read; /* program.id is complete, and what it executes was examined */
+	bool changed; /* the next scan reads which process has the pid */
+	bool started; /* as reported with the change */
+	bool ended;   /* that is another process, whatever its id */
+	struct runtime_process program; /* of its id, the pid is valid in any case */
 	struct due due;                 /* in no heap if it does not have the runtime */
 	size_t n_bytes;                 /* runtime_process_bytes() */
 
@@ -71,7 +67,6 @@ struct runtime_processes {
 	size_t n_bytes;        /* of all */
 	struct file_verdicts *verdicts;
 	struct file_id *libraries; /* buffer for those of one process */
-	uint64_t n_scans;
 	/* since boot, when the previous scan began; UINT64_MAX: this is the first one */
 	uint64_t scan_ticks;
 	uint64_t seen_ticks; /* since boot, after the last scan; 0: it was not finished */
@@ -102,7 +97,7 @@ int runtime_processes_new(struct runtime_processes **ret,
 	return 0;
 }
 
-/* The entry stays, as that of a process without the runtime. */
+/* The entry stays, as that of a program without the runtime. */
 static void drop_runtime(struct runtime_processes *ps, struct entry *e)
 {
 	due_heap_remove(&ps->due, &e->due);
@@ -122,6 +117,18 @@ static void drop(struct runtime_processes *ps, struct entry *e)
 	runtime_subject_fini(&e->subject);
 	HASH_DEL(ps->entries, e);
 	table_free(e);
+}
+
+/* Only the pid stays. The next scan reads again which process that is. */
+static void forget(struct runtime_processes *ps, struct entry *e)
+{
+	const UT_hash_handle hh = e->hh;
+	const struct entry_key key = e->key;
+
+	drop_runtime(ps, e);
+	runtime_subject_fini(&e->subject);
+	*e = (struct entry){
+		.hh = hh, .key = key, .changed = true, .program.id.pid = (pid_t)key.pid};
 }
 
 void runtime_processes_free(struct runtime_processes *ps)
@@ -201,7 +208,7 @@ static int add(struct runtime_processes *ps, const struct program_id *id, struct
 	return 0;
 }
 
-/* Drops e if there is no memory. */
+/* Drops or forgets e if there is no memory. */
 static int begin_runtime(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
 {
 	int r;
@@ -212,7 +219,10 @@ static int begin_runtime(struct runtime_processes *ps, struct entry *e, uint64_t
 	if (r == 0)
 		r = due_heap_add(&ps->due, &e->due, now_ns);
 	if (r < 0) {
-		drop(ps, e);
+		if (e->key.ino != 0)
+			drop(ps, e);
+		else
+			forget(ps, e);
 		return r;
 	}
 	e->n_bytes = runtime_process_bytes(&e->program);
@@ -310,7 +320,7 @@ static int examine_listed(struct runtime_processes *ps, struct entry *e, int n, 
 
 static int ask(struct runtime_processes *ps, struct entry *e, uint64_t now_ns);
 
-/* e may be dropped. */
+/* e may be forgotten. */
 static int examine_libraries(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
 {
 	uint64_t library_pages;
@@ -323,7 +333,7 @@ static int examine_libraries(struct runtime_processes *ps, struct entry *e, uint
 	if (procfs_read_library_pages(ps->cfg.root_fd, e->program.id.pid, &library_pages) < 0)
 		library_pages = 0;
 	if (!has_same_libraries(e, library_pages, now_ns)) {
-		n = ps->cfg.libraries(ps->cfg.ctx, &e->program.id, library_pages, ps->libraries,
+		n = ps->cfg.libraries(ps->cfg.ctx, &e->program.id, ps->libraries,
 				      RUNTIME_LIBRARIES_MAX);
 		if (n == -ENOMEM)
 			return n;
@@ -345,13 +355,13 @@ static uint64_t boot_ticks(void)
 	return clock_boottime_ns() / (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* Drops e if it cannot be examined now: the next scan tries again. */
+/* Forgets e if it cannot be examined now: the next scan tries again. */
 static int examine(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
 {
 	int has_runtime = detect(ps, &e->program.id);
 
 	if (has_runtime < 0) {
-		drop(ps, e);
+		forget(ps, e);
 		return has_runtime == -ENOMEM ? has_runtime : 0;
 	}
 	return has_runtime ? begin_runtime(ps, e, now_ns) : examine_libraries(ps, e, now_ns);
@@ -407,18 +417,17 @@ static bool may_be_changed(const struct runtime_processes *ps, const struct prog
 	       (ps->cfg.has_leftovers && ps->cfg.has_leftovers(ps->cfg.ctx, id));
 }
 
-/* The first verdict about the process excludes it. e may be dropped, if it cannot be examined. */
+/* The first verdict about the process excludes it. e is forgotten if it cannot be examined. */
 static int exclude_first(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
 {
-	const struct program_id id = e->program.id;
 	int r;
 
-	if (e->baseline != RUNTIME_BASELINE_NOW || !may_be_changed(ps, &id)) {
+	if (e->baseline != RUNTIME_BASELINE_NOW || !may_be_changed(ps, &e->program.id)) {
 		e->baseline = RUNTIME_BASELINE_NOW;
 		return 0;
 	}
 	r = examine(ps, e, now_ns);
-	if (r == 0 && find(ps, &id) == e)
+	if (r == 0 && e->is_read)
 		(void)leave(ps, e); /* again at the next scan, if it fails */
 	return r;
 }
@@ -450,13 +459,13 @@ static int decide(struct runtime_processes *ps, struct entry *e, uint64_t now_ns
 	return 0;
 }
 
-/* Reads what the filter decides by, and asks it. e may be dropped. */
+/* Reads what the filter decides by, and asks it. e may be forgotten. */
 static int ask(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
 {
 	int r = ps->cfg.subject(ps->cfg.ctx, &e->program.id, &e->subject);
 
 	if (r < 0) {
-		drop(ps, e);
+		forget(ps, e);
 		return r == -ENOMEM ? r : 0;
 	}
 	e->subject_ns = now_ns;
@@ -483,45 +492,23 @@ static void renew_subject(struct runtime_processes *ps, struct entry *e, uint64_
 	e->subject_image = e->program.image;
 }
 
-/*
- * A process that was there before the previous scan is not new: it could just not be examined
- * then.
- */
-static int add_new(struct runtime_processes *ps, const struct pid_owner *owner, bool replaces,
-		   uint64_t now_ns)
+/* Examines the process that has the pid now. e may be forgotten. */
+static int begin(struct runtime_processes *ps, struct entry *e, const struct program_id *id,
+		 uint64_t now_ns)
 {
-	const struct program_id *id = &owner->id;
-	struct entry *e = NULL;
-	int r = add(ps, id, &e);
+	/* one that was there before the previous scan could just not be examined then */
+	bool is_new = e->is_read || e->started || id->start_time >= ps->scan_ticks;
 
-	if (!e)
-		return r;
-	e->owner = *owner;
-	e->scan = ps->n_scans;
-	e->baseline = replaces || id->start_time >= ps->scan_ticks ? RUNTIME_BASELINE_ZERO
-								   : RUNTIME_BASELINE_NOW;
+	forget(ps, e);
+	e->program.id = *id;
+	e->is_read = true;
+	e->changed = false;
+	e->baseline = is_new ? RUNTIME_BASELINE_ZERO : RUNTIME_BASELINE_NOW;
 	e->libraries_ns = UINT64_MAX;
 	/* nothing is opened of a process whose files are known, so the filter need not be asked */
 	return is_unasked(ps, e) && file_verdicts_find(ps->verdicts, &id->exe) != 0
 		       ? ask(ps, e, now_ns)
 		       : examine(ps, e, now_ns);
-}
-
-/* Who has this pid; e is who had it before, or NULL. Results as of pid_owner_read(). */
-static int find_owner(const struct runtime_processes *ps, pid_t pid, const struct entry *e,
-		      uint64_t now_ns, struct pid_owner *ret)
-{
-	bool known = e && !e->ended;
-
-	/* without the runtime, and before its libraries are due, only what it executes matters */
-	if (known)
-		known = !e->has_runtime && now_ns < e->libraries_ns
-				? pid_owner_executes(&e->owner, ps->cfg.root_fd)
-				: pid_owner_is_current(&e->owner, ps->cfg.root_fd);
-	if (!known)
-		return pid_owner_read(ret, ps->cfg.root_fd, pid);
-	*ret = e->owner;
-	return 0;
 }
 
 static void add_denied(struct runtime_processes *ps, pid_t pid)
@@ -530,53 +517,53 @@ static void add_denied(struct runtime_processes *ps, pid_t pid)
 		access_denial_explain(&ps->denied, ps->cfg.root_fd, pid, ACCESS_SEE);
 }
 
-/* e may be dropped. */
+/* e may be forgotten. */
 static int scan_known(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
 {
 	enum runtime_verdict before = e->verdict;
-	const struct program_id id = e->program.id;
 	int r;
 
 	renew_subject(ps, e, now_ns);
 	r = decide(ps, e, now_ns);
-	if (r < 0 || find(ps, &id) != e || e->verdict != before)
+	if (r < 0 || !e->is_read || e->verdict != before)
 		return r;
 	return e->has_runtime || e->verdict != RUNTIME_PROFILED || now_ns < e->libraries_ns
 		       ? 0
 		       : examine_libraries(ps, e, now_ns);
 }
 
-static int scan_one(struct runtime_processes *ps, pid_t pid, uint64_t now_ns)
+/* Who has a pid that may have changed hands. If that cannot be read, the next scan tries again. */
+static int scan_changed(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
 {
-	const struct program_id any = {.pid = pid};
-	struct pid_owner owner;
-	struct entry *e;
-	bool replaces;
-	int r;
+	pid_t pid = (pid_t)e->key.pid;
+	struct program_id id;
+	int r = program_id_read(ps->cfg.root_fd, pid, &id);
 
-	if (ps->cfg.left_out && left_out_contains(ps->cfg.left_out, ps->cfg.root_fd, pid))
-		return 0;
-	if (ps->cfg.at)
-		ps->cfg.at(ps->cfg.ctx, pid);
-	e = find(ps, &any);
-	r = find_owner(ps, pid, e, now_ns, &owner);
 	if (r == -EACCES || r == -EPERM)
 		add_denied(ps, pid);
 	if (r == -ENOENT || r == -ESRCH)
-		return 0;
-	if (e && (r < 0 || (!e->ended && is_same(&e->program.id, &owner.id)))) {
-		e->scan = ps->n_scans;
-		if (r < 0)
-			return 0;
-		e->owner = owner;
-		return scan_known(ps, e, now_ns);
-	}
+		drop(ps, e);
 	if (r < 0)
 		return 0;
-	replaces = e != NULL;
-	if (e)
+	if (!e->is_read || e->ended || !is_same(&e->program.id, &id))
+		return begin(ps, e, &id, now_ns);
+	e->changed = false;
+	e->started = false;
+	return scan_known(ps, e, now_ns);
+}
+
+/* e may be dropped, or have libraries dropped, but no other process. */
+static int scan_one(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
+{
+	pid_t pid = (pid_t)e->key.pid;
+
+	if (ps->cfg.left_out && left_out_contains(ps->cfg.left_out, ps->cfg.root_fd, pid)) {
 		drop(ps, e);
-	return add_new(ps, &owner, replaces, now_ns);
+		return 0;
+	}
+	if (ps->cfg.at)
+		ps->cfg.at(ps->cfg.ctx, pid);
+	return e->changed ? scan_changed(ps, e, now_ns) : scan_known(ps, e, now_ns);
 }
 
 /* Spreads the first turns of programs that were found together over the interval. */
@@ -594,7 +581,8 @@ static void spread(struct runtime_processes *ps, uint64_t now_ns)
 	}
 }
 
-static void drop_unseen(struct runtime_processes *ps)
+/* Libraries of processes that have exited, or execute something else. */
+static void drop_orphans(struct runtime_processes *ps)
 {
 	struct entry *e, *next;
 
@@ -602,38 +590,55 @@ static void drop_unseen(struct runtime_processes *ps)
 		const struct entry *process = host_of(ps, e);
 
 		next = e->hh.next;
-		if (!process || process->scan != ps->n_scans ||
-		    !is_same(&process->program.id, &e->program.id))
+		if (e != process && (!process || !process->is_read ||
+				     !is_same(&process->program.id, &e->program.id)))
 			drop(ps, e);
 	}
 }
 
-struct scan {
-	struct runtime_processes *processes;
-	uint64_t now_ns;
-};
-
-static int on_pid(void *ctx, pid_t pid)
+/* The first process from e on. */
+static struct entry *next_process(struct entry *e)
 {
-	const struct scan *s = ctx;
+	while (e && e->key.ino != 0)
+		e = e->hh.next;
+	return e;
+}
 
-	return scan_one(s->processes, pid, s->now_ns);
+int runtime_processes_change(struct runtime_processes *ps, pid_t pid, bool started)
+{
+	const struct program_id id = {.pid = pid};
+	struct entry *e = find(ps, &id);
+	int r = e ? 0 : add(ps, &id, &e);
+
+	if (r < 0)
+		return r;
+	e->changed = true;
+	e->started |= started;
+	return 0;
+}
+
+void runtime_processes_change_all(struct runtime_processes *ps)
+{
+	for (struct entry *e = ps->entries; e; e = e->hh.next)
+		e->changed = true; /* libraries follow their process */
 }
 
 int runtime_processes_scan(struct runtime_processes *ps, uint64_t now_ns)
 {
-	struct scan s = {ps, now_ns};
 	uint64_t ticks = boot_ticks();
-	int r;
+	struct entry *e, *next;
+	int r = 0;
 
-	ps->n_scans++;
 	ps->n_denied = 0;
 	ps->n_excluded = 0;
 	ps->n_undecided = 0;
 	ps->seen_ticks = 0;
-	r = procfs_each_pid(ps->cfg.root_fd, on_pid, &s);
+	for (e = next_process(ps->entries); r == 0 && e; e = next) {
+		next = next_process(e->hh.next);
+		r = scan_one(ps, e, now_ns);
+	}
 	if (r == 0) {
-		drop_unseen(ps);
+		drop_orphans(ps);
 		ps->scan_ticks = ticks;
 		ps->seen_ticks = boot_ticks() + 1;
 	}
@@ -685,6 +690,7 @@ void runtime_processes_remove(struct runtime_processes *ps, struct runtime_proce
 	}
 	drop_runtime(ps, e);
 	e->ended = true;
+	e->changed = true;
 }
 
 void runtime_processes_done(struct runtime_processes *ps, struct runtime_process *p,

@@ -1,6 +1,7 @@
 /*
- * The processes of the node: which programs have the runtime, and when each is due. Finds them
- * by scanning /proc. A process that executes something else is a new one. One thread.
+ * The processes of the node: which programs have the runtime, and when each is due. The caller
+ * reports pids of processes that start, execute a program or exit (see struct process_listener),
+ * and a scan reads those. A process that executes something else is a new one. One thread.
  *
  * If a process's executable does not have the runtime, one of its libraries may. They are
  * examined when the process is found, at the next scan, then an interval later and after twice
@@ -33,12 +34,8 @@ struct runtime_processes_config {
 	const struct runtime_ops *ops;
 	/* ops->detect of the reader, with ctx */
 	int (*detect)(void *ctx, const struct program_id *id);
-	/*
-	 * ops->libraries of the reader, likewise. library_pages is what
-	 * procfs_read_library_pages() said before, 0 if that is unknown. May be NULL.
-	 */
-	int (*libraries)(void *ctx, const struct program_id *id, uint64_t library_pages,
-			 struct file_id *files, size_t max);
+	/* ops->libraries of the reader, likewise; may be NULL */
+	int (*libraries)(void *ctx, const struct program_id *id, struct file_id *files, size_t max);
 	/*
 	 * Whether a process is profiled: subject() reads what decide() needs, which is asked again
 	 * at each scan; leave() is called for a program that no longer is, and again at each scan
@@ -69,7 +66,19 @@ int runtime_processes_new(struct runtime_processes **ret,
 void runtime_processes_free(struct runtime_processes *ps);
 DEFINE_CLEANUP(struct runtime_processes *, runtime_processes_free);
 
-/* Scans /proc. Returns 0, -ENOMEM, or -errno if it cannot be listed. */
+/*
+ * Another process may have this pid, or execute something else: the next scan reads it. started:
+ * the process is new, see process_listener. Returns 0 or -ENOMEM.
+ */
+int runtime_processes_change(struct runtime_processes *ps, pid_t pid, bool started) MUST_CHECK;
+
+/* Reports all known processes as changed: some changes were missed. */
+void runtime_processes_change_all(struct runtime_processes *ps);
+
+/*
+ * Reads processes that have changed, and does what is due with the others. Returns 0, or -ENOMEM:
+ * the next scan continues.
+ */
 int runtime_processes_scan(struct runtime_processes *ps, uint64_t now_ns) MUST_CHECK;
 
 /*

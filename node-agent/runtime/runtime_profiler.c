@@ -1,5 +1,5 @@
 /*
- * One loop: scan /proc if that is due, run one turn if one is due, wait for whichever comes
+ * One loop: scan processes if that is due, run one turn if one is due, wait for whichever comes
  * next. One turn per round, so that a node with many processes is still scanned in time, and
  * so that the position, by which the owner recognises a hang (runtime_worker.c), always names
  * the process.
@@ -14,9 +14,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 
+#include "common/data/table.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
-#include "node-agent/runtime/library_lists.h"
 #include "node-agent/runtime/runtime_states.h"
 #include "node-agent/workload/process_namer.h"
 
@@ -24,16 +24,26 @@
 #define SCAN_MIN_NS (1 * NS_PER_S)
 #define SCAN_MAX_NS (15 * NS_PER_S)
 
+/* Reported since the last scan. */
+struct change {
+	UT_hash_handle hh; /* by pid */
+	pid_t pid;
+	bool started;
+	bool is_unknown; /* no scan has seen the process: if it exits, there is nothing to do */
+};
+
 struct runtime_profiler {
 	struct runtime_profiler_config cfg;
 	struct runtime_past past;
 	struct turn_runner runner;
-	struct library_lists *library_lists; /* a reference; NULL: none */
 	uint64_t next_scan_ns;
 	bool is_denied; /* the last scan could not examine all processes */
 	pid_t last_pid; /* of position */
 	pthread_mutex_t position_lock;
 	struct runtime_position position;
+	pthread_mutex_t changes_lock;
+	struct change *changes;
+	bool missed_change; /* there was no memory for it */
 };
 
 /* ---- position ---- */
@@ -60,6 +70,67 @@ void runtime_profiler_position(struct runtime_profiler *p, struct runtime_positi
 	pthread_mutex_lock(&p->position_lock);
 	*ret = p->position;
 	pthread_mutex_unlock(&p->position_lock);
+}
+
+/* ---- changes ---- */
+
+static void drop_change(struct runtime_profiler *p, struct change *c)
+{
+	HASH_DEL(p->changes, c);
+	table_free(c);
+}
+
+static struct change *require_change(struct runtime_profiler *p, pid_t pid, bool is_unknown)
+{
+	struct change *c;
+
+	HASH_FIND(hh, p->changes, &pid, sizeof(pid), c);
+	if (c)
+		return c;
+	c = table_malloc(sizeof(*c));
+	if (!c)
+		return NULL;
+	*c = (struct change){.pid = pid, .is_unknown = is_unknown};
+	HASH_ADD(hh, p->changes, pid, sizeof(c->pid), c);
+	if (TABLE_ADDED(hh, c))
+		return c;
+	table_free(c);
+	return NULL;
+}
+
+void runtime_profiler_change(struct runtime_profiler *p, pid_t pid, enum process_change change)
+{
+	struct change *c;
+
+	pthread_mutex_lock(&p->changes_lock);
+	c = require_change(p, pid, change == PROCESS_STARTED);
+	if (!c)
+		p->missed_change = true; /* the process table reports new processes again */
+	else if (change == PROCESS_EXITED && c->is_unknown)
+		drop_change(p, c);
+	else
+		c->started = change == PROCESS_STARTED || (change == PROCESS_CHANGED && c->started);
+	pthread_mutex_unlock(&p->changes_lock);
+}
+
+/* Returns 0, or -ENOMEM: the rest stays. */
+static int take_changes(struct runtime_profiler *p)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&p->changes_lock);
+	if (p->missed_change)
+		runtime_processes_change_all(p->runner.processes);
+	p->missed_change = false;
+	while (r == 0 && p->changes) {
+		struct change *c = p->changes;
+
+		r = runtime_processes_change(p->runner.processes, c->pid, c->started);
+		if (r == 0)
+			drop_change(p, c);
+	}
+	pthread_mutex_unlock(&p->changes_lock);
+	return r;
 }
 
 /* ---- restore ---- */
@@ -147,24 +218,16 @@ static int detect(void *ctx, const struct program_id *id)
 	return p->cfg.ops->detect(p->runner.reader, id);
 }
 
-static int libraries(void *ctx, const struct program_id *id, uint64_t library_pages,
-		     struct file_id *files, size_t max)
+static int libraries(void *ctx, const struct program_id *id, struct file_id *files, size_t max)
 {
 	struct runtime_profiler *p = ctx;
-	const struct library_list of = {id, library_pages, p->cfg.ops->name, clock_monotonic_ns()};
-	bool shared = p->library_lists && library_pages != 0;
 	int n;
 
 	if (worker_thread_is_abandoned(p->runner.thread))
 		return -ECANCELED;
-	n = shared ? library_lists_take(p->library_lists, &of, files, max) : -ENOENT;
-	if (n >= 0)
-		return n;
 	n = p->cfg.ops->libraries(p->runner.reader, id, files, max);
 	metric_add(&p->cfg.shared->metrics[RUNTIME_METRIC_LIBRARIES_FAILED],
 		   (n < 0 && n != -ESRCH) || n == (int)max);
-	if (shared && n >= 0)
-		library_lists_put(p->library_lists, &of, files, (size_t)n);
 	return n;
 }
 
@@ -203,7 +266,9 @@ static void scan(struct runtime_profiler *p, uint64_t now_ns)
 	int r;
 
 	set_position(p, true, NULL);
-	r = runtime_processes_scan(p->runner.processes, now_ns);
+	r = take_changes(p);
+	if (r == 0)
+		r = runtime_processes_scan(p->runner.processes, now_ns);
 	if (worker_thread_is_abandoned(p->runner.thread))
 		return;
 	if (r < 0)
@@ -268,7 +333,6 @@ void runtime_profiler_run(struct runtime_profiler *p, struct worker_thread *t)
 	uint64_t counted_ns = 0;
 
 	p->runner.thread = t;
-	worker_thread_wait(t, p->cfg.delay_ns);
 	while (!worker_thread_must_end(t)) {
 		uint64_t wait_ns = work_once(p);
 		uint64_t cpu_ns = clock_thread_cpu_ns();
@@ -348,8 +412,8 @@ int runtime_profiler_new(struct runtime_profiler **ret, const struct runtime_pro
 		.history_max_bytes = cfg->history_max_bytes,
 		.states = cfg->states ? runtime_states_ref(cfg->states) : NULL,
 	};
-	p->library_lists = cfg->library_lists ? library_lists_ref(cfg->library_lists) : NULL;
 	pthread_mutex_init(&p->position_lock, NULL);
+	pthread_mutex_init(&p->changes_lock, NULL);
 	r = make_parts(p, err);
 	if (r < 0)
 		return r;
@@ -366,9 +430,11 @@ void runtime_profiler_free(struct runtime_profiler *p)
 	if (p->runner.reader)
 		p->cfg.ops->reader_free(p->runner.reader);
 	runtime_states_unref(p->runner.states);
-	library_lists_unref(p->library_lists);
+	while (p->changes)
+		drop_change(p, p->changes);
 	runtime_shared_unref(p->runner.shared);
 	closep(&p->runner.root_fd);
 	pthread_mutex_destroy(&p->position_lock);
+	pthread_mutex_destroy(&p->changes_lock);
 	free(p);
 }

@@ -12,6 +12,7 @@
 
 #include "common/base.h"
 #include "common/err.h"
+#include "node-agent/process/process_table.h"
 #include "node-agent/runtime/turn_runner.h"
 
 struct runtime_profiler;
@@ -25,13 +26,10 @@ struct runtime_profiler_config {
 	struct runtime_shared *shared; /* it takes a reference */
 	runtime_take_fn *take;         /* on its thread, unless that is abandoned */
 	void *take_ctx;
-	struct name_rules *name_rules;       /* borrowed; NULL: none */
-	struct runtime_states *states;       /* NULL: states are not collected */
-	struct library_lists *library_lists; /* it takes a reference; NULL: none */
-	uint64_t delay_ns;                   /* before its first scan */
+	struct name_rules *name_rules; /* borrowed; NULL: none */
+	struct runtime_states *states; /* NULL: states are not collected */
 };
 
-struct library_lists;
 struct name_rules;
 struct runtime_states;
 
@@ -56,6 +54,9 @@ int runtime_profiler_new(struct runtime_profiler **ret, const struct runtime_pro
 			 const struct runtime_past *past, struct err *err) MUST_CHECK;
 void runtime_profiler_free(struct runtime_profiler *p);
 DEFINE_CLEANUP(struct runtime_profiler *, runtime_profiler_free);
+
+/* On any thread. The next scan reads that process. */
+void runtime_profiler_change(struct runtime_profiler *p, pid_t pid, enum process_change change);
 
 /*
  * Works until t must end, then undoes what this or an earlier agent changed in processes. One

@@ -18,6 +18,7 @@
 #include "common/telemetry/log.h"
 #include "common/thread/queue.h"
 #include "common/thread/stall_watch.h"
+#include "node-agent/process/process_table.h"
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/runtime/runtime_profiler.h"
 #include "node-agent/runtime/runtime_shared.h"
@@ -39,6 +40,7 @@ struct runtime_worker {
 	struct loop_source *timer;
 	struct worker_thread *thread;      /* NULL: too many are stuck, or none could be made */
 	struct runtime_profiler *profiler; /* the thread's */
+	struct process_listener on_process;
 	struct stall_watch watch;
 	struct runtime_past past;
 	uint64_t stop_ns; /* when runtime_worker_stop() was called; 0: not yet */
@@ -91,6 +93,19 @@ static uint64_t poll_period_ns(const struct runtime_worker *w)
 	return w->cfg.hang_ns / POLLS_PER_HANG;
 }
 
+static void on_changed(void *ctx, pid_t pid, enum process_change change)
+{
+	const struct runtime_worker *w = ctx;
+
+	if (w->profiler && w->stop_ns == 0) /* the thread frees it when it ends */
+		runtime_profiler_change(w->profiler, pid, change);
+}
+
+static void add_process(void *ctx, pid_t pid)
+{
+	runtime_profiler_change(ctx, pid, PROCESS_CHANGED);
+}
+
 static int start_thread(struct runtime_worker *w, struct err *err)
 {
 	const struct runtime_profiler_config cfg = {
@@ -104,8 +119,6 @@ static int start_thread(struct runtime_worker *w, struct err *err)
 		.take_ctx = w,
 		.name_rules = w->cfg.name_rules,
 		.states = w->cfg.states,
-		.library_lists = w->cfg.library_lists,
-		.delay_ns = w->cfg.delay_ns,
 	};
 	struct worker_thread_config thread = {
 		.name = w->cfg.ops->thread_name,
@@ -119,6 +132,7 @@ static int start_thread(struct runtime_worker *w, struct err *err)
 	r = runtime_profiler_new(&p, &cfg, &w->past, err);
 	if (r < 0)
 		return r;
+	process_table_each(w->cfg.processes, add_process, p);
 	thread.ctx = p;
 	r = worker_thread_start(&w->thread, &thread);
 	if (r < 0)
@@ -266,6 +280,8 @@ int runtime_worker_new(struct runtime_worker **ret, struct loop *l, struct metri
 		r = loop_add_wake(l, on_wake, w, &w->wake);
 	if (r == 0)
 		r = loop_add_timer(l, on_timer, w, &w->timer);
+	w->on_process = (struct process_listener){.on_changed = on_changed, .ctx = w};
+	process_table_subscribe(cfg->processes, &w->on_process);
 	if (r == 0)
 		r = start_thread(w, err);
 	if (r < 0)
@@ -307,6 +323,7 @@ void runtime_worker_free(struct runtime_worker *w)
 
 	if (!w)
 		return;
+	process_table_unsubscribe(w->cfg.processes, &w->on_process);
 	if (w->timer)
 		runtime_worker_stop(w);
 	end_thread(w);

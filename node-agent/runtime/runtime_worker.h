@@ -1,13 +1,11 @@
 /*
- * Profiles of all processes of the node that have one language runtime: finds them by scanning
- * /proc, and reads each once per interval; processes that are found together are spread over
- * it.
+ * Profiles of all processes of the node that have one language runtime: finds them among those that
+ * the process table reports, and reads each once per interval; processes that are found together
+ * are spread over it.
  *
  * A thread does all of that (runtime_profiler.h), as it may wait for memory and files of other
- * processes. Each runtime has a worker, and so a thread, of its own. One thread for all would
- * scan /proc once instead of once per runtime, but a scan costs about two system calls per
- * process, whereas one runtime that blocks would delay all others, and a hang would cost all
- * of them what they remember.
+ * processes. Each runtime has a worker, and so a thread, of its own. With one thread for all, a
+ * runtime that blocks would delay all others, and a hang would cost all of them what they remember.
  *
  * A thread that stalls on a process is abandoned, with one warning, and another one continues
  * without that process. At most RUNTIME_WORKER_MAX_STUCK threads may be abandoned at the same
@@ -32,8 +30,8 @@
 /* What all sessions of a runtime may use: ten million records of a Go profiler. */
 #define RUNTIME_WORKER_HISTORY_BYTES ((size_t)256 * 1024 * 1024)
 
-struct library_lists;
 struct name_rules;
+struct process_table;
 struct runtime_states;
 struct runtime_worker;
 
@@ -48,18 +46,14 @@ struct runtime_worker_config {
 	const struct runtime_ops *ops;
 	const void *config; /* for ops->shared_new(); borrowed until runtime_worker_new() returns */
 	const char *proc_root; /* NULL: "/proc" */
+	/* Finds the processes, below the same root. Borrowed until runtime_worker_free(). */
+	struct process_table *processes;
 	uint64_t interval_ns;
 	struct runtime_filter filter;  /* outlives the worker; names containers in metrics, too */
 	struct name_rules *name_rules; /* for bare processes; borrowed; NULL: none */
 	struct runtime_states *states; /* borrowed; NULL: states are not collected */
-	/*
-	 * Shared with another runtime; borrowed; NULL: none. The one that begins later profits: at
-	 * the same time, both would look at the same process.
-	 */
-	struct library_lists *library_lists;
-	uint64_t delay_ns;        /* before processes are looked for */
-	size_t history_max_bytes; /* 0: RUNTIME_WORKER_HISTORY_BYTES */
-	uint64_t hang_ns;         /* how long a thread may stall; 0: RUNTIME_WORKER_HANG_NS */
+	size_t history_max_bytes;      /* 0: RUNTIME_WORKER_HISTORY_BYTES */
+	uint64_t hang_ns;              /* how long a thread may stall; 0: RUNTIME_WORKER_HANG_NS */
 	uint64_t end_ns; /* how long the end waits for a thread; 0: RUNTIME_WORKER_END_NS */
 	void (*on_profile)(void *ctx, const struct runtime_upload *u); /* on the loop thread */
 	void *ctx;

@@ -406,7 +406,8 @@ int exclusions_new(struct exclusions **ret, const struct exclusions_config *cfg)
 	r = environ_verdicts_new(&x->environ, x->root_fd, cfg->processes);
 	if (r < 0)
 		return r;
-	x->on_process = (struct process_listener){on_snapshot, on_exited, x, NULL};
+	x->on_process = (struct process_listener){
+		.on_snapshot = on_snapshot, .on_exited = on_exited, .ctx = x};
 	process_table_subscribe(cfg->processes, &x->on_process);
 	x->on_name = (struct container_listener){on_name, x, NULL};
 	if (cfg->directory)

@@ -449,7 +449,8 @@ int unwinder_new(struct unwinder **ret, const struct unwinder_config *cfg)
 
 	if (!u)
 		return -ENOMEM;
-	u->listener = (struct process_listener){on_snapshot, on_exited, u, NULL};
+	u->listener = (struct process_listener){
+		.on_snapshot = on_snapshot, .on_exited = on_exited, .ctx = u};
 	u->proc_fd =
 		open(cfg->proc_root ? cfg->proc_root : "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (u->proc_fd < 0)

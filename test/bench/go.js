@@ -161,7 +161,7 @@ async function target() {
 async function many(program) {
   const N = 200;
   const SECONDS = 60;
-  const SHORTER = 12; // intervals of 5 s instead of 60 s; scans of /proc become as frequent
+  const SHORTER = 12; // intervals of 5 s instead of 60 s; scans of processes become as frequent
   const services = [];
   for (let i = 0; i < N; i++) services.push(await new Service(50 + i, 20, RATE, program).ready());
   const others = Array.from({ length: N }, () => spawn("sleep", ["600"], { stdio: "ignore" }));

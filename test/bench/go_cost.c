@@ -27,6 +27,7 @@
 #include "node-agent/go/heap/heap_variables.h"
 #include "node-agent/go/image/go_reader.h"
 #include "node-agent/go/profile/go_profiler.h"
+#include "node-agent/process/process_table.h"
 #include "node-agent/runtime/runtime_worker.h"
 #include "test/go-matrix/heap_process.h"
 
@@ -217,7 +218,7 @@ static int do_worker(const char *proc, uint64_t interval_ms, uint64_t seconds)
 {
 	uint64_t n_profiles = 0, start_ns;
 	const struct go_profiler_config profiler = {.heap = true};
-	const struct runtime_worker_config cfg = {
+	struct runtime_worker_config cfg = {
 		.ops = &go_runtime_ops,
 		.config = &profiler,
 		.proc_root = proc,
@@ -226,6 +227,7 @@ static int do_worker(const char *proc, uint64_t interval_ms, uint64_t seconds)
 		.ctx = &n_profiles,
 	};
 	struct runtime_worker *worker = NULL;
+	struct process_table *processes = NULL;
 	struct metrics *ms = NULL;
 	struct loop_source *end;
 	struct loop *loop = NULL;
@@ -235,6 +237,12 @@ static int do_worker(const char *proc, uint64_t interval_ms, uint64_t seconds)
 
 	if (r == 0)
 		r = metrics_new(&ms);
+	if (r == 0)
+		r = process_table_new(&processes, &(struct process_table_config){.proc_root = proc},
+				      &err);
+	if (r == 0)
+		r = process_table_scan(processes) < 0 ? -EIO : 0;
+	cfg.processes = processes;
 	if (r == 0)
 		r = runtime_worker_new(&worker, loop, ms, &cfg, &err);
 	if (r == 0)
@@ -254,6 +262,7 @@ static int do_worker(const char *proc, uint64_t interval_ms, uint64_t seconds)
 		       (unsigned long long)(n_profiles - before), status_kib("VmRSS"));
 	}
 	runtime_worker_free(worker);
+	process_table_free(processes);
 	loop_free(loop);
 	metrics_free(ms);
 	return r;

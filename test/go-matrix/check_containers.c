@@ -14,6 +14,7 @@
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
 #include "node-agent/go/profile/go_profiler.h"
+#include "node-agent/process/process_table.h"
 #include "node-agent/runtime/runtime_worker.h"
 
 #define POLL_NS (100 * NS_PER_MS)
@@ -27,6 +28,7 @@ struct watch {
 	struct loop *loop;
 	struct loop_source *timer;
 	struct metrics *ms;
+	struct process_table *processes;
 	const char *proc, *program, *output;
 	int polls;
 	pid_t pid;
@@ -138,6 +140,8 @@ static void on_poll(void *ctx)
 	struct watch *w = ctx;
 
 	w->polls++;
+	if (process_table_scan(w->processes) < 0)
+		w->polls = GIVE_UP_AFTER_POLLS;
 	if (w->state == BEFORE && w->polls == START_AFTER_POLLS) {
 		w->state = RUNS;
 		if (start_program(w) < 0)
@@ -164,7 +168,7 @@ static void on_profile(void *ctx, const struct runtime_upload *u)
 static int run(struct watch *w)
 {
 	const struct go_profiler_config profiler = {.heap = true};
-	const struct runtime_worker_config cfg = {
+	struct runtime_worker_config cfg = {
 		.ops = &go_runtime_ops,
 		.config = &profiler,
 		.proc_root = w->proc,
@@ -178,6 +182,12 @@ static int run(struct watch *w)
 	if (r == 0)
 		r = metrics_new(&w->ms);
 	if (r == 0)
+		r = process_table_new(&w->processes,
+				      &(struct process_table_config){.proc_root = w->proc}, &err);
+	if (r == 0)
+		r = process_table_scan(w->processes) < 0 ? -EIO : 0;
+	cfg.processes = w->processes;
+	if (r == 0)
 		r = runtime_worker_new(&worker, w->loop, w->ms, &cfg, &err);
 	if (r == 0)
 		r = loop_add_timer(w->loop, on_poll, w, &w->timer);
@@ -186,6 +196,7 @@ static int run(struct watch *w)
 		r = loop_run(w->loop);
 	}
 	runtime_worker_free(worker);
+	process_table_free(w->processes);
 	loop_remove(w->timer);
 	loop_free(w->loop);
 	metrics_free(w->ms);

@@ -32,6 +32,7 @@
 #include "node-agent/go/heap/heap_reader.h"
 #include "node-agent/go/image/go_reader.h"
 #include "node-agent/go/profile/go_profiler.h"
+#include "node-agent/process/process_table.h"
 #include "node-agent/runtime/runtime_worker.h"
 #include "test/go-matrix/heap_process.h"
 #include "test/go-matrix/profile_stacks.h"
@@ -313,7 +314,7 @@ static int run_worker(struct working *w, const char *proc)
 		.heap_reader = {.force = true},
 		.heap_restore = true,
 	};
-	const struct runtime_worker_config cfg = {
+	struct runtime_worker_config cfg = {
 		.ops = &go_runtime_ops,
 		.config = &profiler,
 		.proc_root = proc,
@@ -323,6 +324,7 @@ static int run_worker(struct working *w, const char *proc)
 	};
 	struct loop_source *allocate, *give_up;
 	struct runtime_worker *worker = NULL;
+	struct process_table *processes = NULL;
 	struct metrics *ms = NULL;
 	struct err err = {""};
 	int r;
@@ -330,6 +332,12 @@ static int run_worker(struct working *w, const char *proc)
 	r = loop_new(&w->loop);
 	if (r == 0)
 		r = metrics_new(&ms);
+	if (r == 0)
+		r = process_table_new(&processes, &(struct process_table_config){.proc_root = proc},
+				      &err);
+	if (r == 0)
+		r = process_table_scan(processes) < 0 ? -EIO : 0;
+	cfg.processes = processes;
 	if (r == 0)
 		r = runtime_worker_new(&worker, w->loop, ms, &cfg, &err);
 	if (r == 0)
@@ -342,6 +350,7 @@ static int run_worker(struct working *w, const char *proc)
 		r = loop_run(w->loop);
 	}
 	runtime_worker_free(worker);
+	process_table_free(processes);
 	loop_free(w->loop);
 	metrics_free(ms);
 	return r;

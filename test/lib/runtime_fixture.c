@@ -1,5 +1,6 @@
 #include "test/lib/runtime_fixture.h"
 
+#include <errno.h>
 #include <ftw.h>
 #include <sys/stat.h>
 
@@ -19,6 +20,8 @@ static void on_poll(void *ctx)
 		loop_stop(f->loop);
 	else
 		loop_set_timer(f->poll, POLL_NS);
+	if (process_table_scan(f->processes) < 0)
+		loop_stop(f->loop);
 }
 
 static void on_give_up(void *ctx)
@@ -34,12 +37,18 @@ void runtime_fixture_begin(struct runtime_fixture *f)
 	*f = (struct runtime_fixture){.root = "/tmp/runtime_fixture.XXXXXX"};
 	assert_non_null(mkdtemp(f->root));
 	assert_int_equal(chmod(f->root, 0755), 0);
+	assert_int_equal(process_table_new(&f->processes,
+					   &(struct process_table_config){.proc_root = f->root},
+					   NULL),
+			 0);
 }
 
 int runtime_fixture_start(struct runtime_fixture *f)
 {
 	int r = loop_new(&f->loop);
 
+	if (r == 0)
+		r = process_table_scan(f->processes) < 0 ? -EIO : 0;
 	if (r == 0)
 		r = metrics_new(&f->ms);
 	if (r == 0)
@@ -63,6 +72,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 void runtime_fixture_end(struct runtime_fixture *f)
 {
+	process_table_free(f->processes);
 	assert_int_equal(nftw(f->root, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 

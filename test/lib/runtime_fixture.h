@@ -10,11 +10,13 @@
 #include "common/base.h"
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
+#include "node-agent/process/process_table.h"
 
 struct runtime_fixture {
 	char root[64]; /* the folder */
 	struct loop *loop;
 	struct metrics *ms;
+	struct process_table *processes; /* of the folder; scanned while the loop runs */
 
 	/* the fixture's own */
 	struct loop_source *poll, *give_up;
@@ -23,7 +25,7 @@ struct runtime_fixture {
 	bool is_late;
 };
 
-/* Makes the folder. */
+/* Makes the folder, and the table of its processes. */
 void runtime_fixture_begin(struct runtime_fixture *f);
 /*
  * Makes loop and metrics. Returns 0 or -errno: fails no test, so that children of a test can
@@ -32,7 +34,7 @@ void runtime_fixture_begin(struct runtime_fixture *f);
 int runtime_fixture_start(struct runtime_fixture *f) MUST_CHECK;
 /* Whatever runs on the loop has been freed. */
 void runtime_fixture_stop(struct runtime_fixture *f);
-/* Removes the folder. */
+/* Removes folder and table. */
 void runtime_fixture_end(struct runtime_fixture *f);
 
 /* Makes a process visible in the folder, and takes it out again. */

@@ -7,8 +7,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "node-agent/procfs/program_id.h"
 #include "node-agent/runtime/access_denial.h"
-#include "node-agent/runtime/pid_owner.h"
 #include "test/lib/unit.h"
 
 TEST(test_the_reason_is_what_an_operator_can_change)
@@ -72,8 +72,8 @@ static int check_denied(pid_t pid, const char *reason)
 {
 	AUTO_CLOSE int root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct access_denial d;
-	struct pid_owner o;
-	int r = pid_owner_read(&o, root_fd, pid);
+	struct program_id id;
+	int r = program_id_read(root_fd, pid, &id);
 
 	if (r != -EACCES && r != -EPERM)
 		return __LINE__;
@@ -139,16 +139,16 @@ TEST(test_what_executes_nothing_is_not_denied)
 	agent = fork();
 	if (agent == 0) {
 		AUTO_CLOSE int root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		struct pid_owner o;
+		struct program_id id;
 
 		if (geteuid() == 0 &&
 		    (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0))
 			_exit(255);
-		if (pid_owner_read(&o, root_fd, zombie) != -ENOENT)
+		if (program_id_read(root_fd, zombie, &id) != -ENOENT)
 			_exit(1);
 		/* kthreadd, unless that is somebody else in this pid namespace */
 		if (access("/proc/2/cmdline", F_OK) == 0 && getpgid(2) == 0 &&
-		    pid_owner_read(&o, root_fd, 2) != -ENOENT)
+		    program_id_read(root_fd, 2, &id) != -ENOENT)
 			_exit(2);
 		_exit(0);
 	}

@@ -233,6 +233,7 @@ static void begin_work_until(struct fixture *f, uint64_t interval_ns, uint64_t e
 		.ops = &go_runtime_ops,
 		.config = &profiler,
 		.proc_root = f->base.root,
+		.processes = f->base.processes,
 		.interval_ns = interval_ns,
 		.hang_ns = HANG_NS,
 		.end_ns = end_ns,

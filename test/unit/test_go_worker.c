@@ -64,6 +64,7 @@ static int begin_work(struct fixture *f, size_t max_bytes)
 		.ops = &go_runtime_ops,
 		.config = &profiler,
 		.proc_root = f->base.root,
+		.processes = f->base.processes,
 		.interval_ns = INTERVAL_NS,
 		.history_max_bytes = max_bytes,
 		.on_profile = on_profile,

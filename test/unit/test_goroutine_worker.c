@@ -123,6 +123,7 @@ static void work(struct fixture *f, bool heap)
 		.ops = &go_runtime_ops,
 		.config = &profiler,
 		.proc_root = f->base.root,
+		.processes = f->base.processes,
 		.interval_ns = INTERVAL_NS,
 		.history_max_bytes = 1u << 20,
 		.on_profile = on_profile,

@@ -49,6 +49,7 @@ static void start_agent(struct fixture *f, bool enabled)
 		.ops = &java_runtime_ops,
 		.config = &f->cfg,
 		.proc_root = f->rt.root,
+		.processes = f->rt.processes,
 		.interval_ns = INTERVAL_NS,
 		.end_ns = 60 * NS_PER_S,
 		.hang_ns = 300 * NS_PER_S,

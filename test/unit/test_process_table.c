@@ -355,27 +355,6 @@ TEST(an_exited_process_lingers_and_then_releases_its_files)
 	assert_int_equal(stats_of(t).n_open_files, 0);
 }
 
-TEST(a_lost_exit_event_is_noticed)
-{
-	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
-	pid_t pid = fork();
-	struct process_seen seen;
-
-	if (pid == 0) {
-		pause();
-		_exit(0);
-	}
-	seen = seen_of(pid, "x");
-	process_table_sweep(t, 0);
-	exec_unknown(t, seen.pid, seen.start_boottime_ns);
-	process_table_sweep(t, 61 * NS_PER_S);
-	assert_int_equal(stats_of(t).n_processes, 1);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	process_table_sweep(t, 122 * NS_PER_S);
-	assert_int_equal(stats_of(t).n_processes, 0);
-}
-
 struct listening {
 	struct process_listener listener;
 	struct process_snapshot *snapshot; /* the last one */
@@ -402,8 +381,109 @@ static void expect_last_snapshot(void *ctx, const struct process_snapshot *last)
 
 static void listen_to(struct process_table *t, struct listening *l)
 {
-	*l = (struct listening){.listener = {keep_snapshot, expect_last_snapshot, l, NULL}};
+	*l = (struct listening){.listener = {keep_snapshot, expect_last_snapshot, NULL, l, NULL}};
 	process_table_subscribe(t, &l->listener);
+}
+
+/* What was reported of one process since it was last asked for. */
+struct changes {
+	struct process_listener listener;
+	pid_t pid;
+	bool started, changed, exited;
+};
+
+static void note_change(void *ctx, pid_t pid, enum process_change change)
+{
+	struct changes *c = ctx;
+
+	if (pid != c->pid)
+		return;
+	c->started |= change == PROCESS_STARTED;
+	c->changed |= change == PROCESS_CHANGED;
+	c->exited |= change == PROCESS_EXITED;
+}
+
+static void expect_changes(struct changes *c, bool started, bool changed, bool exited)
+{
+	assert_int_equal(c->started, started);
+	assert_int_equal(c->changed, changed);
+	assert_int_equal(c->exited, exited);
+	c->started = c->changed = c->exited = false;
+}
+
+static void note_pid(void *ctx, pid_t pid)
+{
+	struct changes *c = ctx;
+
+	c->changed |= pid == c->pid;
+}
+
+TEST(what_becomes_of_a_process_is_reported)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen own = seen_self();
+	struct changes c = {.listener = {.on_changed = note_change, .ctx = &c}, .pid = 4000000};
+	const uint64_t start_ns = clock_boottime_ns() + 3600 * NS_PER_S;
+	const struct process_fork fork = {.pid = c.pid,
+					  .parent = own.pid,
+					  .start_boottime_ns = start_ns,
+					  .parent_start_boottime_ns = own.start_boottime_ns};
+
+	process_table_subscribe(t, &c.listener);
+	assert_true(process_table_scan(t) > 0);
+	assert_int_equal(process_table_fork(t, &fork), 0);
+	expect_changes(&c, true, false, false);
+	exec_unknown(t, c.pid, start_ns);
+	expect_changes(&c, false, true, false);
+	process_table_each(t, note_pid, &c);
+	expect_changes(&c, false, true, false);
+	process_table_exit(t, c.pid, start_ns, 1);
+	process_table_exit(t, c.pid, start_ns, 1);
+	expect_changes(&c, false, false, true);
+	process_table_each(t, note_pid, &c);
+	process_table_sweep(t, 3 * NS_PER_S);
+	expect_changes(&c, false, false, false);
+	/* the exit of this one is lost, and its pid used again */
+	assert_int_equal(process_table_fork(t, &fork), 0);
+	expect_changes(&c, true, false, false);
+	exec_unknown(t, c.pid, start_ns + NS_PER_S);
+	expect_changes(&c, true, true, true);
+	process_table_unsubscribe(t, &c.listener);
+	process_table_exit(t, c.pid, start_ns + NS_PER_S, 1);
+	expect_changes(&c, false, false, false);
+}
+
+/* The sweep repeats a scan every minute. */
+TEST(lost_events_are_noticed)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	const uint64_t later_ns = clock_monotonic_ns() + 3600 * NS_PER_S;
+	struct changes c = {.listener = {.on_changed = note_change, .ctx = &c}};
+	int n;
+
+	process_table_subscribe(t, &c.listener);
+	c.pid = getpid();
+	process_table_sweep(t, later_ns); /* nothing was scanned yet */
+	expect_changes(&c, false, false, false);
+	assert_true(process_table_scan(t) > 0);
+	expect_changes(&c, false, true, false);
+	c.pid = fork();
+	if (c.pid == 0) {
+		pause();
+		_exit(0);
+	}
+	process_table_sweep(t, clock_monotonic_ns());
+	expect_changes(&c, false, false, false);
+	process_table_sweep(t, later_ns);
+	expect_changes(&c, true, true, false);
+	n = process_table_scan(t);
+	assert_int_equal(stats_of(t).n_processes, n);
+	expect_changes(&c, false, true, false);
+	kill(c.pid, SIGKILL);
+	waitpid(c.pid, NULL, 0);
+	n = process_table_scan(t);
+	assert_int_equal(stats_of(t).n_processes, n);
+	expect_changes(&c, false, false, true);
 }
 
 TEST(listeners_get_each_new_snapshot)

@@ -6,6 +6,7 @@
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/runtime/runtime_processes.h"
 #include "test/lib/fake_proc.h"
+#include "test/lib/scan_all.h"
 #include "test/lib/toy_runtime.h"
 #include "test/lib/unit.h"
 
@@ -36,13 +37,11 @@ static int detect(void *ctx, const struct program_id *id)
 	return id->library.ino != 0 || !f->has_none;
 }
 
-static int libraries(void *ctx, const struct program_id *id, uint64_t library_pages,
-		     struct file_id *files, size_t max)
+static int libraries(void *ctx, const struct program_id *id, struct file_id *files, size_t max)
 {
 	const struct fixture *f = ctx;
 
 	(void)id;
-	(void)library_pages;
 	assert_true(max >= ARRAY_SIZE(f->libraries));
 	memcpy(files, f->libraries, sizeof(f->libraries));
 	return f->n_libraries;
@@ -135,7 +134,7 @@ static void end(struct fixture *f)
 /* Returns the number of programs. */
 static size_t scan(struct fixture *f, uint64_t now_ns)
 {
-	assert_int_equal(runtime_processes_scan(f->p, now_ns), 0);
+	assert_int_equal(scan_all(f->p, f->proc.root_fd, now_ns), 0);
 	return runtime_processes_count(f->p);
 }
 
@@ -189,7 +188,7 @@ static void begin_with_plain_processes(struct fixture *f)
 	assert_int_equal(f->n_subjects, 1);
 	fake_proc_start(&f->proc, PID + 1, 1000, "a");
 	f->verdict = RUNTIME_EXCLUDED;
-	assert_int_equal(runtime_processes_scan(f->p, 20), 0);
+	assert_int_equal(scan_all(f->p, f->proc.root_fd, 20), 0);
 }
 
 TEST(the_filter_is_not_asked_where_nothing_would_be_opened)
@@ -263,7 +262,7 @@ TEST(one_that_cannot_be_asked_about_is_found_again)
 	assert_int_equal(scan(&f, 30 + INTERVAL_NS), 1);
 	f.subject_error = -ENOMEM;
 	fake_proc_start(&f.proc, PID + 2, 1000, "a");
-	assert_int_equal(runtime_processes_scan(f.p, 40 + INTERVAL_NS), -ENOMEM);
+	assert_int_equal(scan_all(f.p, f.proc.root_fd, 40 + INTERVAL_NS), -ENOMEM);
 	end(&f);
 }
 

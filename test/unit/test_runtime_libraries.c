@@ -3,6 +3,7 @@
 
 #include "node-agent/runtime/runtime_processes.h"
 #include "test/lib/fake_proc.h"
+#include "test/lib/scan_all.h"
 #include "test/lib/toy_runtime.h"
 #include "test/lib/unit.h"
 
@@ -14,8 +15,7 @@ struct fixture {
 	struct fake_proc proc;
 	struct file_id libraries[4]; /* of the process */
 	int n_libraries;             /* or an error */
-	uint64_t library_pages;
-	int answer; /* to whether a library has the runtime */
+	int answer;                  /* to whether a library has the runtime */
 	unsigned n_examined;
 };
 
@@ -26,12 +26,10 @@ static int detect(void *ctx, const struct program_id *id)
 	return id->library.ino == 0 ? 0 : f->answer;
 }
 
-static int libraries(void *ctx, const struct program_id *id, uint64_t library_pages,
-		     struct file_id *files, size_t max)
+static int libraries(void *ctx, const struct program_id *id, struct file_id *files, size_t max)
 {
 	struct fixture *f = ctx;
 
-	assert_true(library_pages == 0 || library_pages == f->library_pages);
 	f->n_examined++;
 	assert_int_equal(id->library.ino, 0);
 	assert_int_equal(max, RUNTIME_LIBRARIES_MAX);
@@ -72,9 +70,9 @@ static void end(struct fixture *f, struct runtime_processes *p)
 	fake_proc_end(&f->proc);
 }
 
-static size_t scan(struct runtime_processes *p, uint64_t now_ns)
+static size_t scan(const struct fixture *f, struct runtime_processes *p, uint64_t now_ns)
 {
-	assert_int_equal(runtime_processes_scan(p, now_ns), 0);
+	assert_int_equal(scan_all(p, f->proc.root_fd, now_ns), 0);
 	return runtime_processes_count(p);
 }
 
@@ -101,24 +99,24 @@ TEST(test_each_runtime_of_a_process_is_read_by_itself)
 
 	begin(&f, &p);
 	f.n_libraries = 2;
-	assert_int_equal(scan(p, 1000), 2);
+	assert_int_equal(scan(&f, p, 1000), 2);
 	assert_int_equal(find(p, 100)->id.pid, PID);
 	assert_int_equal(find(p, 101)->id.pid, PID);
 	assert_ptr_not_equal(find(p, 100)->session, find(p, 101)->session);
 	assert_int_equal(runtime_processes_next(p)->due_ns, 1000);
 	runtime_processes_done(p, runtime_processes_next(p), 1000, false);
 	assert_int_equal(runtime_processes_next(p)->due_ns, 1000 + INTERVAL_NS / 2);
-	assert_int_equal(scan(p, 2000), 2);
+	assert_int_equal(scan(&f, p, 2000), 2);
 
 	/* one is unloaded, and loaded again */
 	runtime_processes_remove(p, find(p, 100));
 	assert_int_equal(runtime_processes_count(p), 1);
-	assert_int_equal(scan(p, 3000), 2);
+	assert_int_equal(scan(&f, p, 3000), 2);
 	assert_true(is_from_zero(find(p, 100)));
 	assert_false(is_from_zero(find(p, 101)));
 
 	fake_proc_stop(&f.proc, PID);
-	assert_int_equal(scan(p, 4000), 0);
+	assert_int_equal(scan(&f, p, 4000), 0);
 	assert_null(runtime_processes_each(p, NULL));
 	end(&f, p);
 }
@@ -131,7 +129,7 @@ TEST(test_libraries_are_examined_less_and_less_often)
 
 	begin(&f, &p);
 	for (unsigned i = 0, seconds = 0; seconds <= 36 * 60; seconds += 15) {
-		assert_int_equal(scan(p, seconds * UINT64_C(1000000000)), 0);
+		assert_int_equal(scan(&f, p, seconds * UINT64_C(1000000000)), 0);
 		while (i < ARRAY_SIZE(minutes) && f.n_examined == i + 1) {
 			/* the second time is at the scan after the first */
 			assert_in_range(seconds, minutes[i] * 60, minutes[i] * 60 + 15);
@@ -148,7 +146,6 @@ static void set_library_pages(struct fixture *f, unsigned n)
 	char text[64];
 
 	(void)snprintf(text, sizeof(text), "%u 500 300 10 0 1000 0\n", 1000 + n);
-	f->library_pages = n;
 	fake_proc_put_file(&f->proc, "7/statm", text);
 }
 
@@ -159,29 +156,29 @@ TEST(test_libraries_are_not_listed_again_while_none_was_mapped)
 
 	begin(&f, &p);
 	set_library_pages(&f, 70);
-	assert_int_equal(scan(p, 1), 0);
-	assert_int_equal(scan(p, 2), 0);
-	assert_int_equal(scan(p, 3 + MINUTES(1)), 0);
+	assert_int_equal(scan(&f, p, 1), 0);
+	assert_int_equal(scan(&f, p, 2), 0);
+	assert_int_equal(scan(&f, p, 3 + MINUTES(1)), 0);
 	assert_int_equal(f.n_examined, 1);
 	/* one is loaded: it is found when it would have been */
 	set_library_pages(&f, 80);
 	f.n_libraries = 1;
-	assert_int_equal(scan(p, 4 + MINUTES(2)), 0);
-	assert_int_equal(scan(p, 4 + MINUTES(3)), 1);
+	assert_int_equal(scan(&f, p, 4 + MINUTES(2)), 0);
+	assert_int_equal(scan(&f, p, 4 + MINUTES(3)), 1);
 	assert_int_equal(f.n_examined, 2);
 	assert_true(is_from_zero(find(p, 100)));
-	assert_int_equal(scan(p, 5 + MINUTES(7)), 1);
+	assert_int_equal(scan(&f, p, 5 + MINUTES(7)), 1);
 	assert_int_equal(f.n_examined, 2);
 	/* at times they are listed in any case */
-	assert_int_equal(scan(p, 6 + MINUTES(15)), 1);
+	assert_int_equal(scan(&f, p, 6 + MINUTES(15)), 1);
 	assert_int_equal(f.n_examined, 3);
 	/* one that is gone may be back, in a process of the same size */
 	runtime_processes_remove(p, find(p, 100));
-	assert_int_equal(scan(p, 7 + MINUTES(15)), 1);
+	assert_int_equal(scan(&f, p, 7 + MINUTES(15)), 1);
 	assert_int_equal(f.n_examined, 4);
 	/* another program, in a process of the same size */
 	fake_proc_execute(&f.proc, PID, "another");
-	assert_int_equal(scan(p, 8 + MINUTES(15)), 1);
+	assert_int_equal(scan(&f, p, 8 + MINUTES(15)), 1);
 	assert_int_equal(f.n_examined, 5);
 	end(&f, p);
 }
@@ -194,13 +191,13 @@ TEST(test_libraries_that_may_have_been_missed_are_listed_again)
 	begin(&f, &p);
 	set_library_pages(&f, 70);
 	f.n_libraries = -EACCES;
-	assert_int_equal(scan(p, 1), 0);
+	assert_int_equal(scan(&f, p, 1), 0);
 	f.n_libraries = 1;
 	f.answer = -EBUSY;
-	assert_int_equal(scan(p, 2), 0);
+	assert_int_equal(scan(&f, p, 2), 0);
 	assert_int_equal(f.n_examined, 2);
 	f.answer = 1;
-	assert_int_equal(scan(p, 3 + MINUTES(1)), 1);
+	assert_int_equal(scan(&f, p, 3 + MINUTES(1)), 1);
 	assert_int_equal(f.n_examined, 3);
 	end(&f, p);
 }
@@ -212,9 +209,9 @@ TEST(test_a_library_that_is_loaded_later_reports_all)
 
 	begin(&f, &p);
 	f.n_libraries = 1;
-	assert_int_equal(scan(p, 1), 1);
+	assert_int_equal(scan(&f, p, 1), 1);
 	f.n_libraries = 2;
-	assert_int_equal(scan(p, 2), 2);
+	assert_int_equal(scan(&f, p, 2), 2);
 	assert_false(is_from_zero(find(p, 100))); /* it ran before the agent */
 	assert_true(is_from_zero(find(p, 101)));
 	end(&f, p);
@@ -227,15 +224,15 @@ TEST(test_a_library_that_may_have_been_missed_reports_from_now_on)
 
 	begin(&f, &p);
 	f.n_libraries = -EACCES;
-	assert_int_equal(scan(p, 1), 0);
+	assert_int_equal(scan(&f, p, 1), 0);
 	f.n_libraries = 1;
 	f.answer = -EBUSY;
-	assert_int_equal(scan(p, 2), 0);
+	assert_int_equal(scan(&f, p, 2), 0);
 	f.answer = 1;
-	assert_int_equal(scan(p, 3 + MINUTES(1)), 1);
+	assert_int_equal(scan(&f, p, 3 + MINUTES(1)), 1);
 	assert_false(is_from_zero(find(p, 100)));
 	f.n_libraries = -ENOMEM;
-	assert_int_equal(runtime_processes_scan(p, 4 + MINUTES(3)), -ENOMEM);
+	assert_int_equal(scan_all(p, f.proc.root_fd, 4 + MINUTES(3)), -ENOMEM);
 	end(&f, p);
 }
 
@@ -247,7 +244,7 @@ TEST(test_libraries_without_the_runtime_are_no_programs)
 	begin(&f, &p);
 	f.n_libraries = 4;
 	f.answer = 0;
-	assert_int_equal(scan(p, 1), 0);
+	assert_int_equal(scan(&f, p, 1), 0);
 	assert_null(runtime_processes_next(p));
 	end(&f, p);
 }
@@ -259,7 +256,7 @@ static int scan_anew(void *arg)
 	const struct runtime_processes_config cfg = config(f);
 	int r = runtime_processes_new(&p, &cfg);
 
-	return r == 0 ? runtime_processes_scan(p, 1) : r;
+	return r == 0 ? scan_all(p, f->proc.root_fd, 1) : r;
 }
 
 TEST(test_failed_allocations_are_survived)

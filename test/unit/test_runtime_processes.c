@@ -6,6 +6,7 @@
 
 #include "node-agent/runtime/runtime_processes.h"
 #include "test/lib/fake_proc.h"
+#include "test/lib/scan_all.h"
 #include "test/lib/toy_runtime.h"
 #include "test/lib/unit.h"
 
@@ -58,7 +59,7 @@ static void end(struct fixture *f)
 /* Returns the number of programs. */
 static size_t scan(struct fixture *f, uint64_t now_ns)
 {
-	assert_int_equal(runtime_processes_scan(f->p, now_ns), 0);
+	assert_int_equal(scan_all(f->p, f->proc.root_fd, now_ns), 0);
 	return runtime_processes_count(f->p);
 }
 
@@ -152,6 +153,40 @@ TEST(test_only_programs_started_after_the_previous_scan_are_new)
 	assert_int_equal(scan(&f, 2), 4);
 	assert_true(is_from_zero(find(&f, 3)));
 	assert_false(is_from_zero(find(&f, 4)));
+	end(&f);
+}
+
+/* Its event can come after a later scan. */
+TEST(test_a_process_reported_as_started_is_new)
+{
+	struct fixture f;
+
+	begin(&f);
+	assert_int_equal(scan(&f, 1), 0);
+	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
+	assert_int_equal(runtime_processes_change(f.p, 1, true), 0);
+	assert_int_equal(runtime_processes_change(f.p, 1, false), 0); /* it executes a program */
+	assert_int_equal(runtime_processes_scan(f.p, 2), 0);
+	assert_true(is_from_zero(find(&f, 1)));
+	/* once: what is reported of it later is not of another process */
+	runtime_processes_done(f.p, find(&f, 1), 1, true);
+	assert_int_equal(runtime_processes_change(f.p, 1, true), 0);
+	assert_int_equal(runtime_processes_scan(f.p, 3), 0);
+	assert_int_equal(find(&f, 1)->n_failures, 1);
+	end(&f);
+}
+
+TEST(test_a_process_that_exits_before_it_is_read_leaves_nothing)
+{
+	struct fixture f;
+
+	begin(&f);
+	assert_int_equal(runtime_processes_change(f.p, 1, true), 0);
+	assert_int_equal(scan(&f, 1), 0);
+	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
+	assert_int_equal(runtime_processes_scan(f.p, 2), 0);
+	assert_int_equal(runtime_processes_count(f.p), 0);
+	assert_int_equal(f.n_asked, 0);
 	end(&f);
 }
 
@@ -281,7 +316,7 @@ TEST(test_an_id_that_is_used_again_is_another_process)
 	end(&f);
 }
 
-/* Its folder is the same, so what is in it was not read again. */
+/* Nothing was reported of it. */
 TEST(test_a_known_process_is_not_read_again)
 {
 	struct fixture f;
@@ -291,10 +326,16 @@ TEST(test_a_known_process_is_not_read_again)
 	fake_proc_start(&f.proc, 2, FAKE_PROC_BEFORE, "a");
 	assert_int_equal(scan(&f, 1), 2);
 	fake_proc_put_stat(&f.proc, 1, FAKE_PROC_AFTER, 0);
-	assert_int_equal(scan(&f, 2), 2);
+	assert_int_equal(runtime_processes_scan(f.p, 2), 0);
+	assert_int_equal(runtime_processes_count(f.p), 2);
 	assert_int_equal(find(&f, 1)->id.start_time, FAKE_PROC_BEFORE);
 	runtime_processes_remove(f.p, find(&f, 1));
-	assert_int_equal(scan(&f, 3), 2);
+	assert_int_equal(runtime_processes_scan(f.p, 3), 0);
+	assert_int_equal(runtime_processes_count(f.p), 2);
+	fake_proc_put_stat(&f.proc, 2, FAKE_PROC_AFTER, 0);
+	runtime_processes_change_all(f.p);
+	assert_int_equal(runtime_processes_scan(f.p, 4), 0);
+	assert_int_equal(find(&f, 2)->id.start_time, FAKE_PROC_AFTER);
 	assert_int_equal(find(&f, 1)->id.start_time, FAKE_PROC_AFTER);
 	end(&f);
 }
@@ -333,7 +374,7 @@ TEST(test_an_executable_that_could_not_be_examined_is_examined_again)
 	assert_false(is_from_zero(find(&f, 1)));
 	f.answer = -ENOMEM;
 	fake_proc_start(&f.proc, 2, FAKE_PROC_BEFORE, "b");
-	assert_int_equal(runtime_processes_scan(f.p, 4), -ENOMEM);
+	assert_int_equal(scan_all(f.p, f.proc.root_fd, 4), -ENOMEM);
 	assert_int_equal(runtime_processes_count(f.p), 1); /* an incomplete scan drops no process */
 	end(&f);
 }
@@ -508,12 +549,12 @@ TEST(test_processes_of_proc_are_found_while_they_execute_the_program)
 		_exit(1);
 	}
 	assert_int_equal(runtime_processes_new(&p, &cfg), 0);
-	assert_int_equal(runtime_processes_scan(p, 1), 0);
+	assert_int_equal(scan_all(p, root_fd, 1), 0);
 	assert_int_equal(runtime_processes_count(p), 2);
 	assert_int_equal(write(go[1], "", 1), 1);
 	do {
 		usleep(1000);
-		assert_int_equal(runtime_processes_scan(p, 2), 0);
+		assert_int_equal(scan_all(p, root_fd, 2), 0);
 	} while (runtime_processes_count(p) == 2);
 	assert_int_equal(runtime_processes_count(p), 1);
 	kill(pid, SIGKILL);
@@ -529,7 +570,7 @@ static int scan_anew(void *arg)
 	struct runtime_processes_config cfg = config(f);
 	int r = runtime_processes_new(&p, &cfg);
 
-	return r == 0 ? runtime_processes_scan(p, 1) : r;
+	return r == 0 ? scan_all(p, f->proc.root_fd, 1) : r;
 }
 
 TEST(test_failed_allocations_are_survived)

@@ -15,7 +15,6 @@
 #include "node-agent/go/profile/go_profiler.h"
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/procfs/program_id.h"
-#include "node-agent/runtime/library_lists.h"
 #include "node-agent/runtime/runtime_states.h"
 #include "node-agent/runtime/runtime_worker.h"
 #include "node-agent/workload/process_namer.h"
@@ -117,6 +116,7 @@ static void begin_work_with(struct fixture *f, const struct profile_filter *filt
 		.ops = &toy_runtime_ops,
 		.config = &f->config,
 		.proc_root = f->base.root,
+		.processes = f->base.processes,
 		.interval_ns = INTERVAL_NS,
 		.filter = {filter, NULL},
 		.states = f->states,
@@ -388,100 +388,4 @@ TEST(test_a_process_that_exits_takes_its_gauges_with_it)
 	assert_true(runtime_fixture_work(&f.base, has_left, &f));
 	assert_true(metric(&f, "container_toy_steps_total") > 0);
 	end(&f);
-}
-
-/* ---- libraries ---- */
-
-struct sharing {
-	struct fixture base;
-	struct library_lists *lists;
-	struct program_id id; /* of a process without a runtime */
-	uint64_t library_pages;
-};
-
-static _Atomic pid_t sleeper;
-static atomic_uint n_listed; /* by the toy runtime, of that process */
-
-static int list_none(void *reader, const struct program_id *id, struct file_id *files, size_t max)
-{
-	(void)reader;
-	(void)files;
-	(void)max;
-	if (id->pid == sleeper)
-		n_listed++;
-	return 0;
-}
-
-/* It has mapped all that it needs. */
-static bool sleeps(void *ctx)
-{
-	char path[64], text[64] = "";
-	AUTO_CLOSE int fd = -1;
-
-	(void)ctx;
-	(void)snprintf(path, sizeof(path), "/proc/%d/syscall", (int)sleeper);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 &&
-	       strtol(text, NULL, 10) == SYS_clock_nanosleep;
-}
-
-/* Takes the list that Go has left, and leaves it again. */
-static bool is_listed_by_go(void *ctx)
-{
-	struct sharing *s = ctx;
-	struct library_list of = {&s->id, s->library_pages, "probe", clock_monotonic_ns()};
-	struct file_id files[64];
-	int n = library_lists_take(s->lists, &of, files, ARRAY_SIZE(files));
-
-	if (n < 0)
-		return false;
-	assert_true(n > 0); /* the C library */
-	of.runtime = "go";
-	library_lists_put(s->lists, &of, files, (size_t)n);
-	return true;
-}
-
-static bool is_one_read(void *ctx)
-{
-	const struct fixture *f = ctx;
-
-	return f->n_steps > 0;
-}
-
-TEST(test_libraries_that_one_runtime_has_listed_are_not_listed_by_another)
-{
-	struct runtime_ops toy = toy_runtime_ops;
-	struct sharing s = {.lists = NULL};
-	struct fixture *f = &s.base;
-	const struct go_profiler_config profiler = {.heap = true};
-	struct runtime_worker_config cfg = {
-		.ops = &go_runtime_ops,
-		.config = &profiler,
-		.interval_ns = 60 * NS_PER_S,
-		.on_profile = on_profile,
-		.ctx = f,
-	};
-	AUTO_CLOSE int root = -1;
-	struct err err = {""};
-
-	begin(f);
-	assert_int_equal(library_lists_new(&s.lists), 0);
-	(void)add_child(f, true);
-	sleeper = add_child(f, false);
-	assert_true(runtime_fixture_work(&f->base, sleeps, f));
-	root = open(f->base.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(program_id_read(root, sleeper, &s.id), 0);
-	assert_int_equal(procfs_read_library_pages(root, sleeper, &s.library_pages), 0);
-	cfg.proc_root = f->base.root;
-	cfg.library_lists = s.lists;
-	assert_int_equal(runtime_worker_new(&f->go, f->base.loop, f->base.ms, &cfg, &err), 0);
-	assert_true(runtime_fixture_work(&f->base, is_listed_by_go, &s));
-	toy.libraries = list_none;
-	cfg.ops = &toy;
-	cfg.config = &f->config;
-	assert_int_equal(runtime_worker_new(&f->worker, f->base.loop, f->base.ms, &cfg, &err), 0);
-	assert_true(runtime_fixture_work(&f->base, is_one_read, f));
-	assert_int_equal(n_listed, 0);
-	end(f);
-	library_lists_unref(s.lists);
 }
