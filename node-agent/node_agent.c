@@ -143,7 +143,6 @@ static void on_process_exec(void *ctx, const struct exec_event *e)
 	const struct node_agent *a = ctx;
 
 	event_processes_exec(a->processes, e);
-	exclusions_exec(a->exclusions, (pid_t)e->header.tgid);
 }
 
 static void on_process_map(void *ctx, const struct map_event *e)

@@ -34,6 +34,7 @@
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
+#include "common/telemetry/log.h"
 #include "node-agent/files/file_registry.h"
 #include "node-agent/process/exited_process.h"
 #include "node-agent/process/process_reader.h"
@@ -346,7 +347,7 @@ int process_table_exec(struct process_table *t, const struct process_exec *exec)
 	p->restored = false;
 	p->stale = true;
 	p->recheck_ns = 0;
-	report_change(t, p->pid, PROCESS_CHANGED);
+	report_change(t, p->pid, PROCESS_EXECUTED);
 	return p->image ? 0 : -ENOMEM;
 }
 
@@ -696,6 +697,14 @@ int process_table_get(struct process_table *t, const struct process_seen *seen, 
 
 /* ---- sweep ---- */
 
+static void scan_again(struct process_table *t)
+{
+	int r = process_table_scan(t);
+
+	if (r < 0)
+		log_warn_limited("cannot scan /proc for processes", "error=\"%s\"", strerror(-r));
+}
+
 void process_table_sweep(struct process_table *t, uint64_t now_ns)
 {
 	struct process *p, *next;
@@ -706,7 +715,7 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 			drop(t, p);
 	}
 	if (t->n_scans > 0 && now_ns >= t->next_scan_ns)
-		(void)!process_table_scan(t); /* the next one finds what this one misses */
+		scan_again(t);
 	file_registry_sweep(t->files, now_ns);
 	cgroup_cache_sweep(t->cgroups, now_ns);
 }

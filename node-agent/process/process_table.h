@@ -66,8 +66,9 @@ struct process_table_stats {
 };
 
 enum process_change {
-	PROCESS_STARTED, /* after the first scan, and the table has just learned of it */
-	PROCESS_CHANGED, /* it may execute another program, or be another process than before */
+	PROCESS_STARTED,  /* after the first scan, and the table has just learned of it */
+	PROCESS_EXECUTED, /* another program */
+	PROCESS_CHANGED,  /* perhaps: events can be lost, also of an exec, or of exit and start */
 	PROCESS_EXITED,
 };
 
@@ -75,7 +76,7 @@ enum process_change {
  * How another stage follows processes. Each callback may be NULL. They run on the loop
  * thread, while the sample of the process waits: copy what is needed (process_snapshot_ref()
  * costs one atomic increment) and leave work to a thread. They must not call the table, except
- * for process_table_parent().
+ * for process_table_parent() and process_table_reread().
  *
  * Example: a builder of unwinding tables takes a reference in on_snapshot, and its thread
  * makes one table per distinct mapping file (mapping.file->id identifies it, mapping.file->fd

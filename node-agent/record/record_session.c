@@ -197,11 +197,9 @@ static void on_fork(void *ctx, const struct fork_event *e)
 
 static void on_exec(void *ctx, const struct exec_event *e)
 {
-	struct record_session *s = ctx;
+	const struct record_session *s = ctx;
 
 	event_processes_exec(s->processes, e);
-	if (s->exclusions)
-		exclusions_exec(s->exclusions, (pid_t)e->header.tgid);
 }
 
 static void on_map(void *ctx, const struct map_event *e)

@@ -109,7 +109,7 @@ void runtime_profiler_change(struct runtime_profiler *p, pid_t pid, enum process
 	else if (change == PROCESS_EXITED && c->is_unknown)
 		drop_change(p, c);
 	else
-		c->started = change == PROCESS_STARTED || (change == PROCESS_CHANGED && c->started);
+		c->started = change == PROCESS_STARTED || (change != PROCESS_EXITED && c->started);
 	pthread_mutex_unlock(&p->changes_lock);
 }
 

@@ -378,6 +378,18 @@ static void on_exited(void *ctx, const struct process_snapshot *last)
 		drop_process(x, p);
 }
 
+static void on_changed(void *ctx, pid_t pid, enum process_change change)
+{
+	struct exclusions *x = ctx;
+	struct process *p = find_process(x, pid);
+
+	if (change != PROCESS_EXECUTED)
+		return;
+	environ_verdicts_exec(x->environ, pid); /* another environment, too */
+	if (p)
+		reconsider(x, p);
+}
+
 static void on_name(void *ctx, struct workload *w)
 {
 	struct exclusions *x = ctx;
@@ -406,8 +418,7 @@ int exclusions_new(struct exclusions **ret, const struct exclusions_config *cfg)
 	r = environ_verdicts_new(&x->environ, x->root_fd, cfg->processes);
 	if (r < 0)
 		return r;
-	x->on_process = (struct process_listener){
-		.on_snapshot = on_snapshot, .on_exited = on_exited, .ctx = x};
+	x->on_process = (struct process_listener){on_snapshot, on_exited, on_changed, x, NULL};
 	process_table_subscribe(cfg->processes, &x->on_process);
 	x->on_name = (struct container_listener){on_name, x, NULL};
 	if (cfg->directory)
@@ -451,15 +462,6 @@ bool exclusions_drop(struct exclusions *x, const struct sample_event *e)
 	exclude_in_kernel(x, p, e);
 	x->stats.dropped++;
 	return true;
-}
-
-void exclusions_exec(struct exclusions *x, pid_t pid)
-{
-	struct process *p = find_process(x, pid);
-
-	environ_verdicts_exec(x->environ, pid);
-	if (p)
-		reconsider(x, p);
 }
 
 /* Whether the process is in the cgroup of another workload. */

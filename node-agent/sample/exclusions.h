@@ -55,9 +55,6 @@ DEFINE_CLEANUP(struct exclusions *, exclusions_free);
 /* Whether this sample must not be used; counts it. To be called after process_table_get(). */
 bool exclusions_drop(struct exclusions *x, const struct sample_event *e);
 
-/* The process executes another program, with another environment. */
-void exclusions_exec(struct exclusions *x, pid_t pid);
-
 /* Call it every few seconds: decides again, and forgets what no longer exists. */
 void exclusions_update(struct exclusions *x);
 

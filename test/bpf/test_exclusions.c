@@ -267,7 +267,6 @@ static void on_exec(void *ctx, const struct exec_event *e)
 		return;
 	event_file_version(&e->file, &exec.file);
 	(void)process_table_exec(f->processes, &exec);
-	exclusions_exec(f->exclusions, exec.pid);
 }
 
 static void on_map(void *ctx, const struct map_event *e)
