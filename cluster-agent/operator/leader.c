@@ -6,7 +6,6 @@
 #include "cluster-agent/operator/leader.h"
 
 #include <errno.h>
-#include <sys/random.h>
 
 #include "cluster-agent/operator/leader_lease.h"
 #include "common/kubernetes/lease_requests.h"
@@ -48,13 +47,13 @@ static void report_leading(struct leader *l)
 		return;
 	l->led = leads;
 	if (leads)
-		log_info("leading: this operator works", "lease=%s holder=%s", l->lease.name,
-			 l->lease.holder);
+		log_info("leading: this operator works", "lease=%s holder=%s", l->lease.record.name,
+			 l->lease.record.holder);
 	else if (l->releasing)
-		log_info("gave up leading", "lease=%s", l->lease.name);
+		log_info("gave up leading", "lease=%s", l->lease.record.name);
 	else
 		log_warn("no longer leading: the lease was not renewed in time", "lease=%s",
-			 l->lease.name);
+			 l->lease.record.name);
 	if (leads)
 		snprintf(l->state, sizeof(l->state), "this operator leads");
 	l->cfg.changed(l->cfg.ctx);
@@ -67,7 +66,7 @@ static void report_rival(struct leader *l, const char *holder)
 	snprintf(text, sizeof(text), "waiting for the lease of %.200s", holder);
 	if (strcmp(text, l->state) != 0)
 		log_info("another operator leads; waiting for its lease", "lease=%s holder=%s",
-			 l->lease.name, LOG_QUOTED(holder));
+			 l->lease.record.name, LOG_QUOTED(holder));
 	snprintf(l->state, sizeof(l->state), "%s", text);
 }
 
@@ -80,7 +79,7 @@ static void report_failure(struct leader *l, enum lease_answer a, const char *wh
 			"namespace=%s reason=%s", l->requests.namespace, LOG_QUOTED(why));
 	else if (!l->failing)
 		log_warn("cannot read or renew the lease of the leader, retrying",
-			 "lease=%s reason=%s", l->lease.name, LOG_QUOTED(why));
+			 "lease=%s reason=%s", l->lease.record.name, LOG_QUOTED(why));
 	l->failing = true;
 	if (!leader_leads(l))
 		snprintf(l->state, sizeof(l->state), "cannot read or write the lease: %.300s",
@@ -90,7 +89,8 @@ static void report_failure(struct leader *l, enum lease_answer a, const char *wh
 static void report_success(struct leader *l)
 {
 	if (l->failing)
-		log_info("access to the lease of the leader recovered", "lease=%s", l->lease.name);
+		log_info("access to the lease of the leader recovered", "lease=%s",
+			 l->lease.record.name);
 	l->failing = false;
 	l->answered = true;
 }
@@ -119,7 +119,7 @@ static void send_request(struct leader *l, uint64_t now_ns);
 /* A renewal that was under way comes first: it has changed the version that the release names. */
 static void on_done_releasing(struct leader *l, const struct lease *written)
 {
-	if (!l->release_sent && written && strcmp(written->holder, l->lease.holder) == 0) {
+	if (!l->release_sent && written && strcmp(written->holder, l->lease.record.holder) == 0) {
 		leader_lease_written(&l->lease, written, l->sent_ns);
 		send_request(l, clock_boottime_ns());
 	}
@@ -133,7 +133,7 @@ static void on_done(void *ctx, const struct kube_result *result)
 	CLEANUP(lease_doc_fini) struct lease_doc d = {0};
 	struct leader *l = ctx;
 	enum lease_answer a = lease_requests_read(&d, result);
-	bool reading = l->lease.step == LEADER_READ;
+	bool reading = l->lease.record.step == LEASE_READ;
 
 	l->call = NULL;
 	l->due_ns = l->sent_ns + LEADER_RETRY_NS;
@@ -143,14 +143,15 @@ static void on_done(void *ctx, const struct kube_result *result)
 		on_done_releasing(l, a == LEASE_ANSWER_OK && !reading ? &d.leases[0] : NULL);
 		return;
 	}
-	if (a == LEASE_ANSWER_OK && !reading && strcmp(d.leases[0].holder, l->lease.holder) != 0)
+	if (a == LEASE_ANSWER_OK && !reading &&
+	    strcmp(d.leases[0].holder, l->lease.record.holder) != 0)
 		a = LEASE_ANSWER_BAD;
 	if (reading && (a == LEASE_ANSWER_OK || a == LEASE_ANSWER_NONE)) {
 		on_read(l, a == LEASE_ANSWER_OK ? &d.leases[0] : NULL);
 	} else if (a == LEASE_ANSWER_OK) {
 		on_written(l, &d.leases[0]);
 	} else {
-		leader_lease_unknown(&l->lease);
+		lease_record_unknown(&l->lease.record);
 		if (a != LEASE_ANSWER_CONFLICT)
 			report_failure(l, a, result->msg ? result->msg : "invalid answer");
 	}
@@ -165,13 +166,13 @@ static void send_request(struct leader *l, uint64_t now_ns)
 	int r;
 
 	l->sent_ns = now_ns;
-	leader_lease_text(&l->lease, &text);
+	lease_record_text(&l->lease.record, &text);
 	if (l->releasing) {
 		text.holder = "";
 		l->release_sent = true;
 	}
-	if (l->lease.step == LEADER_READ)
-		r = lease_requests_get(&l->requests, l->lease.name, on_done, l, &l->call);
+	if (l->lease.record.step == LEASE_READ)
+		r = lease_requests_get(&l->requests, l->lease.record.name, on_done, l, &l->call);
 	else
 		r = lease_requests_put(&l->requests, &text, on_done, l, &l->call);
 	if (r < 0) {
@@ -223,17 +224,13 @@ static void on_timer(void *ctx)
 /* ---- public ---- */
 
 /* No two processes ever use the same identity. */
-static int make_holder(char ret[static LEADER_HOLDER_BYTES])
+static int make_holder(char ret[static LEASE_HOLDER_BYTES])
 {
 	char host[HOST_NAME_BYTES] = "";
-	uint64_t process;
 
-	if (getrandom(&process, sizeof(process), 0) != (ssize_t)sizeof(process))
-		return -EIO;
 	if (gethostname(host, sizeof(host) - 1) < 0)
 		host[0] = '\0';
-	snprintf(ret, LEADER_HOLDER_BYTES, "%s_%016llx", host, (unsigned long long)process);
-	return 0;
+	return lease_holder_make(ret, host);
 }
 
 int leader_new(struct leader **ret, const struct leader_config *cfg)
@@ -245,7 +242,7 @@ int leader_new(struct leader **ret, const struct leader_config *cfg)
 		.duration_s = LEADER_EXPIRY_NS / NS_PER_S,
 		.timeout_ns = REQUEST_TIMEOUT_NS,
 	};
-	char holder[LEADER_HOLDER_BYTES];
+	char holder[LEASE_HOLDER_BYTES];
 	int r;
 
 	if (!l)
@@ -286,7 +283,7 @@ bool leader_leads(const struct leader *l)
 void leader_release(struct leader *l, loop_fn done, void *ctx)
 {
 	uint64_t now_ns = clock_boottime_ns();
-	bool held = leader_lease_leads(&l->lease, now_ns) && l->lease.step == LEADER_WRITE;
+	bool held = leader_lease_leads(&l->lease, now_ns) && l->lease.record.step == LEASE_WRITE;
 
 	l->releasing = true;
 	l->released = done;

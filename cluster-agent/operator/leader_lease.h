@@ -14,7 +14,7 @@
 #define CLUSTER_AGENT_OPERATOR_LEADER_LEASE_H
 
 #include "common/base.h"
-#include "common/kubernetes/lease_json.h"
+#include "common/kubernetes/lease_record.h"
 #include "common/system/clock.h"
 
 /* The times of controller-runtime. */
@@ -22,50 +22,25 @@
 #define LEADER_DEADLINE_NS (10 * NS_PER_S)
 #define LEADER_RETRY_NS (2 * NS_PER_S) /* between renewals, and between reads of who waits */
 
-#define LEADER_HOLDER_BYTES (LEASE_NAME_BYTES + 20)
-
-enum leader_step {
-	LEADER_READ, /* GET */
-	LEADER_CREATE,
-	LEADER_WRITE, /* PUT: renew it, or take it over */
-};
-
 struct leader_lease {
-	char name[LEASE_NAME_BYTES];
-	char holder[LEADER_HOLDER_BYTES]; /* identifies this process; never used by another */
-	enum leader_step step;
-
-	/* The Lease as it will be written. */
-	char version[LEASE_VERSION_BYTES];
-	char uid[LEASE_VERSION_BYTES];
-	char acquired[LEASE_TIME_BYTES]; /* "": acquired by this write */
-	int64_t transitions;
-
+	struct lease_record record;
 	bool renewed;
 	uint64_t renewed_ns; /* when the last successful write was sent */
-	/* of another holder */
-	char seen_version[LEASE_VERSION_BYTES];
-	uint64_t seen_ns; /* when that version was first seen */
 };
 
 /* Both must fit their arrays. */
 void leader_lease_init(struct leader_lease *l, const char *name, const char *holder);
 
 /*
- * Handles the answer to a LEADER_READ that was sent at sent_ns; got is NULL if there is no Lease.
+ * Handles the answer to a read that was sent at sent_ns; got is NULL if there is no Lease.
  * Returns whether the next step is to be taken at once; otherwise it is another read, after
  * LEADER_RETRY_NS.
  */
 bool leader_lease_read(struct leader_lease *l, const struct lease *got, uint64_t sent_ns,
 		       uint64_t now_ns);
-/* A LEADER_CREATE or LEADER_WRITE that was sent at sent_ns succeeded with this result. */
+/* It was created or written by a request that was sent at sent_ns, with this result. */
 void leader_lease_written(struct leader_lease *l, const struct lease *got, uint64_t sent_ns);
-/* A write was refused, or its result is unknown: read the Lease next. */
-void leader_lease_unknown(struct leader_lease *l);
 
 bool leader_lease_leads(const struct leader_lease *l, uint64_t now_ns);
-
-/* The Lease to write; strings are borrowed from l. */
-void leader_lease_text(const struct leader_lease *l, struct lease *ret);
 
 #endif /* CLUSTER_AGENT_OPERATOR_LEADER_LEASE_H */

@@ -17,7 +17,6 @@
 #include "cluster-agent/replica/replica_set.h"
 
 #include <errno.h>
-#include <sys/random.h>
 
 #include "cluster-agent/replica/own_lease.h"
 #include "cluster-agent/replica/replica_members.h"
@@ -135,11 +134,12 @@ static void report_trouble(struct replica_set *rs, const char *why)
 	rs->reported_trouble = t;
 	switch (t) {
 	case TROUBLE_NONE:
-		log_info("access to the leases of replicas recovered", "lease=%s", rs->own.name);
+		log_info("access to the leases of replicas recovered", "lease=%s",
+			 rs->own.record.name);
 		break;
 	case TROUBLE_UNREACHABLE:
 		log_warn("cannot read or renew leases; this replica scrapes nothing without them",
-			 "lease=%s reason=%s", rs->own.name, LOG_QUOTED(why));
+			 "lease=%s reason=%s", rs->own.record.name, LOG_QUOTED(why));
 		break;
 	case TROUBLE_TOO_MANY:
 		log_error("the group has more leases than replicas are allowed; nothing is scraped",
@@ -148,7 +148,7 @@ static void report_trouble(struct replica_set *rs, const char *why)
 	case TROUBLE_RIVAL:
 		log_error("another process runs under the name of this replica: this one scrapes "
 			  "nothing",
-			  "lease=%s holder=%s", rs->own.name, LOG_QUOTED(why));
+			  "lease=%s holder=%s", rs->own.record.name, LOG_QUOTED(why));
 		break;
 	case TROUBLE_FORBIDDEN:
 		log_error("no permission to share targets with other replicas, nothing is scraped: "
@@ -171,7 +171,7 @@ static void report_changes(struct replica_set *rs)
 	if (!rs->leaving)
 		log_info(active ? "sharing targets with the other replicas"
 				: "leaving all targets to the other replicas",
-			 "members=%zu lease=%s", n, rs->own.name);
+			 "members=%zu lease=%s", n, rs->own.record.name);
 	rs->reported_active = active;
 	rs->reported_generation = rs->members.generation;
 	if (rs->changed)
@@ -240,7 +240,8 @@ static void on_list(void *ctx, const struct kube_result *result)
 	replica_members_list_begin(&rs->members);
 	for (size_t i = 0; i < d.n; i++)
 		replica_members_list_add(&rs->members, d.leases[i].name, d.leases[i].version,
-					 !strcmp(d.leases[i].holder, rs->own.holder), now_ns);
+					 !strcmp(d.leases[i].holder, rs->own.record.holder),
+					 now_ns);
 	replica_members_list_end(&rs->members, s->sent_ns);
 	rs->members.too_many |= d.more;
 
@@ -278,7 +279,7 @@ static void on_written(struct replica_set *rs, const struct lease *l)
 /* Another process has changed, taken over or deleted our Lease. */
 static void on_conflict(struct replica_set *rs, enum lease_answer a)
 {
-	own_lease_unknown(&rs->own);
+	lease_record_unknown(&rs->own.record);
 	if (a == LEASE_ANSWER_NONE)
 		replica_members_lost(&rs->members);
 	count_failure(rs, LEASE_ANSWER_CONFLICT);
@@ -288,8 +289,8 @@ static void on_conflict(struct replica_set *rs, enum lease_answer a)
 /* Whether the server stored what we wrote. */
 static bool is_ours(const struct replica_set *rs, const struct lease_doc *d)
 {
-	return d->n == 1 && !strcmp(d->leases[0].name, rs->own.name) &&
-	       !strcmp(d->leases[0].holder, rs->own.holder);
+	return d->n == 1 && !strcmp(d->leases[0].name, rs->own.record.name) &&
+	       !strcmp(d->leases[0].holder, rs->own.record.holder);
 }
 
 static void on_own(void *ctx, const struct kube_result *result)
@@ -298,7 +299,7 @@ static void on_own(void *ctx, const struct kube_result *result)
 	struct replica_set *rs = ctx;
 	struct slot *s = &rs->slots[SLOT_OWN];
 	enum lease_answer a = lease_requests_read(&d, result);
-	bool reading = rs->own.step == OWN_LEASE_READ;
+	bool reading = rs->own.record.step == LEASE_READ;
 
 	s->call = NULL;
 	if (a == LEASE_ANSWER_OK && (reading ? d.n != 1 : !is_ours(rs, &d)))
@@ -308,10 +309,10 @@ static void on_own(void *ctx, const struct kube_result *result)
 	} else if (a == LEASE_ANSWER_OK) {
 		on_written(rs, &d.leases[0]);
 	} else if (a == LEASE_ANSWER_CONFLICT ||
-		   (a == LEASE_ANSWER_NONE && rs->own.step == OWN_LEASE_WRITE)) {
+		   (a == LEASE_ANSWER_NONE && rs->own.record.step == LEASE_WRITE)) {
 		on_conflict(rs, a);
 	} else {
-		own_lease_unknown(&rs->own);
+		lease_record_unknown(&rs->own.record);
 		fail(rs, s, a, result->msg);
 	}
 	turn(rs);
@@ -349,9 +350,9 @@ static void send_own(struct replica_set *rs, uint64_t now_ns)
 	int r;
 
 	s->sent_ns = now_ns;
-	own_lease_text(&rs->own, &l);
-	if (rs->own.step == OWN_LEASE_READ)
-		r = lease_requests_get(&rs->requests, rs->own.name, on_own, rs, &s->call);
+	lease_record_text(&rs->own.record, &l);
+	if (rs->own.record.step == LEASE_READ)
+		r = lease_requests_get(&rs->requests, rs->own.record.name, on_own, rs, &s->call);
 	else
 		r = lease_requests_put(&rs->requests, &l, on_own, rs, &s->call);
 	after_send(rs, s, r);
@@ -401,7 +402,7 @@ static void leave_turn(struct replica_set *rs, uint64_t now_ns)
 	if (rs->slots[SLOT_OWN].call || s->call)
 		return;
 	if (own_lease_may_delete(&rs->own, now_ns))
-		send_delete(rs, rs->own.name, rs->own.version, now_ns);
+		send_delete(rs, rs->own.record.name, rs->own.record.version, now_ns);
 	if (!s->call)
 		finish_leaving(rs);
 }
@@ -447,16 +448,13 @@ static void on_timer(void *ctx)
 /* No two processes ever use the same holder identity. */
 static int make_own(struct replica_set *rs, const struct replica_set_config *cfg)
 {
-	char name[LEASE_NAME_BYTES], holder[OWN_LEASE_HOLDER_BYTES];
-	uint64_t process;
+	char name[LEASE_NAME_BYTES], holder[LEASE_HOLDER_BYTES];
 	int r = lease_requests_name(cfg->group, cfg->name, name);
 
+	if (r == 0)
+		r = lease_holder_make(holder, name + strlen(cfg->group) + 1);
 	if (r < 0)
 		return r;
-	if (getrandom(&process, sizeof(process), 0) != (ssize_t)sizeof(process))
-		return -EIO;
-	snprintf(holder, sizeof(holder), "%s_%016llx", name + strlen(cfg->group) + 1,
-		 (unsigned long long)process);
 	own_lease_init(&rs->own, name, holder);
 	replica_members_init(&rs->members, name);
 	return 0;

@@ -118,12 +118,12 @@ static void send(struct world *w, unsigned i, enum what what)
 		.node = i,
 		.process = n->process,
 		.name = name_of(i),
-		.version = (unsigned)strtoul(n->own.version, NULL, 10),
-		.uid = (unsigned)strtoul(n->own.uid, NULL, 10),
+		.version = (unsigned)strtoul(n->own.record.version, NULL, 10),
+		.uid = (unsigned)strtoul(n->own.record.uid, NULL, 10),
 		.sent_local_ns = local_ns(w, n),
 		.effect_ns = w->now_ns + draw(w, w->max_latency_ns),
 	};
-	snprintf(f->holder, sizeof(f->holder), "%.23s", n->own.holder);
+	snprintf(f->holder, sizeof(f->holder), "%.23s", n->own.record.holder);
 	f->answer_ns = f->effect_ns + draw(w, w->max_latency_ns);
 	/* half of the lost requests still have their effect, at some time */
 	if (cut) {
@@ -172,7 +172,8 @@ static void read_list(struct node *n, const struct flight *f, uint64_t now_ns)
 		snprintf(name, sizeof(name), "member-%u", i);
 		snprintf(version, sizeof(version), "%u", l->version);
 		replica_members_list_add(&n->members, name, version,
-					 i == f->name && !strcmp(l->holder, n->own.holder), now_ns);
+					 i == f->name && !strcmp(l->holder, n->own.record.holder),
+					 now_ns);
 	}
 	replica_members_list_end(&n->members, f->sent_local_ns);
 }
@@ -181,7 +182,7 @@ static void read_own(struct node *n, const struct flight *f, uint64_t now_ns)
 {
 	const struct server_lease *sl = &f->answer[f->name];
 	char version[16], uid[16];
-	struct lease l = {.name = n->own.name,
+	struct lease l = {.name = n->own.record.name,
 			  .version = version,
 			  .uid = uid,
 			  .holder = sl->holder,
@@ -194,7 +195,7 @@ static void read_own(struct node *n, const struct flight *f, uint64_t now_ns)
 			replica_members_lost(&n->members);
 		n->due_ns[0] = n->own.has_rival ? f->sent_local_ns + REPLICA_RENEW_NS : now_ns;
 	} else if (f->refused) {
-		own_lease_unknown(&n->own);
+		lease_record_unknown(&n->own.record);
 		n->due_ns[0] = now_ns;
 	} else {
 		own_lease_written(&n->own, &l, now_ns);
@@ -249,20 +250,20 @@ static void give_up(struct node *n, bool list, uint64_t now_ns)
 	n->busy[list] = false;
 	n->due_ns[list] = now_ns;
 	if (!list)
-		own_lease_unknown(&n->own);
+		lease_record_unknown(&n->own.record);
 }
 
 static void run_node(struct world *w, unsigned i)
 {
 	static const enum what of_step[] = {
-		[OWN_LEASE_READ] = READ, [OWN_LEASE_CREATE] = CREATE, [OWN_LEASE_WRITE] = WRITE};
+		[LEASE_READ] = READ, [LEASE_CREATE] = CREATE, [LEASE_WRITE] = WRITE};
 	struct node *n = &w->nodes[i];
 	uint64_t now_ns = local_ns(w, n);
 
 	give_up(n, false, now_ns);
 	give_up(n, true, now_ns);
 	if (!n->busy[0] && now_ns >= n->due_ns[0])
-		send(w, i, of_step[n->own.step]);
+		send(w, i, of_step[n->own.record.step]);
 	if (!n->busy[1] && now_ns >= n->due_ns[1])
 		send(w, i, LIST);
 }
