@@ -5,7 +5,6 @@
 #include "common/data/array.h"
 #include "common/data/number_index.h"
 #include "common/data/number_table.h"
-#include "common/data/table.h"
 #include "common/limits.h"
 
 struct function {
@@ -103,15 +102,9 @@ int stack_locations_add(struct stack_locations *l, const struct frame *f, uint32
 
 /* ---- addresses ---- */
 
-/*
- * The seed is unknown to the program that chooses the addresses. All bits of an address take part
- * in the upper ones of a product only, and an index uses the lower ones of a hash first.
- */
 static uint32_t hash_of(uint64_t address, bool all)
 {
-	uint64_t product = (address << 1 | all) * (table_seed | 1);
-
-	return __builtin_bswap32((uint32_t)(product >> 32));
+	return number_hash(address << 1 | all);
 }
 
 static bool is_within_limit(const struct stack_locations *l)

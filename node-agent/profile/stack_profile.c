@@ -1,15 +1,19 @@
 /*
- * A stack goes through three steps: intern, count, encode. Its addresses become numbers of
- * locations (stack_locations.h), each resolved once. These are packed at once into the bytes that
- * the pprof will have for them, and the bytes are the key under which values are summed
- * (stack_table.h). At the end, or earlier, the bytes are copied into the pprof as they are.
+ * Three steps, each a section below:
+ *
+ *	intern   intern_stack(): the addresses of a stack become numbers of locations, each of which
+ *	         is resolved once (stack_locations.h), and these the bytes that the pprof will have
+ *	         for them
+ *	count    stack_table_add(): those bytes are the key under which values are summed
+ *	         (stack_table.h)
+ *	encode   encode_stacks(): key and sums are copied into a pprof as a sample; at the end,
+ *	         finish_part() adds locations, functions and mappings
  *
  * The obvious way, a struct profile that is encoded at the end, needs all stacks in memory
  * three times: as addresses, as indexes and as bytes. For a heap of half a million stacks that
  * would be the peak of the agent's memory. So the table of stacks is not only packed but
- * bounded: when it outgrows the processor's cache, its stacks are written as samples and
- * forgotten. A stack that comes again afterwards becomes a second sample, which pprof allows
- * and readers add up.
+ * bounded: when it outgrows the processor's cache, its stacks are encoded and forgotten. A stack
+ * that comes again afterwards becomes a second sample, which pprof allows and readers add up.
  *
  * Samples refer to locations by number, and all parts of a profile share one numbering. So each
  * part gets all locations: parts are rare, and locations few beside so many samples. Parts are
@@ -22,6 +26,7 @@
 
 #include <errno.h>
 
+#include "common/data/array.h"
 #include "common/limits.h"
 #include "node-agent/profile/stack_locations.h"
 #include "node-agent/profile/stack_table.h"
@@ -30,7 +35,7 @@ _Static_assert(STACK_PROFILE_DEPTH_MAX *PPROF_PACKED_LOCATION_MAX_BYTES <=
 		       STACK_TABLE_KEY_MAX_BYTES,
 	       "the deepest stack has a place");
 
-/* Stacks are written as samples above this: what a processor's second-level cache has room for. */
+/* Stacks are encoded above this: what a processor's second-level cache has room for. */
 #define KEPT_BYTES ((size_t)2 * 1024 * 1024)
 
 /* One of the pprofs that the profile becomes. */
@@ -50,7 +55,7 @@ struct stack_profile {
 	size_t n_part_samples; /* in the last part, as the next */
 	uint64_t n_part_text;
 	uint32_t *text; /* bytes of each location as text */
-	uint32_t n_text, max_text;
+	uint32_t n_text, cap_text, max_text;
 	const struct profile_mapping *mappings; /* borrowed */
 	size_t n_mappings;
 	int error; /* samples are lost, so the profile is of no use */
@@ -59,7 +64,7 @@ struct stack_profile {
 
 int stack_profile_new(struct stack_profile **ret, const struct stack_profile_config *cfg)
 {
-	CLEANUP(stack_profile_freep) struct stack_profile *p = malloc(sizeof(*p));
+	CLEANUP(stack_profile_freep) struct stack_profile *p = calloc(1, sizeof(*p));
 	int r;
 
 	if (!p)
@@ -71,15 +76,6 @@ int stack_profile_new(struct stack_profile **ret, const struct stack_profile_con
 		p->cfg.part_text_bytes = LIMIT_PART_TEXT_BYTES;
 	if (p->cfg.part_samples == 0)
 		p->cfg.part_samples = LIMIT_PART_SAMPLES;
-	p->stacks = NULL;
-	p->locations = NULL;
-	p->n_parts = 0;
-	p->n_samples = 0;
-	p->text = NULL;
-	p->n_text = p->max_text = 0;
-	p->mappings = NULL;
-	p->n_mappings = 0;
-	p->error = 0;
 	p->parts = calloc(STACK_PROFILE_MAX_PARTS, sizeof(*p->parts));
 	if (!p->parts)
 		return -ENOMEM;
@@ -105,16 +101,16 @@ void stack_profile_free(struct stack_profile *p)
 	free(p);
 }
 
-/* ---- a stack's frames → p->packed ---- */
+/* ---- intern: a stack's frames → p->packed ---- */
 
-struct collected {
+struct interned {
 	uint32_t n;
 	size_t len;           /* bytes */
 	bool wrappers;        /* show those that have an address of their own */
 	enum frame_role last; /* of the last frame, shown or not */
 };
 
-static void push(struct stack_profile *p, uint32_t location, struct collected *c)
+static void push(struct stack_profile *p, uint32_t location, struct interned *c)
 {
 	if (c->n == STACK_PROFILE_DEPTH_MAX)
 		return;
@@ -124,7 +120,7 @@ static void push(struct stack_profile *p, uint32_t location, struct collected *c
 
 /* Ends at the frame that belongs to the next address of the stack; 0: there is no next one. */
 static void push_frames(struct stack_profile *p, const struct stack_address *a, uint64_t next,
-			struct collected *c)
+			struct interned *c)
 {
 	const struct stack_frame *f = stack_locations_frames(p->locations, a);
 
@@ -138,8 +134,8 @@ static void push_frames(struct stack_profile *p, const struct stack_address *a, 
 }
 
 /* Pushes all frames of a stack; hide: without the runtime's at the leaf. */
-static int collect(struct stack_profile *p, const struct stack_profile_stack *s, bool hide,
-		   struct collected *c)
+static int push_addresses(struct stack_profile *p, const struct stack_profile_stack *s, bool hide,
+			  struct interned *c)
 {
 	bool physical = s->inlined != STACK_PROFILE_LOGICAL;
 
@@ -166,7 +162,7 @@ static int collect(struct stack_profile *p, const struct stack_profile_stack *s,
 }
 
 /* A frame that is no code. */
-static int collect_text(struct stack_profile *p, const char *text, struct collected *c)
+static int push_text(struct stack_profile *p, const char *text, struct interned *c)
 {
 	const struct frame frame = {.function = text, .file = ""};
 	uint32_t location = 0;
@@ -177,7 +173,26 @@ static int collect_text(struct stack_profile *p, const char *text, struct collec
 	return r;
 }
 
-/* ---- the pprof ---- */
+/* Stores the bytes of the frames in p->packed. There are none if nothing is to be shown. */
+static int intern_stack(struct stack_profile *p, const struct stack_profile_stack *s,
+			size_t *ret_len)
+{
+	struct interned c = {0};
+	uint32_t begin;
+	int r = s->reason ? push_text(p, s->reason, &c) : 0;
+
+	begin = c.n;
+	if (r == 0)
+		r = push_addresses(p, s, s->hide_runtime, &c);
+	if (r == 0 && c.n == begin && s->hide_runtime)
+		r = push_addresses(p, s, false, &c);
+	if (r == 0 && s->root)
+		r = push_text(p, s->root, &c);
+	*ret_len = c.len;
+	return r;
+}
+
+/* ---- encode: counted stacks → pprof ---- */
 
 static struct profile_string view(const char *s)
 {
@@ -226,20 +241,16 @@ static int begin_part(struct stack_profile *p)
 static int measure_locations(struct stack_profile *p)
 {
 	uint32_t n = stack_locations_count(p->locations);
-	uint32_t *text;
+	int r = ARRAY_RESERVE(p->text, p->cap_text, n);
 
-	if (n == p->n_text)
-		return 0;
-	text = reallocarray(p->text, n, sizeof(*text));
-	if (!text)
-		return -ENOMEM;
-	p->text = text;
-	for (; p->n_text < n; p->n_text++) {
-		text[p->n_text] = (uint32_t)stack_locations_text_bytes(p->locations, p->n_text);
-		if (text[p->n_text] > p->max_text)
-			p->max_text = text[p->n_text];
+	for (; r == 0 && p->n_text < n; p->n_text++) {
+		uint32_t bytes = (uint32_t)stack_locations_text_bytes(p->locations, p->n_text);
+
+		p->text[p->n_text] = bytes;
+		if (bytes > p->max_text)
+			p->max_text = bytes;
 	}
-	return 0;
+	return r;
 }
 
 /* Bytes of all frames of a packed stack as text. */
@@ -307,7 +318,7 @@ static int put_sample(struct stack_profile *p, const struct stack_view *s)
 }
 
 /* Writes all stacks as samples, and empties the table. */
-static int put_samples(struct stack_profile *p)
+static int encode_stacks(struct stack_profile *p)
 {
 	struct stack_view s;
 	size_t at = 0;
@@ -320,49 +331,6 @@ static int put_samples(struct stack_profile *p)
 		p->error = put_sample(p, &s);
 	stack_table_clear(p->stacks);
 	return p->error;
-}
-
-int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack *s,
-		      const struct stack_values *values)
-{
-	struct collected c = {0};
-	uint32_t begin;
-	int r = p->error;
-
-	if (r == 0 && s->reason)
-		r = collect_text(p, s->reason, &c);
-	begin = c.n;
-	if (r == 0)
-		r = collect(p, s, s->hide_runtime, &c);
-	if (r == 0 && c.n == begin && s->hide_runtime)
-		r = collect(p, s, false, &c);
-	if (r == 0 && s->root)
-		r = collect_text(p, s->root, &c);
-	if (r < 0 || c.n == 0)
-		return r;
-	if (!p->cfg.tentative && stack_table_bytes(p->stacks) >= KEPT_BYTES)
-		r = put_samples(p);
-	return r == 0 ? stack_table_add(p->stacks, p->packed, c.len, values) : r;
-}
-
-void stack_profile_forget(struct stack_profile *p, size_t first, size_t last)
-{
-	p->cfg.tentative = false;
-	for (size_t type = first; type <= last; type++)
-		stack_table_forget(p->stacks, type);
-}
-
-void stack_profile_set_comments(struct stack_profile *p, const char *const *comments, size_t n)
-{
-	p->cfg.comments = comments;
-	p->cfg.n_comments = n;
-}
-
-void stack_profile_set_mappings(struct stack_profile *p, const struct profile_mapping *mappings,
-				size_t n)
-{
-	p->mappings = mappings;
-	p->n_mappings = n;
 }
 
 /* The program before its libraries. */
@@ -392,12 +360,47 @@ static int finish_part(const struct stack_profile *p, const struct part *part,
 	return r == -EFBIG ? -ENOBUFS : r;
 }
 
+/* ---- the three steps ---- */
+
+int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack *s,
+		      const struct stack_values *values)
+{
+	size_t len = 0;
+	int r = p->error < 0 ? p->error : intern_stack(p, s, &len);
+
+	if (r < 0 || len == 0)
+		return r;
+	if (!p->cfg.tentative && stack_table_bytes(p->stacks) >= KEPT_BYTES)
+		r = encode_stacks(p);
+	return r == 0 ? stack_table_add(p->stacks, p->packed, len, values) : r;
+}
+
+void stack_profile_forget(struct stack_profile *p, size_t first, size_t last)
+{
+	p->cfg.tentative = false;
+	for (size_t type = first; type <= last; type++)
+		stack_table_forget(p->stacks, type);
+}
+
+void stack_profile_set_comments(struct stack_profile *p, const char *const *comments, size_t n)
+{
+	p->cfg.comments = comments;
+	p->cfg.n_comments = n;
+}
+
+void stack_profile_set_mappings(struct stack_profile *p, const struct profile_mapping *mappings,
+				size_t n)
+{
+	p->mappings = mappings;
+	p->n_mappings = n;
+}
+
 int stack_profile_finish(struct stack_profile *p, const struct stack_profile_times *times,
 			 size_t *ret_samples)
 {
 	const struct profile_value_type period = type_of(p->cfg.period_type, p->cfg.period_unit);
 	const struct pprof_times t = {&period, times->period, times->end_ns, times->duration_ns};
-	int r = p->error < 0 ? p->error : put_samples(p);
+	int r = p->error < 0 ? p->error : encode_stacks(p);
 
 	/* what follows needs as much memory, for texts */
 	stack_table_free(TAKE_PTR(p->stacks));

@@ -17,11 +17,11 @@
 #include "common/data/buf.h"
 #include "common/pprof/pprof_writer.h"
 #include "node-agent/profile/frame_resolver.h"
-#include "node-agent/profile/stack_values.h"
+#include "node-agent/profile/stack_table.h"
 
 #define STACK_PROFILE_MAX_PARTS 64u
 
-/* The pprofs behind the first one. */
+/* The second and later pprofs. */
 struct stack_profile_parts {
 	struct buf bufs[STACK_PROFILE_MAX_PARTS - 1];
 	size_t n;
@@ -101,7 +101,7 @@ void stack_profile_forget(struct stack_profile *p, size_t first, size_t last);
  */
 void stack_profile_set_comments(struct stack_profile *p, const char *const *comments, size_t n);
 
-/* What the resolver's places refer to. Likewise. */
+/* What the resolver's places refer to. Borrowed until stack_profile_finish(). */
 void stack_profile_set_mappings(struct stack_profile *p, const struct profile_mapping *mappings,
 				size_t n);
 
@@ -113,8 +113,7 @@ struct stack_profile_times {
 
 /*
  * Appends the pprof of all stacks that have a value, and the others to more, and stores the number
- * of samples. If that is 0, nothing
- * was appended. Once per profile. Results as above.
+ * of samples. If that is 0, nothing was appended. Once per profile. Results as above.
  */
 int stack_profile_finish(struct stack_profile *p, const struct stack_profile_times *times,
 			 size_t *ret_samples) MUST_CHECK;

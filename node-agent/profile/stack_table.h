@@ -7,9 +7,24 @@
 #define NODE_AGENT_PROFILE_STACK_TABLE_H
 
 #include "common/base.h"
-#include "node-agent/profile/stack_values.h"
 
 #define STACK_TABLE_KEY_MAX_BYTES 12288u
+#define STACK_VALUES_MAX 4u
+
+/* What is counted for a stack: one value of each type that the profile has. */
+struct stack_values {
+	int64_t v[STACK_VALUES_MAX];
+};
+
+/* Saturates: counters of a broken process can have any value. */
+static inline int64_t stack_value_sum(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return b < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
 
 struct stack_table;
 
