@@ -9,7 +9,16 @@
 
 #define FNV1A64_INIT UINT64_C(14695981039346656037)
 
+#define FNV1A64_PRIME UINT64_C(1099511628211)
+
 /* Extends hash h (FNV1A64_INIT at first) by len bytes. */
-uint64_t fnv1a64(uint64_t h, const void *data, size_t len);
+static inline uint64_t fnv1a64(uint64_t h, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * FNV1A64_PRIME;
+	return h;
+}
 
 #endif /* COMMON_DATA_HASH_H */

@@ -11,9 +11,11 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "common/limits.h"
 #include "common/system/clock.h"
+#include "common/text/utf8.h"
 #include "node-agent/lines/line_reader.h"
-#include "node-agent/symbol/dwarf_location.h"
+#include "node-agent/symbol/demangle.h"
 #include "node-agent/symbol/symbol_metrics.h"
 
 #define CYCLE_NS NS_PER_S
@@ -22,6 +24,11 @@
 #define ALL_MINUTE_NS (20 * NS_PER_S)
 #define CPU_AT_ONCE_MS 1000u
 #define CPU_LATER_MS 5000u
+
+struct name_memory {
+	char name[LIMIT_SYMBOL_NAME_BYTES + 1];
+	char path[LIMIT_SYMBOL_NAME_BYTES + 1];
+};
 
 struct address {
 	uint64_t vaddr;
@@ -58,7 +65,7 @@ struct native_lines {
 	struct address asked_address;
 	uint64_t asked_ns;
 	struct line_answer answer;
-	struct dwarf_location_memory memory;
+	struct name_memory memory;
 };
 
 static void clear_file(struct later_file *f)
@@ -235,13 +242,71 @@ static const char *known_name(struct native_lines *n, const struct later_file *f
 	return l && address.named ? symbol_location_outermost(l)->function : NULL;
 }
 
+_Static_assert(LINE_ANSWER_FRAMES_MAX <= SYMBOL_LOCATION_FRAMES_MAX, "all have a place");
+
+/* Paths have no blanks, as files of frames have none. */
+static const char *clean_path(struct name_memory *m, const char *path)
+{
+	size_t len = strnlen(path, sizeof(m->path) - 1);
+
+	memcpy(m->path, path, len);
+	m->path[utf8_make_printable(m->path, len)] = '\0';
+	for (char *p = m->path; *p; p++) {
+		if (*p == ' ')
+			*p = '_';
+	}
+	return m->path;
+}
+
+static int add_frame(struct frame_cache *cache, const char *label, struct name_memory *m,
+		     const struct line_frame *from, const char *function, struct symbol_frame *ret)
+{
+	const char *file = from->file[0] ? clean_path(m, from->file) : label;
+	int r;
+
+	if (!function) {
+		demangle(from->function, m->name, sizeof(m->name));
+		function = m->name;
+	}
+	ret->line = from->file[0] ? from->line : 0;
+	ret->start_line = 0;
+	r = frame_cache_text(cache, function, &ret->function);
+	return r == 0 ? frame_cache_text(cache, file, &ret->file) : r;
+}
+
+/*
+ * Stores the location that an answer describes in the cache. label is the file of a function whose
+ * source file is unknown. function is the readable name of the outermost function, as symbol tables
+ * have it; NULL: they have none. Returns 0, -ENOENT if the answer has no names, -ENOSPC if the
+ * cache is full, or -ENOMEM.
+ */
+static int store_location(struct frame_cache *cache, const struct line_answer *a, const char *label,
+			  const char *function, struct name_memory *memory,
+			  const struct symbol_location **ret)
+{
+	struct symbol_frame frames[LINE_ANSWER_FRAMES_MAX];
+	int r = a->n > 0 ? 0 : -ENOENT;
+
+	for (uint32_t i = 0; r == 0 && i < a->n; i++) {
+		/* the name is the same whether there is DWARF or not */
+		const char *name = i + 1 == a->n ? function : NULL;
+
+		if (!name && a->frames[i].function[0] == '\0')
+			return -ENOENT;
+		r = add_frame(cache, label, memory, &a->frames[i], name, &frames[i]);
+	}
+	if (r == 0)
+		r = frame_cache_intern(cache, frames, a->n, ret);
+	return r == -EFBIG ? -ENOSPC : r; /* -EFBIG is said of the file */
+}
+
 static void store_answer(struct native_lines *n, const struct later_file *f, struct address address)
 {
 	const struct symbol_location *location;
 
 	if (!frame_cache_is_filling(n->cache) &&
-	    dwarf_location_store(n->cache, &n->answer, f->label, known_name(n, f, address),
-				 &n->memory, &location) == 0)
+	    store_location(n->cache, &n->answer, f->label, known_name(n, f, address), &n->memory,
+			   &location) == 0)
 		frame_cache_put(n->cache, f->number, address.vaddr, location);
 }
 
@@ -323,8 +388,7 @@ static int ask_at_once(struct native_lines *n, const struct native_lines_file *f
 		return -EAGAIN; /* there is more time later */
 	count_answer(r);
 	return r < 0 ? r
-		     : dwarf_location_store(n->cache, &n->answer, f->label, function, &n->memory,
-					    ret);
+		     : store_location(n->cache, &n->answer, f->label, function, &n->memory, ret);
 }
 
 int native_lines_find(struct native_lines *n, const struct native_lines_file *f, uint64_t vaddr,

@@ -15,8 +15,8 @@
 #include "node-agent/go/goroutine/goroutine_reader.h"
 #include "node-agent/go/heap/heap_reader.h"
 #include "node-agent/go/image/go_executables.h"
-#include "node-agent/go/lock/lock_rate.h"
 #include "node-agent/go/lock/lock_reader.h"
+#include "node-agent/go/lock/lock_variables.h"
 
 #define MEMORY_END (UINT64_C(1) << 47)
 #define GUEST_MUTEX_RATE 10u /* arm64.sh starts programs with it */

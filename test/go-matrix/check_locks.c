@@ -16,8 +16,8 @@
 #include "common/system/clock.h"
 #include "common/text/parse.h"
 #include "node-agent/go/image/go_reader.h"
-#include "node-agent/go/lock/lock_rate.h"
 #include "node-agent/go/lock/lock_reader.h"
+#include "node-agent/go/lock/lock_variables.h"
 #include "test/go-matrix/profile_stacks.h"
 
 #define N_VALUES 2u

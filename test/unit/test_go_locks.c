@@ -2,7 +2,7 @@
 
 #include "common/limits.h"
 #include "node-agent/go/image/go_reader.h"
-#include "node-agent/go/lock/lock_rate.h"
+#include "node-agent/go/lock/lock_variables.h"
 #include "node-agent/go/profile/go_locks.h"
 #include "test/lib/lock_child.h"
 #include "test/lib/unit.h"

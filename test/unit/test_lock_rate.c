@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/go/lock/lock_rate.h"
+#include "node-agent/go/lock/lock_variables.h"
 #include "test/lib/lock_child.h"
 #include "test/lib/unit.h"
 

@@ -3,7 +3,7 @@
 
 #include "common/limits.h"
 #include "common/pprof/pprof_decode.h"
-#include "node-agent/go/lock/lock_rate.h"
+#include "node-agent/go/lock/lock_variables.h"
 #include "test/lib/lock_child.h"
 #include "test/lib/unit.h"
 

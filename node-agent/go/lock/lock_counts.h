@@ -10,7 +10,7 @@
 #define NODE_AGENT_GO_LOCK_LOCK_COUNTS_H
 
 #include "common/base.h"
-#include "node-agent/go/lock/lock_kind.h"
+#include "node-agent/go/lock/lock_variables.h"
 #include "node-agent/go/record/go_bucket.h"
 
 #define LOCK_COUNTS_WORDS 2u /* go_bucket_format.n_words */

@@ -4,7 +4,7 @@
  * the previous committed reading (bucket_history.h), in nanoseconds (tick_clock.h), as one
  * pprof.
  *
- * Switching a profiler on writes to the process (lock_rate.h), so we must know whether a rate
+ * Switching a profiler on writes to the process (lock_variables.h), so we must know whether a rate
  * is ours to reset. A rate that has our value at the first reading, in a process that may be
  * older than this agent, was left by an agent that could not clean up. Later the two kinds
  * differ: SetBlockProfileRate() returns nothing, so a block rate that is no longer our value
@@ -19,7 +19,6 @@
 
 #include "common/system/clock.h"
 #include "node-agent/go/lock/lock_profile.h"
-#include "node-agent/go/lock/lock_rate.h"
 #include "node-agent/go/lock/lock_variables.h"
 
 /* The round in progress. */

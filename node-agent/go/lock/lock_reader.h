@@ -1,6 +1,6 @@
 /*
  * The mutex or block profile of one Go process, read from its memory. Also decides when the
- * profiler is switched on for that, and off again (lock_rate.h).
+ * profiler is switched on for that, and off again (lock_variables.h).
  *
  * Each reading reports only what was counted since the previous one. Everything read is
  * untrusted: lengths, counts and time are limited. For one thread.
@@ -11,7 +11,7 @@
 #include "common/base.h"
 #include "common/data/buf.h"
 #include "node-agent/go/image/go_runtime.h"
-#include "node-agent/go/lock/lock_kind.h"
+#include "node-agent/go/lock/lock_variables.h"
 #include "node-agent/go/lock/tick_clock.h"
 #include "node-agent/go/record/bucket_history.h"
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "node-agent/elf/signal_return.h"
-#include "node-agent/unwind/cfi/cfi_signal.h"
+#include "node-agent/unwind/cfi/cfi_rule.h"
 #include "node-agent/unwind/cfi/cfi_state.h"
 
 /* _start of all C libraries is shorter; what follows in a gap is other code. */

@@ -24,7 +24,7 @@
 #include "node-agent/gopclntab/gopclntab_assembly.h"
 #include "node-agent/gopclntab/gopclntab_frame.h"
 #include "node-agent/gopclntab/gopclntab_record.h"
-#include "node-agent/unwind/cfi/cfi_signal.h"
+#include "node-agent/unwind/cfi/cfi_rule.h"
 #include "node-agent/unwind/cfi/cfi_state.h"
 
 #define FLAG_ASSEMBLY 4u /* since 1.18 */

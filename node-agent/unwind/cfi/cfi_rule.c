@@ -12,6 +12,8 @@
 /* Where Linux puts the stack pointer into the frame of a signal handler, as glibc describes it. */
 #define X86_SIGNAL_RSP 160
 
+const struct unwind_rule cfi_signal_rule = {.base = UNWIND_CFA_SIGNAL};
+
 static bool to_words(int64_t bytes, int64_t min, int64_t max, int64_t *ret)
 {
 	*ret = bytes / UNWIND_WORD_BYTES;

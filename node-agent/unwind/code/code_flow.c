@@ -3,12 +3,12 @@
  * instruction of a function, whose state is known, along jumps and branches. Where ways meet, what
  * they agree about is known.
  *
- * Two things are not written in the code. Whether a call returns: a compiler puts anything behind
- * a call of exit() or abort(). So all else is followed before what is behind calls, and where a
- * branch leads behind a call with another state, that call does not return; there is another round
- * then (code_rounds.c), which knows it. And where functions begin: symbols and calls say so. The
- * parts of functions that compilers move away as rarely executed have symbols, too, but jumps lead
- * to them from the middle of a function; then they begin none, which the next round knows.
+ * Two things are not written in the code. Whether a call returns: a compiler puts anything after
+ * a call of exit() or abort(). So code after calls is followed last, and where a branch leads there
+ * with another state, that call does not return; there is another round then (run_rounds() in
+ * code_rules.c), which knows it. And where functions begin: symbols and calls say so. The parts of
+ * functions that compilers move away as rarely executed have symbols, too, but jumps lead to them
+ * from the middle of a function; then they begin none, which the next round knows.
  *
  * A function that clears rbp, which it must preserve, and calls what it has got in a register, is
  * the outermost one of a thread: so begins what clone() starts.

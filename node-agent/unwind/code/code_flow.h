@@ -7,7 +7,7 @@
 #define NODE_AGENT_UNWIND_CODE_CODE_FLOW_H
 
 #include "common/base.h"
-#include "node-agent/unwind/code/code_states.h"
+#include "node-agent/unwind/code/code_state.h"
 
 /* Code that is analysed at once. */
 #define CODE_FLOW_MAX_BYTES (1u << 20)

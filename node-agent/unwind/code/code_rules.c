@@ -14,7 +14,7 @@
 #include "common/data/array.h"
 #include "node-agent/elf/signal_return.h"
 #include "node-agent/unwind/code/code_flow.h"
-#include "node-agent/unwind/code/code_rounds.h"
+#include "node-agent/unwind/code/code_guess.h"
 #include "node-agent/unwind/code/code_symbols.h"
 
 /* Jumps between pieces; more are not known. */
@@ -370,6 +370,46 @@ static bool is_padding(const uint8_t *code, uint32_t len)
 	return true;
 }
 
+static void run_round(struct code_flow *f, uint32_t end)
+{
+	memset(f->numbers, 0, f->len * sizeof(*f->numbers));
+	code_states_reset(&f->states);
+	f->is_aligned = code_guess_is_aligned(f);
+	f->learned = false;
+	if (end < f->len)
+		code_flow_follow(f, end, CODE_END);
+	for (size_t i = 0; i < f->n_arrivals; i++)
+		code_flow_add_edge(f, f->arrivals[i].at,
+				   code_states_number(&f->states, &f->arrivals[i].state));
+	/* those that begin late come first from the stack; the order of addresses is the others' */
+	for (uint32_t at = 0; at < f->len; at++) {
+		f->flags[at] &= (uint8_t)~CODE_BEHIND;
+		if (code_flow_is_start(f, at) && f->numbers[at] == CODE_UNREACHED)
+			code_flow_add_edge(f, at, CODE_ENTRY);
+	}
+	code_flow_follow(f, UINT32_MAX, CODE_ENTRY);
+	code_guess(f);
+	if (code_never_find(f))
+		f->learned = true;
+}
+
+/*
+ * Finds the states of all instructions, in rounds: each knows what the one before has learned about
+ * calls that do not return and about where functions begin. end is where a function begins that has
+ * no caller, UINT32_MAX if there is none.
+ */
+static int run_rounds(struct code_flow *f, uint32_t end)
+{
+	unsigned rounds = 0;
+
+	f->failed = false;
+	f->may_return = code_guess_returns;
+	do {
+		run_round(f, end);
+	} while (f->learned && !f->failed && ++rounds < f->max_rounds);
+	return f->failed ? -ENOMEM : 0;
+}
+
 static int run_piece(struct code_rules *c, uint64_t from, uint64_t total, uint32_t len,
 		     bool is_first)
 {
@@ -384,9 +424,9 @@ static int run_piece(struct code_rules *c, uint64_t from, uint64_t total, uint32
 	find_arrivals(c, from, len);
 	r = find_starts(c, from, len, total);
 	if (r == 0)
-		r = code_rounds_run(c->flow, entry >= from && entry - from < len
-						     ? (uint32_t)(entry - from)
-						     : UINT32_MAX);
+		r = run_rounds(c->flow, entry >= from && entry - from < len
+						? (uint32_t)(entry - from)
+						: UINT32_MAX);
 	if (r == 0)
 		mark_signal_returns(c->flow);
 	return r;
