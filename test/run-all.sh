@@ -3,10 +3,12 @@
 # target: run-all.sh [quick]
 #
 # The stages are a graph (at the end of this file): each begins when those that it needs have
-# passed and there is room for it. There are three kinds of stages:
+# passed and there is room for it. There are four kinds of stages:
 #
-#   clock   real daemons and workloads against the clock, which wait more than they work: one at
-#           once, at normal priority
+#   agent   a node-agent and workloads against the clock, which wait more than they work: one at
+#           once, because an agent sees all processes of the machine and two would profile each
+#           other's; at normal priority
+#   clock   the same without a node-agent: one at once, beside one of the others
 #   wait    takes its time, however much room there is: begins at once, niced a little
 #   cpu     work for all processors: two at once, so that one fills the gaps of the other; niced,
 #           because nothing in them depends on how fast it runs
@@ -25,7 +27,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MAKELEVEL MFLAGS
 what=${1:-all}
-out=build/test
+out=${TEST_OUT:-build/test}
 rm -rf "$out"
 mkdir -p "$out"
 jobs=$(nproc)
@@ -62,7 +64,7 @@ run()
 	local name=$1 nice from=$EPOCHREALTIME status c p f s wall cpu TIMEFORMAT='%U %S'
 	shift
 	case ${kind[$name]} in
-	clock) nice=0 ;;
+	agent | clock) nice=0 ;;
 	wait) nice=5 ;;
 	cpu) nice=10 ;;
 	esac
@@ -81,7 +83,7 @@ run()
 	echo "$wall $cpu" >"$out/$name.times"
 	echo "$p $f $s" >"$out/$name.result"
 	{
-		printf '%-5s %-18s %6.1f s %6.1f s CPU   %4d passed' "$([ "$f" -eq 0 ] && echo ok || echo FAIL)" "$name" "$wall" "$cpu" "$p"
+		printf '%-5s %-21s %6.1f s %6.1f s CPU   %4d passed' "$([ "$f" -eq 0 ] && echo ok || echo FAIL)" "$name" "$wall" "$cpu" "$p"
 		[ "$f" -eq 0 ] || printf ', %d failed' "$f"
 		[ "$s" -eq 0 ] || printf ', %d skipped' "$s"
 		echo
@@ -99,7 +101,8 @@ run()
 # ---- the graph ----
 
 declare -A kind=() needs=() limit=() command=() stage_of=() passed=()
-stages=() pending=() again=() running_cpu=0 running_clock=0 running=0
+declare -A room=([agent]=1 [clock]=1 [wait]=100 [cpu]=2) # of each kind at once
+stages=() pending=() again=() running=0
 
 # stage NAME KIND MINUTES "NEEDS" [COMMAND]: earlier ones begin first when several could. It needs
 # that others have passed, or, with a ~ before the name, only ended. The default command is the
@@ -110,22 +113,11 @@ stage()
 	kind[$1]=$2 limit[$1]=$(($3 * 60)) needs[$1]=$4 command[$1]=${5:-$1}
 }
 
-has_room()
-{
-	case ${kind[$1]} in
-	cpu) [ "$running_cpu" -lt 2 ] ;;
-	clock) [ "$running_clock" -lt 1 ] ;;
-	esac
-}
-
 # take NAME N: N of its kind run more
 take()
 {
 	running=$((running + $2))
-	case ${kind[$1]} in
-	cpu) running_cpu=$((running_cpu + $2)) ;;
-	clock) running_clock=$((running_clock + $2)) ;;
-	esac
+	room[${kind[$1]}]=$((room[${kind[$1]}] - $2))
 }
 
 # verdict NAME: 0 if all that it needs have passed, 1 if it must wait, 2 if one has failed
@@ -147,7 +139,7 @@ not_run()
 {
 	passed[$1]=no
 	echo "0 1 0" >"$out/$1.result"
-	printf 'FAIL  %-18s not run, because %s has failed\n' "$1" "${needs[$1]}"
+	printf 'FAIL  %-21s not run, because %s has failed\n' "$1" "${needs[$1]}"
 }
 
 # Starts what can be started; what cannot stays in "pending".
@@ -158,7 +150,7 @@ start_some()
 		verdict "$name"
 		case $? in
 		0)
-			if has_room "$name"; then
+			if [ "${room[${kind[$name]}]}" -gt 0 ]; then
 				# shellcheck disable=SC2086 # a target and its variables
 				run "$name" "$MAKE" -j"$jobs" JOBS="$jobs" ${command[$name]} &
 				stage_of[$!]=$name
@@ -290,18 +282,21 @@ if [ "$what" = quick ]; then
 	finish
 fi
 
-# Those against the clock are the longest way, so they begin first. The agents of check-e2e read
+# Those with a node-agent are the longest way, so they begin first. The agents of check-e2e read
 # every Go process of the machine, and some of its tests count what could not be read: it runs
-# without the programs of the Go matrix beside it.
+# without the programs of the Go matrix beside it. Both parts of check-kubernetes remove clusters
+# that they find.
 stage check-go-matrix wait 60 build
-stage check-bpf clock 30 build
-stage check-pipeline clock 30 build
-stage check-containers clock 30 build
-stage check-sql-clients clock 30 build
+stage check-bpf agent 30 build
+stage check-soak agent 30 build
+stage check-containers agent 30 build
 stage check-push wait 30 build
-stage check-kubernetes clock 60 "build kubernetes-build images"
+stage check-kubernetes-api clock 60 "build kubernetes-build images"
+stage check-uploads clock 30 build
+stage check-sql-clients clock 30 build
 stage otlp-collector wait 30 deps
-stage check-e2e clock 45 "build ~otlp-collector ~check-go-matrix"
+stage check-e2e agent 45 "build ~otlp-collector ~check-go-matrix"
+stage check-kubernetes-node agent 60 "build kubernetes-build images ~check-kubernetes-api"
 stage images cpu 20 build "IMAGE_TAG=test images"
 stage kubernetes-build cpu 60 build
 stage check-charts cpu 30 kubernetes-build

@@ -190,9 +190,13 @@ build/soak/libchurn.so: test/soak/churn_library.c Makefile
 build/soak/churn: test/soak/churn.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(soak_cflags) $(soak_nofp) -pthread -o $@ $<
-check-pipeline: $(java_workload) $(pipeline_tests) $(clickhouse_server) $(soak_programs) ## uploads through the real agents and stores, with kills
+check-pipeline: ## uploads through the real agents and stores, with kills
+	$(Q)$(MAKE) check-uploads
+	$(Q)$(MAKE) check-soak
+check-uploads: $(pipeline_tests) $(clickhouse_server)
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLUSTER_AGENT=$(abspath $(O))/coroot-cluster-agent \
 	    CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) TEST_DATA=test/data test/run-unit.sh $(pipeline_tests)
+check-soak: $(java_workload) $(clickhouse_server) $(soak_programs) # short; "make soak" is the long form
 	$(Q)$(SUDO) test/soak/run-soak.sh
 
 # ---- what is answered with 200 is stored exactly once, whatever dies ---------------
@@ -306,12 +310,17 @@ build/kubernetes/java.tar: $(java_workload) test/java/jdk-wheels.txt test/kubern
 kubernetes_images := build/kubernetes/cluster-agent.tar build/kubernetes/goforce.tar build/kubernetes/java.tar $(kubernetes_go:%=build/kubernetes/workload-%.tar)
 # of the charts; "make images" makes them
 chart_images = $(image_names:%=$(IMAGE_DIR)/coroot-%.tar)
-check-kubernetes: export IMAGE_TAG := test
-check-kubernetes: all images $(e2e_modules) $(kubernetes_images) $(clickhouse_server) ## discovery, scraping, operator and charts on a Kubernetes (KUBERNETES="api cluster.node")
+# those with a node, and those on an API server alone
+kubernetes_tests := $(patsubst test/kubernetes/%.test.js,%,$(sort $(wildcard test/kubernetes/*.test.js)))
+check-kubernetes-node: KUBERNETES = $(filter %.node,$(kubernetes_tests))
+check-kubernetes-api:  KUBERNETES = $(filter-out %.node,$(kubernetes_tests))
+check-kubernetes: ## discovery, scraping, operator and charts on a Kubernetes (KUBERNETES="api cluster.node")
+check-kubernetes check-kubernetes-api check-kubernetes-node: export IMAGE_TAG := test
+check-kubernetes check-kubernetes-api check-kubernetes-node: all images $(e2e_modules) $(kubernetes_images) $(clickhouse_server)
 	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
 	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images) $(chart_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
 
 .PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan check-threads \
         check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
-        check-go-arm64 check-store check-sql-weight check-pipeline check-page page-server java-jdks check-e2e otlp-collector kubernetes-build \
-        check-kubernetes check-containers check-images check-sql-clients check-push soak
+        check-go-arm64 check-store check-sql-weight check-pipeline check-uploads check-soak check-page page-server java-jdks check-e2e otlp-collector kubernetes-build \
+        check-kubernetes check-kubernetes-api check-kubernetes-node check-containers check-images check-sql-clients check-push soak

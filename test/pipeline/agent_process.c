@@ -27,31 +27,40 @@ static const char *binary(void)
 	return path;
 }
 
-static bool is_free(unsigned port)
+/* A socket with this port, -1 if another has it. */
+static int bound(int type, unsigned port)
 {
 	const struct sockaddr_in sa = {.sin_family = AF_INET,
 				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 				       .sin_port = htons((uint16_t)port)};
-	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	AUTO_CLOSE int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
-	return bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) == 0;
+	return bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) ? -1 : TAKE_FD(fd);
 }
 
 /*
  * Below the ports that the kernel gives to connections, so that it is free when the agent
- * listens.
+ * listens. As test/e2e/lib/daemon.js does it, a socket of UDP keeps the number as long as this
+ * process lives, so that no test beside it takes the port.
  */
 static unsigned free_port(void)
 {
 	static unsigned n;
-	unsigned port;
 
-	do {
-		assert_true(n < N_PORTS);
-		port = FIRST_PORT + ((unsigned)getpid() * 7 + n++) % N_PORTS;
-	} while (!is_free(port));
-	return port;
+	for (; n < N_PORTS; n++) {
+		unsigned port = FIRST_PORT + ((unsigned)getpid() * 7 + n) % N_PORTS;
+		AUTO_CLOSE int reserved = bound(SOCK_DGRAM, port);
+		AUTO_CLOSE int probe = reserved < 0 ? -1 : bound(SOCK_STREAM, port);
+
+		if (probe < 0)
+			continue;
+		TAKE_FD(reserved);
+		n++;
+		return port;
+	}
+	fail_msg("no port is free");
+	return 0;
 }
 
 void agent_process_init(struct agent_process *a)

@@ -89,5 +89,63 @@ run 60 failing
 check "a test that fails while a thread hangs ends" fails_with '0 passed, 1 failed, 0 skipped'
 check "it needs no limit for that" test -z "$(grep '^limit: not done' "$work/output")"
 check "limits are kept" test $((SECONDS - from)) -lt 300
+
+# ---- the stages of "make test", with a make that only says when each of them runs ----
+cat >"$work/make" <<'END'
+#!/bin/bash
+# -jN JOBS=N [VARIABLE=VALUE] TARGET...; $STAGE_FAILS is the target that fails
+target=${*: -1}
+echo "begin $target" >>"$SCHEDULE"
+case $target in
+check-bpf | check-uploads) sleep 3 ;;
+*) sleep 0.1 ;;
+esac
+echo "end $target" >>"$SCHEDULE"
+[ "$target" != "${STAGE_FAILS:-}" ] || exit 1
+echo "3 passed, 0 failed"
+END
+chmod +x "$work/make"
+# stages [VARIABLE=VALUE]: runs them all; "output" has what was said, "schedule" when
+stages()
+{
+	: >"$work/schedule"
+	env -u CI "$@" MAKE="$work/make" TEST_OUT="$work/stages" SCHEDULE="$work/schedule" DEPS="$work" \
+		"$here/run-all.sh" >"$work/output" 2>&1
+	status=$?
+}
+# at_once TARGET...: how many of these ran beside each other at most
+at_once()
+{
+	awk -v names=" $* " '
+		index(names, " " $2 " ") { n += $1 == "begin" ? 1 : -1; if (n > most) most = n }
+		END { print most + 0 }' "$work/schedule"
+}
+# in_order A B: the first has ended before the second began
+in_order()
+{
+	awk -v a="$1" -v b="$2" '$1 == "end" && $2 == a { ended = 1 } $1 == "begin" && $2 == b { exit !ended }' \
+		"$work/schedule"
+}
+
+stages
+check "all stages pass" test "$status" -eq 0
+check "each is counted" says "^$((3 * $(grep -c ^begin "$work/schedule"))) passed, 0 failed, 0 skipped\$"
+agents="check-bpf check-soak check-containers check-e2e check-kubernetes-node"
+# shellcheck disable=SC2086 # names
+check "one node-agent profiles the machine at once" test "$(at_once $agents)" -eq 1
+check "daemons without one run one at once" test "$(at_once \
+	check-kubernetes-api check-uploads check-sql-clients)" -eq 1
+check "they run beside one with" test "$(at_once check-bpf check-uploads)" -eq 2
+check "the node of a Kubernetes comes after the tests that have none" \
+	in_order check-kubernetes-api check-kubernetes-node
+check "no program of the Go matrix runs beside the end-to-end tests" \
+	in_order check-go-matrix check-e2e
+stages STAGE_FAILS=check-kubernetes-api
+check "a stage that only waits for the end of a failed one runs" in_order check-kubernetes-api \
+	check-kubernetes-node
+check "its failure fails all" says '^[0-9]+ passed, 1 failed, 0 skipped$'
+stages STAGE_FAILS=test-programs
+check "what needs a failed stage does not run" test "$(at_once check-e2e lint)" -eq 0
+check "and has failed" test "$status" -ne 0
 echo "runner: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]
