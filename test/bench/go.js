@@ -11,6 +11,8 @@ const path = require("node:path");
 const readline = require("node:readline");
 
 const { costOfLocks } = require("./locks");
+const { tempDir } = require("../e2e/lib/temp_dir");
+const { sleep } = require("../e2e/lib/wait");
 
 const root = path.resolve(__dirname, "../..");
 const build = path.resolve(process.argv[2] || path.join(root, "build/release"));
@@ -18,7 +20,6 @@ const cost = path.join(build, "test/bench/go_cost");
 const goService = path.join(root, "build/bench/go_service");
 const RATE = 512 * 1024;
 
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const median = (v) => [...v].sort((a, b) => a - b)[Math.floor(v.length / 2)];
 const mib = (kib) => `${(kib / 1024).toFixed(1)} MiB`;
 const ms = (v) => `${v.toFixed(v < 10 ? 2 : 0)} ms`;
@@ -166,11 +167,10 @@ async function many(program) {
   for (let i = 0; i < N; i++) services.push(await new Service(50 + i, 20, RATE, program).ready());
   const others = Array.from({ length: N }, () => spawn("sleep", ["600"], { stdio: "ignore" }));
   for (const o of others) children.add(o);
-  const proc = fs.mkdtempSync(path.join(os.tmpdir(), "proc-"));
+  const proc = tempDir("proc");
   for (const pid of [...services, ...others].map((p) => p.pid))
     fs.symlinkSync(`/proc/${pid}`, path.join(proc, String(pid)));
   const [, [cpuMs, profiles, rssKib]] = run("worker", proc, 60000 / SHORTER, SECONDS);
-  fs.rmSync(proc, { recursive: true });
   for (const o of others) o.kill();
   for (const s of services) await s.end();
   return (
@@ -182,7 +182,7 @@ async function many(program) {
 
 // The same with an executable in an overlayfs, like that of a container.
 async function manyLayered() {
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "layers-"));
+  const dir = tempDir("layers");
   const [low, up, work, all] = ["low", "up", "work", "all"].map((name) => path.join(dir, name));
   for (const d of [low, up, work, all]) fs.mkdirSync(d);
   fs.copyFileSync(goService, path.join(low, "go_service"));
@@ -198,7 +198,6 @@ async function manyLayered() {
     return await many(path.join(all, "go_service"));
   } finally {
     execFileSync("umount", ["--lazy", all]);
-    fs.rmSync(dir, { recursive: true });
   }
 }
 

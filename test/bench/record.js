@@ -10,12 +10,13 @@ const { execFileSync, spawn, spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
+const { tempDir } = require("../e2e/lib/temp_dir");
 
 const SECONDS = Number(process.env.SECONDS || 5);
 const ROUNDS = Number(process.env.ROUNDS || 3);
 const root = path.resolve(__dirname, "../..");
 const agent = path.join(root, "build/release/coroot-node-agent");
-const dir = fs.mkdtempSync(path.join(os.tmpdir(), "bench-record-"));
+const dir = tempDir("bench-record");
 const file = (name) => path.join(dir, name);
 
 // Runs a shell command; CPU time is that of all its processes.
@@ -67,10 +68,7 @@ function wholeShare() {
 const median = (list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)];
 
 const child = spawn(path.join(root, "build/e2e/nofp"), ["100000"], { stdio: "ignore" });
-process.on("exit", () => {
-  child.kill("SIGKILL");
-  fs.rmSync(dir, { recursive: true, force: true });
-});
+process.on("exit", () => child.kill("SIGKILL"));
 const version = execFileSync("perf", ["--version"], { encoding: "utf8" }).trim();
 console.log(`${os.cpus().length} CPUs, load ${os.loadavg()[0].toFixed(0)}, ${version}`);
 console.log(`${SECONDS} s at 99 Hz, median of ${ROUNDS}\n`);

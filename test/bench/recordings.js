@@ -9,6 +9,7 @@ const crypto = require("node:crypto");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
+const { tempDir } = require("../e2e/lib/temp_dir");
 
 const root = path.resolve(__dirname, "../..");
 const build = path.resolve(process.argv[2] || path.join(root, "build/release"));
@@ -39,8 +40,7 @@ const RECORDINGS = [
   ],
 ];
 
-const dir = fs.mkdtempSync(path.join(os.tmpdir(), "bench-recordings-"));
-process.on("exit", () => fs.rmSync(dir, { recursive: true, force: true }));
+const dir = tempDir("bench-recordings");
 
 const quiet = { cwd: dir, stdio: ["ignore", "ignore", "pipe"], maxBuffer: 1 << 28 };
 const mbPerSecond = (bytes, ns) => `${((bytes / ns) * 1000).toFixed(0)} MB/s`;

@@ -6,12 +6,12 @@ const test = require("node:test");
 const assert = require("node:assert");
 const { execFile, execFileSync } = require("node:child_process");
 const fs = require("node:fs");
-const os = require("node:os");
 const path = require("node:path");
 const { promisify } = require("node:util");
 const { clusterAgent, nodeAgent } = require("../e2e/lib/daemon.js");
 const YAML = require("../e2e/lib/yaml.js");
 const charts = require("./rendered_charts.js");
+const { tempDir } = require("../e2e/lib/temp_dir.js");
 
 const { NAMES, valuesFiles } = charts;
 const { ROOT, REGISTRY, chart, run, parse, objects, one, container, each } = charts;
@@ -266,8 +266,7 @@ test("coroot-ce: all values but the chart's own are the spec", async () => {
 for (const name of ["every-field", "other-fields"])
   test(`coroot-ce: the spec of ${name}.json can be given as values`, async (t) => {
     const { spec } = JSON.parse(fs.readFileSync(`${ROOT}/test/data/operator/${name}.json`, "utf8"));
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "values-"));
-    t.after(() => fs.rmSync(folder, { recursive: true }));
+    const folder = tempDir("values");
     fs.writeFileSync(`${folder}/values.json`, JSON.stringify(spec));
     const made = await objects("coroot-ce", "-f", `${folder}/values.json`);
     assert.deepStrictEqual(one(made, "Coroot").spec, { metricsRefreshInterval: "15s", ...spec });

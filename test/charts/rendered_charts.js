@@ -9,6 +9,7 @@ const os = require("node:os");
 const path = require("node:path");
 const { promisify } = require("node:util");
 const YAML = require("../e2e/lib/yaml.js");
+const { tempDir } = require("../e2e/lib/temp_dir.js");
 
 const ROOT = path.join(__dirname, "../..");
 const CHARTS = path.join(ROOT, "charts");
@@ -18,8 +19,7 @@ const REGISTRY = "--set=image.registry=registry.example.com";
 // of other projects, whose definitions we do not have
 const FOREIGN = "ServiceMonitor,PodMonitor,Certificate";
 
-const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "charts-"));
-process.on("exit", () => fs.rmSync(scratch, { recursive: true, force: true }));
+const scratch = tempDir("charts");
 
 const program = (name) => path.join(BIN, name);
 const chart = (name) => path.join(CHARTS, name);

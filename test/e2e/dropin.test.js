@@ -5,7 +5,6 @@
 const assert = require("node:assert");
 const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
-const os = require("node:os");
 const path = require("node:path");
 const { test } = require("node:test");
 const {
@@ -16,6 +15,7 @@ const {
   scratch,
   startCluster,
 } = require("./lib/daemon");
+const { tempDir } = require("./lib/temp_dir");
 const { eventually } = require("./lib/wait");
 
 // The flags of coroot-node-agent and coroot-cluster-agent, with values as people give them. "true"
@@ -206,9 +206,7 @@ test("node-agent: without an endpoint for profiles it waits and does nothing", a
 
 // As in the pod of Coroot's operator: no data directory that the user may write to.
 test("cluster-agent: as user 65534, with the command line of Coroot's operator", async (t) => {
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "dropin-"));
-  t.after(() => fs.rmSync(dir, { recursive: true }));
-  fs.chmodSync(dir, 0o755);
+  const dir = tempDir("dropin", { mode: 0o755 });
   const program = path.join(dir, "coroot-cluster-agent");
   fs.copyFileSync(clusterAgent, program);
   fs.copyFileSync(kubeconfig, path.join(dir, "kubeconfig"));

@@ -4,13 +4,11 @@
 "use strict";
 
 const assert = require("node:assert");
-const fs = require("node:fs");
-const os = require("node:os");
-const path = require("node:path");
 const { test, before, after } = require("node:test");
 const { startCluster, startNode } = require("./lib/daemon");
 const { program, AskedWorkload } = require("./lib/workload");
 const { sql, flame, application } = require("./lib/query");
+const { tempDir } = require("./lib/temp_dir");
 const { eventually, sleep } = require("./lib/wait");
 
 const IN_USE = "go_runtime:heap_inuse_space:bytes";
@@ -132,8 +130,7 @@ test("without the right to write, what is on is read, and one warning says why",
   const on = new AskedWorkload("goheap", { uid: NOBODY });
   t.after(() => on.stop());
   for (const w of [off, on]) assert.strictEqual(await w.line(), "ready");
-  const walDir = fs.mkdtempSync(path.join(os.tmpdir(), "spool-"));
-  t.after(() => fs.rmSync(walDir, { recursive: true }));
+  const walDir = tempDir("spool");
   const node = await startNode({
     cluster,
     interval: "2s",

@@ -10,6 +10,7 @@ const { test, before, after } = require("node:test");
 const { root, runDir, startCluster } = require("./lib/daemon");
 const { Jvm, startJavaNode, startJvm, stateOf } = require("./lib/jvm");
 const { application, flame } = require("./lib/query");
+const { tempDir } = require("./lib/temp_dir");
 const { eventually } = require("./lib/wait");
 const { program } = require("./lib/workload");
 
@@ -19,7 +20,7 @@ const READ_ONLY = "mount -t tmpfs -o ro none";
 const noexecHere = 'mount --bind "$PWD" "$PWD" && mount -o remount,noexec,bind "$PWD" && cd "$PWD"';
 const readOnlyHere = 'mount --bind "$PWD" "$PWD" && mount -o remount,ro,bind "$PWD" && cd "$PWD"';
 const library = path.join(root, "build/release/libasyncProfiler.so");
-const foreign = fs.mkdtempSync("/var/tmp/foreign-");
+const foreign = tempDir("foreign", { base: "/var/tmp" });
 
 const theirs =
   `-agentpath:${foreign}/libasyncProfiler.so=start,event=ctimer,` +
@@ -86,7 +87,6 @@ after(async () => {
   await node?.stop();
   await Promise.all([...jvms.values()].map((jvm) => jvm.stop()));
   await cluster?.stop();
-  fs.rmSync(foreign, { recursive: true, force: true });
 });
 
 test("each has its state", async () => {

@@ -9,6 +9,7 @@ const { test, before, after } = require("node:test");
 const { freePort, runDir, startCluster } = require("./lib/daemon");
 const { startJavaNode, stateOf } = require("./lib/jvm");
 const { application, flame } = require("./lib/query");
+const { tempDir } = require("./lib/temp_dir");
 const { eventually } = require("./lib/wait");
 
 const USER = 1000;
@@ -36,7 +37,7 @@ const range = { from: Date.now() };
 
 before(async () => {
   port = await freePort();
-  base = fs.mkdtempSync("/var/tmp/tomcat-");
+  base = tempDir("tomcat", { base: "/var/tmp" });
   const dir = path.join(base, "instance");
   const control = await freePort();
   execFileSync("tomcat10-instance-create", ["-p", port, "-c", control, dir].map(String));
@@ -78,7 +79,6 @@ after(async () => {
   await node?.stop();
   tomcat?.kill("SIGKILL");
   await cluster?.stop();
-  if (base) fs.rmSync(base, { recursive: true, force: true });
 });
 
 async function request(n) {

@@ -11,6 +11,7 @@ const { test, before, after } = require("node:test");
 const { startCluster, startNode } = require("./lib/daemon");
 const { BY_JAR, startJvm } = require("./lib/jvm");
 const { application, flame } = require("./lib/query");
+const { tempDir } = require("./lib/temp_dir");
 const { eventually } = require("./lib/wait");
 const { program } = require("./lib/workload");
 
@@ -18,7 +19,7 @@ const SAMPLES = 300;
 // five standard deviations of a share of 0.7 of so many samples
 const POINTS = 0.14;
 // not in /tmp, where it would be hidden from it
-const dir = fs.mkdtempSync("/var/tmp/jit-");
+const dir = tempDir("jit", { base: "/var/tmp" });
 const SCRIPT = path.join(dir, "jit.js");
 const V8 = program("jitv8");
 
@@ -47,10 +48,7 @@ function startV8() {
     ],
     { stdio: "inherit", cwd: dir }, // V8 writes a log there
   );
-  process.on("exit", () => {
-    child.kill("SIGKILL");
-    fs.rmSync(dir, { recursive: true, force: true });
-  });
+  process.on("exit", () => child.kill("SIGKILL"));
   return child;
 }
 

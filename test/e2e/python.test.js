@@ -9,6 +9,7 @@ const path = require("node:path");
 const { test, before, after } = require("node:test");
 const { startCluster, startNode } = require("./lib/daemon");
 const { application, cpuStacks } = require("./lib/query");
+const { tempDir } = require("./lib/temp_dir");
 const { eventually } = require("./lib/wait");
 const { program } = require("./lib/workload");
 
@@ -59,7 +60,7 @@ let dir;
 const fileOf = (name) => path.join(dir, `${name}.py`);
 
 before(async () => {
-  dir = fs.mkdtempSync("/var/tmp/python-");
+  dir = tempDir("python", { base: "/var/tmp" });
   fs.writeFileSync(fileOf(SHOP), shop);
   fs.writeFileSync(fileOf(SHORT), short);
   cluster = await startCluster();
@@ -71,7 +72,6 @@ after(async () => {
   child?.kill("SIGKILL");
   await node?.stop();
   await cluster?.stop();
-  fs.rmSync(dir, { recursive: true, force: true });
 });
 
 // Its stacks with some time in one of the functions, root first, as [{ frames, ns }].

@@ -6,7 +6,6 @@ const assert = require("node:assert");
 const { execFileSync, spawn, spawnSync } = require("node:child_process");
 const crypto = require("node:crypto");
 const fs = require("node:fs");
-const os = require("node:os");
 const path = require("node:path");
 const readline = require("node:readline");
 const { test, before, after } = require("node:test");
@@ -14,6 +13,7 @@ const Ajv = require("ajv");
 const { freePort, nodeAgent, root, scratch, startNode } = require("./lib/daemon");
 const { openBrowser, drawnFrames, inked } = require("./lib/browser");
 const { contents } = require("./lib/pprof");
+const { tempDir } = require("./lib/temp_dir");
 const { eventually } = require("./lib/wait");
 
 const dir = scratch("record");
@@ -409,12 +409,10 @@ test("a Go process's heap and goroutines are read at once", async () => {
 });
 
 test("without rights it says in one sentence what is missing", () => {
-  const agent = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "record-")), "coroot-node-agent");
-  fs.chmodSync(path.dirname(agent), 0o755);
+  const agent = path.join(tempDir("record", { mode: 0o755 }), "coroot-node-agent");
   fs.copyFileSync(nodeAgent, agent);
   const as = ["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all"];
   const r = spawnSync("setpriv", [...as, agent, "record", "-d", "1s"], { encoding: "utf8" });
-  fs.rmSync(path.dirname(agent), { recursive: true });
   assert.strictEqual(r.status, 1);
   assert.strictEqual(r.stderr.trimEnd().split("\n").length, 1);
   assert.match(r.stderr, /needs more rights \(.*\): cannot load BPF programs: .*without CAP_BPF$/m);

@@ -4,7 +4,6 @@
 const assert = require("node:assert");
 const fs = require("node:fs");
 const net = require("node:net");
-const os = require("node:os");
 const path = require("node:path");
 const { test } = require("node:test");
 const {
@@ -16,6 +15,7 @@ const {
   startCluster,
   failToStart,
 } = require("./lib/daemon");
+const { tempDir } = require("./lib/temp_dir");
 
 // Whatever else was logged before, the last line is the reason.
 function refused(result, pattern) {
@@ -100,9 +100,7 @@ test("cluster-agent: another process uses the data directory", async (t) => {
 
 test("node-agent: not root", async (t) => {
   // where another user may read it
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "e2e-"));
-  t.after(() => fs.rmSync(dir, { recursive: true }));
-  fs.chmodSync(dir, 0o755);
+  const dir = tempDir("e2e", { mode: 0o755 });
   const copy = path.join(dir, "coroot-node-agent");
   fs.copyFileSync(nodeAgent, copy);
   fs.chmodSync(copy, 0o755);

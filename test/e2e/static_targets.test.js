@@ -5,12 +5,12 @@
 const assert = require("node:assert");
 const fs = require("node:fs");
 const http = require("node:http");
-const os = require("node:os");
 const path = require("node:path");
 const { test, before, after } = require("node:test");
 const { startCluster, scratch, failToStart, clusterAgent, freePort } = require("./lib/daemon");
 const { AskedWorkload } = require("./lib/workload");
 const { sql, api } = require("./lib/query");
+const { tempDir } = require("./lib/temp_dir");
 const { eventually } = require("./lib/wait");
 
 const data = (name) => fs.readFileSync(path.join(__dirname, "../data", name));
@@ -60,7 +60,7 @@ before(async () => {
     response.end();
   });
   await new Promise((done) => node.listen(0, "127.0.0.1", done));
-  config = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "scrape-")), "targets.yaml");
+  config = path.join(tempDir("scrape"), "targets.yaml");
   fs.writeFileSync(`${config}.token`, `${TOKEN}\n`);
   write(jobs());
   cluster = await startCluster({
@@ -71,7 +71,6 @@ after(async () => {
   go?.stop();
   node?.close();
   await cluster?.stop();
-  fs.rmSync(path.dirname(config), { recursive: true });
 });
 
 const types = async (service) => {

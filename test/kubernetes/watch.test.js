@@ -12,7 +12,7 @@ const { KubeCluster } = require("./lib/kube_cluster");
 const { startScraper, stored, target, targets } = require("./lib/scraping_agents");
 const { scrapedPod, startWorkload } = require("./lib/workload_process");
 const { clusterAgent, failToStart, scratch } = require("../e2e/lib/daemon");
-const { eventually, sleep } = require("../e2e/lib/wait");
+const { eventually, repeated, sleep } = require("../e2e/lib/wait");
 
 const readPods = [{ apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] }];
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -125,18 +125,10 @@ const adminThrough = (cluster, proxy) =>
 
 // Polls whether the target exists; returns how often it did not.
 function watchForLoss(t, agent, name) {
-  let go = true;
-  t.after(() => (go = false));
   let missing = 0;
-  const done = (async () => {
-    while (go) {
-      missing += (await target(agent, name)) ? 0 : 1;
-      await sleep(20);
-    }
-  })();
+  const end = repeated(t, 20, async () => (missing += (await target(agent, name)) ? 0 : 1));
   return async () => {
-    go = false;
-    await done;
+    await end();
     return missing;
   };
 }

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import wait from "../e2e/lib/wait.js";
 import { openBrowser } from "./page_browser.mjs";
 import { createFixture } from "./page_fixture.mjs";
 import { servePage } from "./page_server.mjs";
@@ -108,14 +109,5 @@ export async function frame(name) {
   return { ...found, cx: found.x + found.w / 2, cy: found.y + found.h / 2 };
 }
 
-export async function eventually(check) {
-  const end = Date.now() + 120_000;
-  for (;;) {
-    try {
-      return await check();
-    } catch (e) {
-      if (Date.now() > end) throw e;
-      await new Promise((done) => setTimeout(done, 50));
-    }
-  }
-}
+/** Once it throws no more. */
+export const eventually = (check) => wait.retried(check);

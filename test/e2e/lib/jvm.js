@@ -6,7 +6,8 @@ const fs = require("node:fs");
 const path = require("node:path");
 const readline = require("node:readline");
 const { root, startNode } = require("./daemon");
-const { eventually } = require("./wait");
+const { tempDir } = require("./temp_dir");
+const { eventually, sleep } = require("./wait");
 const { program } = require("./workload");
 
 const jar = path.join(root, "build/java/workload.jar");
@@ -42,8 +43,7 @@ class Jvm {
     const { jdk = 17, activities = ["rest"], flags = [], gc = "Serial", ...o } = options;
     const { uid = 0, env = {} } = o;
     this.name = program(name);
-    this.dir = fs.mkdtempSync("/var/tmp/jvm-");
-    fs.chmodSync(this.dir, 0o755);
+    this.dir = tempDir("jvm", { base: "/var/tmp", mode: 0o755 });
     fs.chownSync(this.dir, uid, uid);
     fs.copyFileSync(jar, path.join(this.dir, `${this.name}.jar`));
     const java = { 8: JAVA_8, 17: DEBIAN_JAVA }[jdk] ?? path.join(jdks(), String(jdk), "bin/java");
@@ -103,7 +103,7 @@ class Jvm {
     let last = await this.ask("pause");
     return eventually("a pause", async () => {
       const before = last;
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await sleep(200);
       last = await this.ask();
       const counts = Object.keys(last).filter((k) => k !== "nowNs" && !k.startsWith("vm."));
       return counts.every((k) => last[k] === before[k]) && last;
@@ -139,7 +139,6 @@ class Jvm {
     // one that has not said that it is ready may not be a JVM yet
     if (!this.ended && this.pid) process.kill(this.pid, "SIGKILL");
     this.child.kill("SIGKILL");
-    fs.rmSync(this.dir, { recursive: true, force: true });
   }
   async stop() {
     this.kill();

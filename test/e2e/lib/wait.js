@@ -8,21 +8,49 @@ const deadline = (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref(
 // fifty busy processes per core.
 const LIMIT_MS = 300000;
 
-// Polls until check() returns something true; on time-out throws its last exception.
-async function eventually(what, check, timeoutMs = LIMIT_MS) {
+// Polls until check() throws nothing, and returns what it returns; at the end of the time it throws
+// what that threw last.
+async function retried(check, timeoutMs = LIMIT_MS) {
   const end = Date.now() + timeoutMs;
-  let last;
   for (;;) {
     try {
-      const value = await check();
-      if (value) return value;
-      last = `got ${JSON.stringify(value)}`;
+      return await check();
     } catch (e) {
-      last = e.message;
+      if (Date.now() > end) throw e;
     }
-    if (Date.now() > end) throw new Error(`${what}: not within ${timeoutMs} ms; last: ${last}`);
     await sleep(50);
   }
 }
 
-module.exports = { LIMIT_MS, sleep, deadline, eventually };
+// Polls until check() returns something true.
+async function eventually(what, check, timeoutMs = LIMIT_MS) {
+  const isTrue = async () => {
+    const value = await check();
+    if (!value) throw new Error(`got ${JSON.stringify(value)}`);
+    return value;
+  };
+  try {
+    return await retried(isTrue, timeoutMs);
+  } catch (e) {
+    throw new Error(`${what}: not within ${timeoutMs} ms; last: ${e.message}`);
+  }
+}
+
+// Repeats step() with pauses of `ms`; the returned function ends that, once the last one is done.
+// So does the end of the test.
+function repeated(t, ms, step) {
+  let go = true;
+  t.after(() => (go = false));
+  const done = (async () => {
+    while (go) {
+      await step();
+      await sleep(ms);
+    }
+  })();
+  return () => {
+    go = false;
+    return done;
+  };
+}
+
+module.exports = { LIMIT_MS, sleep, deadline, retried, eventually, repeated };

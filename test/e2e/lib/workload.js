@@ -4,11 +4,11 @@
 const assert = require("node:assert");
 const { execFile, spawn } = require("node:child_process");
 const fs = require("node:fs");
-const os = require("node:os");
 const path = require("node:path");
 const readline = require("node:readline");
 const { promisify } = require("node:util");
 const { root, runDir } = require("./daemon");
+const { tempDir } = require("./temp_dir");
 const { LIMIT_MS } = require("./wait");
 
 // The name under which it runs here: profiles are by program name, and someone else may be
@@ -60,8 +60,7 @@ function assertOnce(ns, ran) {
 // process it is, if not ours.
 class AskedWorkload {
   constructor(name, { uid } = {}) {
-    this.dir = uid ? fs.mkdtempSync(path.join(os.tmpdir(), "workload-")) : runDir;
-    if (uid) fs.chmodSync(this.dir, 0o755);
+    this.dir = uid ? tempDir("workload", { mode: 0o755 }) : runDir;
     const file = path.join(this.dir, program(name));
     fs.copyFileSync(path.join(root, "build/e2e", name), file);
     this.child = spawn(file, [], { stdio: ["pipe", "pipe", "inherit"], uid, gid: uid });
@@ -82,7 +81,6 @@ class AskedWorkload {
   }
   stop() {
     this.child.kill("SIGKILL");
-    if (this.dir !== runDir) fs.rmSync(this.dir, { recursive: true, force: true });
   }
 }
 

@@ -5,7 +5,7 @@ const assert = require("node:assert");
 const { stored } = require("./scraping_agents");
 const { ask } = require("./workload_pods");
 const { sql } = require("../../e2e/lib/query");
-const { sleep } = require("../../e2e/lib/wait");
+const { repeated } = require("../../e2e/lib/wait");
 
 const counted = [
   "allocatedObjects",
@@ -70,14 +70,7 @@ async function lastValue(agent, service, type, name) {
 // then what it had spent at a time between the two.
 async function followTruth(t, pod) {
   const seen = [await ask(pod)];
-  let go = true;
-  t.after(() => (go = false));
-  const done = (async () => {
-    while (go) {
-      seen.push(await ask(pod));
-      await sleep(100);
-    }
-  })();
+  const end = repeated(t, 100, async () => seen.push(await ask(pod)));
   const at = (ms, key) => {
     const i = seen.findIndex((s) => s.nowMs >= ms);
     assert.ok(i > 0, `${ms} was not followed`);
@@ -85,8 +78,7 @@ async function followTruth(t, pod) {
     return a[key] + ((b[key] - a[key]) * (ms - a.nowMs)) / (b.nowMs - a.nowMs);
   };
   const stop = async () => {
-    go = false;
-    await done; // the running request may have been sent before the call
+    await end(); // the running request may have been sent before the call
     seen.push(await ask(pod));
   };
   return { stop, at };
