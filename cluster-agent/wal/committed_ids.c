@@ -4,7 +4,6 @@
 #include <fcntl.h>
 
 #include "cluster-agent/wal/upload_record.h"
-#include "common/system/record_file.h"
 
 /* A file is replaced at this size; one commit may exceed it. */
 #define FILE_BYTES (4u << 20)
@@ -38,10 +37,10 @@ static int add_file(struct committed_ids *c, uint64_t number)
 /* The removal of the segments that the file calls committed must be durable before its own. */
 static int remove_oldest(struct committed_ids *c)
 {
-	int r = record_dir_sync(c->cfg.dir_fd);
+	int r = record_dir_sync(c->cfg.dir->fd);
 
 	if (r == 0)
-		r = log_dir_remove(c->cfg.dir_fd, c->files[0].number, LOG_FILE_IDS);
+		r = record_dir_remove(c->cfg.dir, c->files[0].number, LOG_FILE_IDS);
 	if (r < 0)
 		return r;
 	c->n_ids -= c->files[0].n_ids;
@@ -66,12 +65,10 @@ static void reserve(const struct record_file *f)
 static int begin_file(struct committed_ids *c)
 {
 	uint64_t number = atomic_fetch_add(c->cfg.last_number, 1) + 1;
-	char name[LOG_FILE_NAME_BYTES];
 	struct record_file f;
 	int r;
 
-	log_file_name(name, number, LOG_FILE_IDS);
-	r = record_file_create(&f, c->cfg.dir_fd, name, IDS_FILE_TYPE, IDS_FILE_VERSION);
+	r = record_dir_create(&f, c->cfg.dir, number, LOG_FILE_IDS);
 	if (r < 0)
 		return r;
 	r = add_file(c, number);
@@ -103,68 +100,39 @@ static void read_record(struct committed_ids *c, const struct record *rec)
 	c->n_ids += ids.n_ids;
 }
 
-/* Sets where the records of the file end. Returns 0, -EBADMSG if it is of no use, or -errno. */
-static int read_file(struct committed_ids *c, const char *data, size_t len, uint64_t *ret_end)
-{
-	struct record_cursor cursor;
-	struct record rec;
-
-	if (record_cursor_init(&cursor, data, len) < 0 || cursor.file.type != IDS_FILE_TYPE)
-		return -EBADMSG;
-	if (cursor.file.version > IDS_FILE_VERSION)
-		return -EPROTONOSUPPORT;
-	for (;;) {
-		switch (record_cursor_next(&cursor, &rec)) {
-		case RECORD_READ:
-			read_record(c, &rec);
-			break;
-		case RECORD_DAMAGED:
-			c->counts.n_damaged++;
-			break;
-		case RECORD_END:
-		case RECORD_TORN:
-			*ret_end = cursor.offset;
-			return 0;
-		}
-	}
-}
-
-/* A crash while the file was created leaves it without a header; otherwise it is kept aside. */
-static int set_aside(struct committed_ids *c, uint64_t number, size_t len)
-{
-	if (len <= RECORD_FILE_HEADER_BYTES)
-		return log_dir_remove(c->cfg.dir_fd, number, LOG_FILE_IDS);
-	c->counts.n_damaged++;
-	return log_dir_keep_damaged(c->cfg.dir_fd, number, LOG_FILE_IDS);
-}
-
 static int load_file(struct committed_ids *c, uint64_t number, uint64_t *ret_end)
 {
 	AUTO_FREE char *data = NULL;
-	size_t len;
-	int r = log_dir_load(c->cfg.dir_fd, number, LOG_FILE_IDS, MAX_LOAD_BYTES, &data, &len);
+	struct record_cursor cursor;
+	struct record rec;
+	int r = record_dir_load(c->cfg.dir, number, LOG_FILE_IDS, MAX_LOAD_BYTES, &data, &cursor);
 
+	*ret_end = 0;
+	if (r == -ENODATA)
+		return record_dir_remove(c->cfg.dir, number, LOG_FILE_IDS);
+	if (r == -EBADMSG) {
+		c->counts.n_damaged++;
+		return record_dir_rename(c->cfg.dir, number, LOG_FILE_IDS, LOG_FILE_DAMAGED);
+	}
 	if (r == 0)
 		r = add_file(c, number);
-	if (r == 0)
-		r = read_file(c, data, len, ret_end);
-	if (r != -EBADMSG)
+	if (r < 0)
 		return r;
-	c->n_files--;
-	*ret_end = 0;
-	return set_aside(c, number, len);
+	while (record_cursor_read(&cursor, &rec))
+		read_record(c, &rec);
+	c->counts.n_damaged += cursor.n_damaged;
+	*ret_end = record_boundary(cursor.offset);
+	return 0;
 }
 
 /* Continues the newest file if it can be. */
 static void reopen(struct committed_ids *c, uint64_t end)
 {
-	char name[LOG_FILE_NAME_BYTES];
-	struct record_file f = {.fd = -1};
+	struct record_file f = RECORD_FILE_NONE;
 
 	if (end == 0 || end >= FILE_BYTES)
 		return;
-	log_file_name(name, c->files[c->n_files - 1].number, LOG_FILE_IDS);
-	if (record_file_open(&f, c->cfg.dir_fd, name, IDS_FILE_TYPE, IDS_FILE_VERSION) == 0 &&
+	if (record_dir_open(&f, c->cfg.dir, c->files[c->n_files - 1].number, LOG_FILE_IDS) == 0 &&
 	    (f.end == end || record_file_cut(&f, end) == 0)) {
 		reserve(&f);
 		c->file = f;
@@ -174,7 +142,7 @@ static void reopen(struct committed_ids *c, uint64_t end)
 }
 
 int committed_ids_open(struct committed_ids **ret, const struct committed_ids_config *cfg,
-		       const struct log_file *files, size_t n_files)
+		       const struct record_dir_file *files, size_t n_files)
 {
 	CLEANUP(committed_ids_closep) struct committed_ids *c = calloc(1, sizeof(*c));
 	uint64_t end = 0;
@@ -210,10 +178,10 @@ void committed_ids_close(struct committed_ids *c)
 
 /* ---- commits ---- */
 
-static int append(struct committed_ids *c, const struct record_data *d)
+static int append(struct committed_ids *c, const void *payload, size_t len)
 {
 	uint64_t before = c->file.end;
-	int r = record_file_append(&c->file, d, 1);
+	int r = record_file_add(&c->file, IDS_RECORD_KIND, payload, len);
 
 	if (r == 0)
 		r = record_file_sync(&c->file);
@@ -230,7 +198,6 @@ int committed_ids_add(struct committed_ids *c, uint64_t number, const uint8_t se
 {
 	size_t len = ids_record_size(n_ids);
 	AUTO_FREE uint8_t *payload = NULL;
-	struct record_data d;
 	int r = 0;
 
 	if (len > RECORD_MAX_BYTES)
@@ -239,21 +206,15 @@ int committed_ids_add(struct committed_ids *c, uint64_t number, const uint8_t se
 	if (!payload)
 		return -ENOMEM;
 	ids_record_encode(payload, number, segment_id, ids, n_ids);
-	d = (struct record_data){
-		.kind = IDS_RECORD_KIND,
-		.len = (uint32_t)len,
-		.payload = payload,
-		.sum = record_sum(payload, len),
-	};
 	if (c->file.fd < 0 || c->file.is_closed || c->file.end >= FILE_BYTES)
 		r = begin_file(c);
 	/* a file that has become too large still serves while there is no space for another one */
 	if (r < 0 && c->file.fd < 0)
 		return r;
-	r = append(c, &d);
+	r = append(c, payload, len);
 	/* to forget the oldest ids is better than never to free the segments of a full disk */
 	if (r == -ENOSPC && c->n_files > 1 && remove_oldest(c) == 0)
-		r = append(c, &d);
+		r = append(c, payload, len);
 	if (r < 0)
 		return r;
 	c->files[c->n_files - 1].n_ids += n_ids;

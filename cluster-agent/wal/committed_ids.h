@@ -10,14 +10,14 @@
 
 #include <stdatomic.h>
 
-#include "cluster-agent/wal/log_dir.h"
 #include "cluster-agent/wal/upload_id.h"
 #include "common/base.h"
+#include "common/system/record_dir.h"
 
 struct committed_ids;
 
 struct committed_ids_config {
-	int dir_fd;
+	const struct record_dir *dir;  /* borrowed */
 	size_t max_ids;                /* keep at least so many */
 	_Atomic uint64_t *last_number; /* of files; incremented for a new one */
 	/* Called at the start for what the files say, oldest first. */
@@ -28,7 +28,7 @@ struct committed_ids_config {
 
 /* Reads the ids files among the given ones. Returns 0 or -errno. */
 int committed_ids_open(struct committed_ids **ret, const struct committed_ids_config *cfg,
-		       const struct log_file *files, size_t n_files) MUST_CHECK;
+		       const struct record_dir_file *files, size_t n_files) MUST_CHECK;
 void committed_ids_close(struct committed_ids *c);
 DEFINE_CLEANUP(struct committed_ids *, committed_ids_close);
 

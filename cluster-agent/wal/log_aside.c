@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 
-#include "cluster-agent/wal/log_dir.h"
 #include "cluster-agent/wal/log_state.h"
 #include "cluster-agent/wal/upload_record.h"
 #include "common/telemetry/log.h"
@@ -12,18 +11,18 @@
 #define MAX_FILES 64u
 #define MAX_BYTES (UINT64_C(256) << 20)
 
-static bool is_aside(const struct log_file *f)
+static bool is_aside(const struct record_dir_file *f)
 {
 	return f->kind == LOG_FILE_DAMAGED || f->kind == LOG_FILE_REFUSED;
 }
 
 static void prune(struct upload_log *l)
 {
-	AUTO_FREE struct log_file *files = NULL;
+	AUTO_FREE struct record_dir_file *files = NULL;
 	uint64_t n_bytes = 0;
 	size_t n_files, n = 0;
 
-	if (log_dir_list(l->dir_fd, &files, &n_files) < 0)
+	if (record_dir_list(&l->files, &files, &n_files) < 0)
 		return;
 	for (size_t i = n_files; i-- > 0;) {
 		if (!is_aside(&files[i]))
@@ -32,7 +31,7 @@ static void prune(struct upload_log *l)
 		n_bytes += files[i].n_bytes;
 		if (n <= MAX_FILES && (n_bytes <= MAX_BYTES || n == 1))
 			continue;
-		if (log_dir_remove(l->dir_fd, files[i].number, files[i].kind) == 0)
+		if (record_dir_remove(&l->files, files[i].number, files[i].kind) == 0)
 			metric_add(&l->metrics[LOG_KEPT_ASIDE_DELETED], 1);
 	}
 }
@@ -52,8 +51,8 @@ int log_retire_segment(struct upload_log *l, uint64_t number, bool is_damaged)
 	int r;
 
 	if (!is_damaged)
-		return log_dir_remove(l->dir_fd, number, LOG_FILE_SEGMENT);
-	r = log_dir_keep_damaged(l->dir_fd, number, LOG_FILE_SEGMENT);
+		return record_dir_remove(&l->files, number, LOG_FILE_SEGMENT);
+	r = record_dir_rename(&l->files, number, LOG_FILE_SEGMENT, LOG_FILE_DAMAGED);
 	if (r == 0)
 		prune(l);
 	return r;
@@ -66,7 +65,6 @@ static int add_record(struct record_file *f, const struct log_segment *s, size_t
 	const struct log_segment_content *c = &s->content;
 	AUTO_FREE struct logged_frames *frames = NULL;
 	AUTO_FREE uint8_t *payload = NULL;
-	struct record_data d = {.kind = UPLOAD_RECORD_KIND};
 	size_t n = 0, size;
 
 	while (*first < c->n_frames && c->frames[*first].record < record)
@@ -83,25 +81,22 @@ static int add_record(struct record_file *f, const struct log_segment *s, size_t
 	if (!payload)
 		return -ENOMEM;
 	upload_record_encode(payload, c->ids[record], frames, n);
-	d.payload = payload;
-	d.len = (uint32_t)size;
-	d.sum = record_sum(payload, size);
-	return record_file_append(f, &d, 1);
+	return record_file_add(f, UPLOAD_RECORD_KIND, payload, size);
 }
 
 static int write_refused(struct upload_log *l, const struct log_segment *s, const bool *refused)
 {
 	CLEANUP(record_file_close) struct record_file f = {.fd = -1};
-	char name[LOG_FILE_NAME_BYTES];
+	char name[RECORD_NAME_BYTES];
 	size_t first = 0;
 	int r;
 
 	/* an earlier attempt to commit may have left it */
-	r = log_dir_remove(l->dir_fd, s->number, LOG_FILE_REFUSED);
+	r = record_dir_remove(&l->files, s->number, LOG_FILE_REFUSED);
 	if (r < 0)
 		return r;
-	log_file_name(name, s->number, LOG_FILE_REFUSED);
-	r = record_file_create(&f, l->dir_fd, name, SEGMENT_FILE_TYPE, s->version);
+	record_dir_name(&l->files, s->number, LOG_FILE_REFUSED, name);
+	r = record_file_create(&f, l->files.fd, name, SEGMENT_FILE_TYPE, s->version);
 	for (size_t i = 0; r == 0 && i < s->content.n_records; i++) {
 		if (refused[i])
 			r = add_record(&f, s, i, &first);

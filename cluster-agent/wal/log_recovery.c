@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 
-#include "cluster-agent/wal/log_dir.h"
 #include "cluster-agent/wal/log_state.h"
 #include "cluster-agent/wal/upload_record.h"
 #include "common/telemetry/log.h"
@@ -19,7 +18,7 @@ struct commit_mark {
 
 struct recovery {
 	struct upload_log *l;
-	struct log_file *files; /* by ascending number */
+	struct record_dir_file *files; /* by ascending number */
 	size_t n_files;
 	struct commit_mark *marks;
 };
@@ -47,7 +46,7 @@ static int recover_ids(struct recovery *rec)
 {
 	struct upload_log *l = rec->l;
 	const struct committed_ids_config cfg = {
-		.dir_fd = l->dir_fd,
+		.dir = &l->files,
 		.max_ids = l->cfg.max_ids,
 		.last_number = &l->last_number,
 		.segment = note_segment,
@@ -71,14 +70,12 @@ static int recover_ids(struct recovery *rec)
 
 static bool is_committed(const struct recovery *rec, size_t i)
 {
-	char name[LOG_FILE_NAME_BYTES];
 	struct record_file f;
 	bool is_same;
 
 	if (!rec->marks[i].is_committed)
 		return false;
-	log_file_name(name, rec->files[i].number, LOG_FILE_SEGMENT);
-	if (record_file_open(&f, rec->l->dir_fd, name, SEGMENT_FILE_TYPE, LOG_FILE_VERSION) < 0)
+	if (record_dir_open(&f, &rec->l->files, rec->files[i].number, LOG_FILE_SEGMENT) < 0)
 		return false;
 	is_same = memcmp(f.header.id, rec->marks[i].segment_id, sizeof(f.header.id)) == 0;
 	record_file_close(&f);
@@ -103,11 +100,11 @@ static int recover_segment(struct recovery *rec, size_t i)
 
 	if (is_committed(rec, i))
 		return log_retire_segment(l, number, false);
-	r = log_segment_recover(&s, l->dir_fd, number, l->durable, &n_torn);
+	r = log_segment_recover(&s, &l->files, number, l->durable, &n_torn);
+	/* a crash while it was created */
+	if (r == -ENODATA)
+		return log_retire_segment(l, number, false);
 	if (r == -EBADMSG) {
-		/* a crash while it was created leaves it without a whole header, and empty */
-		if (rec->files[i].n_bytes <= RECORD_FILE_HEADER_BYTES)
-			return log_retire_segment(l, number, false);
 		log_report_damage(l, number, 1);
 		return log_retire_segment(l, number, true);
 	}
@@ -148,7 +145,7 @@ static int recover_files(struct recovery *rec)
 int log_recover(struct upload_log *l, struct err *err)
 {
 	struct recovery rec = {.l = l};
-	int r = log_dir_list(l->dir_fd, &rec.files, &rec.n_files);
+	int r = record_dir_list(&l->files, &rec.files, &rec.n_files);
 
 	if (r == 0)
 		r = recover_files(&rec);

@@ -1,8 +1,9 @@
 #include "cluster-agent/wal/log_segment.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
-#include "cluster-agent/wal/log_dir.h"
 #include "cluster-agent/wal/upload_record.h"
 #include "common/system/clock.h"
 
@@ -27,33 +28,17 @@ void log_segment_free(struct log_segment *s)
  * The next upload of the segment; a record that is none is damage, too. Returns false at the end,
  * which is at c->offset.
  */
-static bool next_upload(struct record_cursor *c, struct upload_record *ret, uint32_t *n_damaged)
+static bool next_upload(struct record_cursor *c, struct upload_record *ret)
 {
 	struct record rec;
 
-	for (;;) {
-		switch (record_cursor_next(c, &rec)) {
-		case RECORD_READ:
-			if (rec.kind == UPLOAD_RECORD_KIND &&
-			    upload_record_parse(ret, rec.payload, rec.len) == 0)
-				return true;
-			(*n_damaged)++;
-			break;
-		case RECORD_DAMAGED:
-			(*n_damaged)++;
-			break;
-		case RECORD_END:
-		case RECORD_TORN:
-			return false;
-		}
+	while (record_cursor_read(c, &rec)) {
+		if (rec.kind == UPLOAD_RECORD_KIND &&
+		    upload_record_parse(ret, rec.payload, rec.len) == 0)
+			return true;
+		c->n_damaged++;
 	}
-}
-
-static int init_cursor(struct record_cursor *c, const char *bytes, size_t len)
-{
-	if (record_cursor_init(c, bytes, len) < 0 || c->file.type != SEGMENT_FILE_TYPE)
-		return -EBADMSG;
-	return c->file.version > LOG_FILE_VERSION ? -EPROTONOSUPPORT : 0;
+	return false;
 }
 
 /* ---- recovery ---- */
@@ -73,7 +58,7 @@ static int recover_records(struct log_segment *s, struct record_cursor *c, struc
 {
 	struct upload_record u;
 
-	for (uint32_t i = 0; next_upload(c, &u, &s->n_damaged); i++) {
+	for (uint32_t i = 0; next_upload(c, &u); i++) {
 		int r = 0;
 
 		if (id_set_add(ids, u.id))
@@ -83,47 +68,65 @@ static int recover_records(struct log_segment *s, struct record_cursor *c, struc
 		if (r < 0)
 			return r;
 	}
+	s->n_damaged = (uint32_t)c->n_damaged;
 	return 0;
 }
 
 static void cut_file(const struct log_segment *s)
 {
-	char name[LOG_FILE_NAME_BYTES];
-	CLEANUP(record_file_close) struct record_file f = {.fd = -1};
+	CLEANUP(record_file_close) struct record_file f = RECORD_FILE_NONE;
 
-	log_file_name(name, s->number, LOG_FILE_SEGMENT);
 	/* if it fails nothing is wrong: what is torn is not read anyway */
-	if (record_file_open(&f, s->dir_fd, name, SEGMENT_FILE_TYPE, LOG_FILE_VERSION) == 0)
+	if (record_dir_open(&f, s->dir, s->number, LOG_FILE_SEGMENT) == 0)
 		(void)!record_file_cut(&f, s->n_bytes);
 }
 
-int log_segment_recover(struct log_segment **ret, int dir_fd, uint64_t number, struct id_set *ids,
-			uint64_t *ret_torn_bytes)
+static uint64_t ns_of(const struct statx_timestamp *t)
 {
-	CLEANUP(log_segment_freep) struct log_segment *s = calloc(1, sizeof(*s));
+	return t->tv_sec < 0 ? 0 : (uint64_t)t->tv_sec * NS_PER_S + t->tv_nsec;
+}
+
+/* How long ago the file was made, or last written if that is longer; 0 if it is not known. */
+static uint64_t age_ns(const struct record_dir *dir, uint64_t number)
+{
+	uint64_t now_ns = clock_realtime_ns(), then_ns;
+	char name[RECORD_NAME_BYTES];
+	struct statx st;
+
+	record_dir_name(dir, number, LOG_FILE_SEGMENT, name);
+	if (statx(dir->fd, name, AT_SYMLINK_NOFOLLOW, STATX_MTIME | STATX_BTIME, &st) < 0)
+		return 0;
+	then_ns = ns_of(&st.stx_mtime);
+	/* not every file system knows when a file was made, and a copy was made later */
+	if ((st.stx_mask & STATX_BTIME) && ns_of(&st.stx_btime) < then_ns)
+		then_ns = ns_of(&st.stx_btime);
+	return then_ns > 0 && then_ns < now_ns ? now_ns - then_ns : 0;
+}
+
+int log_segment_recover(struct log_segment **ret, const struct record_dir *dir, uint64_t number,
+			struct id_set *ids, uint64_t *ret_torn_bytes)
+{
+	CLEANUP(log_segment_freep) struct log_segment *s = NULL;
 	AUTO_FREE char *bytes = NULL;
 	struct record_cursor c;
-	size_t len;
-	int r;
+	int r = record_dir_load(dir, number, LOG_FILE_SEGMENT, LOG_SEGMENT_MAX_BYTES, &bytes, &c);
 
-	if (!s)
-		return -ENOMEM;
-	r = log_dir_load(dir_fd, number, LOG_FILE_SEGMENT, LOG_SEGMENT_MAX_BYTES, &bytes, &len);
-	if (r == 0)
-		r = init_cursor(&c, bytes, len);
 	if (r < 0)
 		return r;
-	s->dir_fd = dir_fd;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->dir = dir;
 	s->number = number;
 	memcpy(s->id, c.file.id, sizeof(s->id));
 	s->recovered = true;
-	s->first_ns = clock_monotonic_ns() - log_dir_age_ns(dir_fd, number, LOG_FILE_SEGMENT);
+	s->first_ns = clock_monotonic_ns() - age_ns(dir, number);
 	r = recover_records(s, &c, ids);
 	if (r < 0)
 		return r;
 	s->n_bytes = c.offset;
-	*ret_torn_bytes = len - c.offset;
-	if (c.offset < len)
+	*ret_torn_bytes = c.len - c.offset;
+	if (c.offset < c.len)
 		cut_file(s);
 	*ret = s->n_records > 0 || s->n_damaged > 0 ? TAKE_PTR(s) : NULL;
 	return 0;
@@ -149,9 +152,8 @@ static struct totals count(const struct log_segment *s, struct record_cursor c)
 {
 	struct totals t = {0};
 	struct upload_record u;
-	uint32_t n_damaged = 0;
 
-	for (uint32_t i = 0; next_upload(&c, &u, &n_damaged); i++) {
+	for (uint32_t i = 0; next_upload(&c, &u); i++) {
 		if (is_repeated(s, i))
 			continue;
 		t.n_records++;
@@ -175,9 +177,8 @@ static void fill(struct log_segment *s, struct record_cursor c)
 {
 	struct log_segment_content *t = &s->content;
 	struct upload_record u;
-	uint32_t n_damaged = 0;
 
-	for (uint32_t i = 0; next_upload(&c, &u, &n_damaged); i++) {
+	for (uint32_t i = 0; next_upload(&c, &u); i++) {
 		if (is_repeated(s, i))
 			continue;
 		while (u.n_frames > 0) {
@@ -190,20 +191,17 @@ static void fill(struct log_segment *s, struct record_cursor c)
 		s->ids[t->n_records++] = u.id;
 	}
 	/* the file has become shorter, or its end has become zeros */
-	s->n_damaged = n_damaged + (c.offset < s->n_bytes);
+	s->n_damaged = (uint32_t)c.n_damaged + (c.offset < s->n_bytes);
 }
 
 static int read_content(struct log_segment *s)
 {
 	struct record_cursor c = {0};
 	struct totals totals;
-	size_t len;
 	int r;
 
-	r = log_dir_load(s->dir_fd, s->number, LOG_FILE_SEGMENT, s->n_bytes, &s->bytes, &len);
-	if (r == 0)
-		r = init_cursor(&c, s->bytes, len);
-	if (r == 0 && memcmp(c.file.id, s->id, sizeof(s->id)) != 0)
+	r = record_dir_load(s->dir, s->number, LOG_FILE_SEGMENT, s->n_bytes, &s->bytes, &c);
+	if (r == -ENODATA || (r == 0 && memcmp(c.file.id, s->id, sizeof(s->id)) != 0))
 		r = -EBADMSG;
 	if (r < 0)
 		return r;

@@ -8,13 +8,13 @@
 #include "cluster-agent/wal/id_set.h"
 #include "cluster-agent/wal/upload_log.h"
 #include "common/base.h"
-#include "common/system/record_file.h"
+#include "common/system/record_dir.h"
 
 /* What a segment may grow to, and a file of that name may have. */
 #define LOG_SEGMENT_MAX_BYTES ((size_t)512 << 20)
 
 struct log_segment {
-	int dir_fd;
+	const struct record_dir *dir; /* borrowed */
 	uint64_t number;
 	uint8_t id[16];
 	uint64_t n_bytes; /* up to the last durable record */
@@ -49,10 +49,9 @@ void log_segment_forget(struct log_segment *s);
 /*
  * Reads a segment that an earlier process left, and cuts off its torn end. ids gets those of its
  * records; a record whose id is there already is left out of the segment. *ret is NULL if there is
- * nothing in it: the file is not needed. Returns 0, -EBADMSG if it is no segment, -EPROTONOSUPPORT
- * if it is of a newer release, or -errno.
+ * nothing in it: the file is not needed. Returns 0, or what record_dir_load() does.
  */
-int log_segment_recover(struct log_segment **ret, int dir_fd, uint64_t number, struct id_set *ids,
-			uint64_t *ret_torn_bytes) MUST_CHECK;
+int log_segment_recover(struct log_segment **ret, const struct record_dir *dir, uint64_t number,
+			struct id_set *ids, uint64_t *ret_torn_bytes) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_WAL_LOG_SEGMENT_H */

@@ -79,7 +79,7 @@ struct worker_thread;
 struct upload_log {
 	struct upload_log_config cfg;
 	char *dir;
-	int dir_fd;
+	struct record_dir files; /* of dir */
 	int lock_fd;
 	_Atomic uint64_t last_number; /* of files */
 	struct metric metrics[LOG_METRIC_MAX];

@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 
-#include "cluster-agent/wal/log_dir.h"
 #include "cluster-agent/wal/log_state.h"
 #include "cluster-agent/wal/upload_record.h"
 #include "common/system/clock.h"
@@ -42,22 +41,20 @@ void log_close_current(struct upload_log *l)
 		condition_broadcast(&l->ready);
 		return;
 	}
-	(void)!log_dir_remove(l->dir_fd, s->number, LOG_FILE_SEGMENT);
+	(void)!record_dir_remove(&l->files, s->number, LOG_FILE_SEGMENT);
 	log_segment_free(s);
 }
 
 static int begin_segment(struct upload_log *l)
 {
 	CLEANUP(log_segment_freep) struct log_segment *s = calloc(1, sizeof(*s));
-	char name[LOG_FILE_NAME_BYTES];
 	int r;
 
 	if (!s)
 		return -ENOMEM;
-	s->dir_fd = l->dir_fd;
+	s->dir = &l->files;
 	s->number = atomic_fetch_add(&l->last_number, 1) + 1;
-	log_file_name(name, s->number, LOG_FILE_SEGMENT);
-	r = record_file_create(&l->file, l->dir_fd, name, SEGMENT_FILE_TYPE, LOG_FILE_VERSION);
+	r = record_dir_create(&l->file, &l->files, s->number, LOG_FILE_SEGMENT);
 	if (r < 0)
 		return r;
 	memcpy(s->id, l->file.header.id, sizeof(s->id));

@@ -31,11 +31,11 @@ static int lock_dir(struct upload_log *l, struct err *err)
 {
 	uint64_t owner = 0;
 
-	l->dir_fd = private_dir_open(AT_FDCWD, l->dir, PRIVATE_DIR_CLOSE | PRIVATE_DIR_DURABLE,
-				     l->dir, err);
-	if (l->dir_fd < 0)
-		return l->dir_fd;
-	l->lock_fd = private_dir_lock(l->dir_fd, "LOCK", l->cfg.lock_wait_ns, &owner);
+	l->files.fd = private_dir_open(AT_FDCWD, l->dir, PRIVATE_DIR_CLOSE | PRIVATE_DIR_DURABLE,
+				       l->dir, err);
+	if (l->files.fd < 0)
+		return l->files.fd;
+	l->lock_fd = private_dir_lock(l->files.fd, "LOCK", l->cfg.lock_wait_ns, &owner);
 	if (l->lock_fd == -EBUSY)
 		return err_set(err, -EBUSY, "the log in %s is in use by process %llu", l->dir,
 			       (unsigned long long)owner);
@@ -52,7 +52,12 @@ static int allocate(struct upload_log **ret, const struct upload_log_config *cfg
 		return -ENOMEM;
 	l->cfg = *cfg;
 	set_defaults(&l->cfg);
-	l->dir_fd = l->lock_fd = l->file.fd = -1;
+	l->files = (struct record_dir){
+		.fd = -1,
+		.kinds = log_file_kinds,
+		.n_kinds = LOG_FILE_KIND_MAX,
+	};
+	l->lock_fd = l->file.fd = -1;
 	pthread_mutex_init(&l->lock, NULL);
 	condition_init(&l->work);
 	condition_init(&l->ready);
@@ -113,8 +118,8 @@ void upload_log_close(struct upload_log *l)
 	id_set_free(l->durable);
 	if (l->lock_fd >= 0)
 		close(l->lock_fd);
-	if (l->dir_fd >= 0)
-		close(l->dir_fd);
+	if (l->files.fd >= 0)
+		close(l->files.fd);
 	condition_fini(&l->work);
 	condition_fini(&l->ready);
 	pthread_mutex_destroy(&l->lock);

@@ -2,6 +2,14 @@
 
 #include <errno.h>
 
+const struct record_kind log_file_kinds[LOG_FILE_KIND_MAX] = {
+	[LOG_FILE_SEGMENT] = {".segment", SEGMENT_FILE_TYPE, LOG_FILE_VERSION},
+	[LOG_FILE_IDS] = {".ids", IDS_FILE_TYPE, IDS_FILE_VERSION},
+	/* for a person */
+	[LOG_FILE_DAMAGED] = {.suffix = ".damaged"},
+	[LOG_FILE_REFUSED] = {".refused", SEGMENT_FILE_TYPE, LOG_FILE_VERSION},
+};
+
 struct upload_header {
 	struct upload_id id;
 	uint32_t n_frames;

@@ -8,8 +8,19 @@
 #include "cluster-agent/wal/upload_id.h"
 #include "cluster-agent/wal/upload_log.h"
 #include "common/base.h"
+#include "common/system/record_dir.h"
 
-/* Types and kinds of record files. */
+/* Kinds of files of the log's directory. */
+enum log_file_kind {
+	LOG_FILE_SEGMENT, /* uploads that are not committed */
+	LOG_FILE_IDS,     /* ids of committed segments */
+	LOG_FILE_DAMAGED, /* a committed segment of which not all could be read, or ids */
+	LOG_FILE_REFUSED, /* uploads that the store refused */
+	LOG_FILE_KIND_MAX,
+};
+extern const struct record_kind log_file_kinds[LOG_FILE_KIND_MAX];
+
+/* Types of these files, and kinds of their records. */
 #define SEGMENT_FILE_TYPE 1u
 #define IDS_FILE_TYPE 2u
 /*

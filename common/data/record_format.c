@@ -62,6 +62,13 @@ int record_file_header_parse(struct record_file_header *ret, const void *data, s
 	return 0;
 }
 
+int record_file_header_check(const struct record_file_header *h, uint32_t type, uint32_t version)
+{
+	if (h->type != type)
+		return -EBADMSG;
+	return h->version > version ? -EPROTONOSUPPORT : 0;
+}
+
 uint64_t record_sum(const void *payload, size_t len)
 {
 	return XXH3_64bits(payload, len);
@@ -121,6 +128,14 @@ int record_cursor_init(struct record_cursor *c, const void *data, size_t len)
 		.offset = RECORD_FILE_HEADER_BYTES,
 	};
 	return 0;
+}
+
+int record_cursor_open(struct record_cursor *c, const void *data, size_t len, uint32_t type,
+		       uint32_t version)
+{
+	int r = record_cursor_init(c, data, len);
+
+	return r < 0 ? r : record_file_header_check(&c->file, type, version);
 }
 
 static bool has_header(const struct record_cursor *c, uint64_t offset, struct record_header *ret)
@@ -190,4 +205,13 @@ enum record_outcome record_cursor_next(struct record_cursor *c, struct record *r
 		return RECORD_TORN;
 	c->offset = next;
 	return RECORD_DAMAGED;
+}
+
+bool record_cursor_read(struct record_cursor *c, struct record *ret)
+{
+	enum record_outcome outcome;
+
+	while ((outcome = record_cursor_next(c, ret)) == RECORD_DAMAGED)
+		c->n_damaged++;
+	return outcome == RECORD_READ;
 }

@@ -36,6 +36,10 @@ void record_file_header_encode(uint8_t ret[RECORD_FILE_HEADER_BYTES],
 int record_file_header_parse(struct record_file_header *ret, const void *data,
 			     size_t len) MUST_CHECK;
 
+/* Returns 0, -EBADMSG for another type, or -EPROTONOSUPPORT for a version beyond the given one. */
+int record_file_header_check(const struct record_file_header *h, uint32_t type,
+			     uint32_t version) MUST_CHECK;
+
 /* The checksum of a payload. */
 uint64_t record_sum(const void *payload, size_t len);
 
@@ -65,12 +69,19 @@ struct record {
 	uint64_t offset;     /* of the record in the file */
 };
 
+/* Damage at the end of a file may not respect where records may begin. */
+static inline uint64_t record_boundary(uint64_t offset)
+{
+	return offset & ~UINT64_C(7);
+}
+
 /* Goes through the records of a whole file in memory. */
 struct record_cursor {
 	const uint8_t *data;
 	size_t len;
 	struct record_file_header file;
 	uint64_t offset; /* behind the last record that was returned, or behind what was skipped */
+	uint64_t n_damaged; /* places that record_cursor_read() has skipped */
 };
 
 enum record_outcome {
@@ -83,7 +94,15 @@ enum record_outcome {
 
 /* data is borrowed. Returns what record_file_header_parse() does. */
 int record_cursor_init(struct record_cursor *c, const void *data, size_t len) MUST_CHECK;
+/* The same, also -EBADMSG for another type, and -EPROTONOSUPPORT for a later version. */
+int record_cursor_open(struct record_cursor *c, const void *data, size_t len, uint32_t type,
+		       uint32_t version) MUST_CHECK;
 /* The payload is borrowed from data. Unless it is RECORD_READ, only ret->offset is set. */
 enum record_outcome record_cursor_next(struct record_cursor *c, struct record *ret);
+/*
+ * The next record that can be read; counts the damage that it skips. Returns false at the end,
+ * which is at c->offset; what is torn is behind it.
+ */
+bool record_cursor_read(struct record_cursor *c, struct record *ret);
 
 #endif /* COMMON_DATA_RECORD_FORMAT_H */

@@ -108,12 +108,10 @@ int record_file_open(struct record_file *ret, int dir_fd, const char *name, uint
 	if (!S_ISREG(st.st_mode))
 		return -EBADMSG;
 	r = read_header(&f, &f.header);
+	if (r == 0)
+		r = record_file_header_check(&f.header, type, version);
 	if (r < 0)
 		return r;
-	if (f.header.type != type)
-		return -EBADMSG;
-	if (f.header.version > version)
-		return -EPROTONOSUPPORT;
 	f.end = (uint64_t)st.st_size;
 	*ret = f;
 	f.fd = -1;
@@ -188,6 +186,18 @@ int record_file_append(struct record_file *f, const struct record_data *records,
 		n -= batch;
 	}
 	return 0;
+}
+
+int record_file_add(struct record_file *f, uint32_t kind, const void *payload, size_t len)
+{
+	const struct record_data d = {
+		.kind = kind,
+		.len = (uint32_t)len,
+		.payload = payload,
+		.sum = record_sum(payload, len),
+	};
+
+	return len > RECORD_MAX_BYTES ? -EFBIG : record_file_append(f, &d, 1);
 }
 
 int record_file_sync(struct record_file *f)

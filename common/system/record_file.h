@@ -52,6 +52,9 @@ struct record_data {
  */
 int record_file_append(struct record_file *f, const struct record_data *records,
 		       size_t n) MUST_CHECK;
+/* The same for one record, whose checksum it makes. */
+int record_file_add(struct record_file *f, uint32_t kind, const void *payload,
+		    size_t len) MUST_CHECK;
 /* fdatasync(2). Returns 0 or -errno. */
 int record_file_sync(struct record_file *f) MUST_CHECK;
 /* Removes everything from offset on, which must be where a record begins or ends. Not durable. */

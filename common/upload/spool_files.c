@@ -20,9 +20,7 @@
 #include <fcntl.h>
 #include <utlist.h>
 
-#include "common/data/buf.h"
 #include "common/limits.h"
-#include "common/system/fs.h"
 #include "common/system/private_dir.h"
 #include "common/upload/spool_record.h"
 #include "common/upload/spool_segment.h"
@@ -34,8 +32,12 @@
 #define MAX_SEGMENTS 10000u
 #define MAX_OPEN 8u
 
+static const struct record_kind file_kinds[] = {
+	[SPOOL_FILE] = {".spool", SPOOL_FILE_TYPE, SPOOL_FILE_VERSION},
+};
+
 struct spool_files {
-	int dir_fd;
+	struct record_dir dir;
 	int lock_fd; /* holds the lock of the directory */
 	uint64_t max_bytes;
 	uint64_t segment_bytes;
@@ -52,10 +54,7 @@ struct spool_files {
 
 static void remove_segment(struct spool_files *f, struct spool_segment *s)
 {
-	char name[SPOOL_SEGMENT_NAME_BYTES];
-
-	spool_segment_name(s->number, name);
-	if (unlinkat(f->dir_fd, name, 0) < 0 && errno != ENOENT)
+	if (record_dir_remove(&f->dir, s->number, SPOOL_FILE) < 0)
 		f->state.n_errors++;
 	if (s == f->current)
 		f->current = NULL;
@@ -137,43 +136,18 @@ static int lock_dir(struct spool_files *f, const char *dir, struct err *err)
 	if (parent < 0)
 		return parent;
 	(void)snprintf(own, sizeof(own), "%s/" DIR_NAME, dir);
-	f->dir_fd = private_dir_open(parent, DIR_NAME,
+	f->dir.fd = private_dir_open(parent, DIR_NAME,
 				     PRIVATE_DIR_NO_LINK | PRIVATE_DIR_OURS | PRIVATE_DIR_CLOSE,
 				     own, err);
-	if (f->dir_fd < 0)
-		return f->dir_fd;
-	f->lock_fd = private_dir_lock(f->dir_fd, LOCK_FILE, 0, NULL);
+	if (f->dir.fd < 0)
+		return f->dir.fd;
+	f->lock_fd = private_dir_lock(f->dir.fd, LOCK_FILE, 0, NULL);
 	if (f->lock_fd == -EBUSY)
 		return err_set(err, -EBUSY, "%s is used by another process", dir);
 	if (f->lock_fd < 0)
 		return err_set(err, f->lock_fd, "lock %s/" LOCK_FILE ": %s", own,
 			       strerror(-f->lock_fd));
 	return 0;
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static int add_number(void *ctx, const char *name)
-{
-	uint64_t number;
-
-	return spool_segment_parse_name(&number, name) ? buf_add(ctx, &number, sizeof(number)) : 0;
-}
-
-/* The numbers of all segments, appended as they are in memory, then ascending. */
-static int list_segments(const struct spool_files *f, struct buf *numbers)
-{
-	int r = fs_each_name(f->dir_fd, add_number, numbers);
-
-	if (r == 0 && numbers->len > 0)
-		qsort(numbers->data, numbers->len / sizeof(uint64_t), sizeof(uint64_t),
-		      compare_numbers);
-	return r;
 }
 
 /* What keeps us from reading any file, and passes by itself. */
@@ -196,8 +170,7 @@ static void leave_alone(struct spool_files *f, uint64_t number, int r)
 static int load(struct spool_files *f, uint64_t number)
 {
 	struct spool_segment *s = NULL;
-	char name[SPOOL_SEGMENT_NAME_BYTES];
-	int r = spool_segment_load(&s, f->dir_fd, number);
+	int r = spool_segment_load(&s, &f->dir, number);
 
 	if (r == 0) {
 		add_segment(f, s);
@@ -214,22 +187,17 @@ static int load(struct spool_files *f, uint64_t number)
 	/* nothing of it can be read; -ENODATA: nothing was written */
 	f->state.n_dropped_damaged += r == -EBADMSG;
 	f->next_number = number + 1;
-	spool_segment_name(number, name);
-	return unlinkat(f->dir_fd, name, 0) < 0 ? -errno : 0;
+	return record_dir_remove(&f->dir, number, SPOOL_FILE);
 }
 
 static int load_all(struct spool_files *f, struct err *err)
 {
-	CLEANUP(buf_fini) struct buf numbers;
-	uint64_t number;
-	int r;
+	AUTO_FREE struct record_dir_file *files = NULL;
+	size_t n = 0;
+	int r = record_dir_list(&f->dir, &files, &n);
 
-	buf_init(&numbers, SIZE_MAX / 4);
-	r = list_segments(f, &numbers);
-	for (size_t at = 0; r == 0 && at < numbers.len; at += sizeof(number)) {
-		memcpy(&number, numbers.data + at, sizeof(number));
-		r = load(f, number);
-	}
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = load(f, files[i].number);
 	if (r < 0)
 		return err_set(err, r, "read the spool: %s", strerror(-r));
 	return 0;
@@ -252,7 +220,9 @@ int spool_files_open(struct spool_files **ret, const struct spool_files_config *
 
 	if (!f)
 		return err_set(err, -ENOMEM, "out of memory");
-	f->dir_fd = f->lock_fd = -1;
+	f->dir = (struct record_dir){
+		.fd = -1, .kinds = file_kinds, .n_kinds = ARRAY_SIZE(file_kinds)};
+	f->lock_fd = -1;
 	f->max_bytes = cfg->max_bytes;
 	f->segment_bytes =
 		cfg->segment_bytes ? cfg->segment_bytes : default_segment_bytes(cfg->max_bytes);
@@ -283,7 +253,7 @@ void spool_files_close(struct spool_files *f)
 		DL_DELETE(f->segments, s);
 		spool_segment_free(s);
 	}
-	closep(&f->dir_fd);
+	closep(&f->dir.fd);
 	closep(&f->lock_fd);
 	free(f);
 }
@@ -293,7 +263,7 @@ void spool_files_close(struct spool_files *f)
 static int begin_segment(struct spool_files *f)
 {
 	struct spool_segment *s = NULL;
-	int r = spool_segment_create(&s, f->dir_fd, f->next_number);
+	int r = spool_segment_create(&s, &f->dir, f->next_number++);
 
 	if (r < 0)
 		return r;
@@ -324,7 +294,7 @@ static int put(struct spool_files *f, const struct upload_item *item, const stru
 		if (r < 0)
 			return r;
 	}
-	r = spool_segment_append(f->current, f->dir_fd, item->created_ns, payload);
+	r = spool_segment_append(f->current, &f->dir, item->created_ns, payload);
 	if (r < 0 && f->current->file.is_closed)
 		give_up_current(f);
 	return r;
@@ -402,14 +372,14 @@ static void remove_if_finished(struct spool_files *f, struct spool_segment *s)
 static int take(struct spool_files *f, struct spool_segment *s, struct spool_entry *e,
 		struct upload_item **ret)
 {
-	int r = spool_segment_read(s, f->dir_fd, e, ret);
+	int r = spool_segment_read(s, &f->dir, e, ret);
 
 	f->cursor = (struct spool_place){s->number, e->offset + 1};
 	if (r == 0) {
 		spool_segment_set_state(s, e, SPOOL_ENTRY_OUT);
 	} else if (r == -EBADMSG || r == -ENOENT) {
 		f->state.n_dropped_damaged++;
-		(void)spool_segment_finish(s, f->dir_fd, e);
+		(void)spool_segment_finish(s, &f->dir, e);
 		remove_if_finished(f, s);
 		r = -EBADMSG;
 	} else if (r != -ENOMEM) {
@@ -467,7 +437,7 @@ void spool_files_finish(struct spool_files *f, const struct spool_place *p)
 
 	if (!e)
 		return;
-	if (spool_segment_finish(s, f->dir_fd, e) < 0)
+	if (spool_segment_finish(s, &f->dir, e) < 0)
 		f->state.n_errors++;
 	remove_if_finished(f, s);
 }
@@ -480,7 +450,7 @@ int spool_files_read_note(struct spool_files *f, const char *endpoint,
 	char name[SPOOL_NOTE_NAME_BYTES];
 
 	spool_note_name(endpoint, name);
-	return spool_note_read(f->dir_fd, name, ret);
+	return spool_note_read(f->dir.fd, name, ret);
 }
 
 int spool_files_write_note(struct spool_files *f, const char *endpoint, const char *text)
@@ -489,9 +459,9 @@ int spool_files_write_note(struct spool_files *f, const char *endpoint, const ch
 	int r;
 
 	spool_note_name(endpoint, name);
-	if (spool_note_read(f->dir_fd, name, old) == 0 && strcmp(old, text) == 0)
+	if (spool_note_read(f->dir.fd, name, old) == 0 && strcmp(old, text) == 0)
 		return 0;
-	r = spool_note_write(f->dir_fd, name, text);
+	r = spool_note_write(f->dir.fd, name, text);
 	f->state.n_errors += r < 0;
 	return r;
 }

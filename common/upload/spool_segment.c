@@ -4,32 +4,10 @@
 
 #include "common/data/array.h"
 #include "common/limits.h"
-#include "common/system/fs.h"
 #include "common/upload/spool_record.h"
 
-#define SUFFIX ".spool"
 /* A segment is closed at a few MiB, so it may have one larger profile at its end. */
 #define FILE_MAX_BYTES (2 * LIMIT_UPLOAD_BYTES)
-
-void spool_segment_name(uint64_t number, char ret[static SPOOL_SEGMENT_NAME_BYTES])
-{
-	snprintf(ret, SPOOL_SEGMENT_NAME_BYTES, "%016llx" SUFFIX, (unsigned long long)number);
-}
-
-bool spool_segment_parse_name(uint64_t *ret, const char *name)
-{
-	char canonical[SPOOL_SEGMENT_NAME_BYTES];
-	unsigned long long number;
-	char *end;
-
-	errno = 0;
-	number = strtoull(name, &end, 16);
-	if (errno != 0 || number == 0)
-		return false;
-	spool_segment_name(number, canonical);
-	*ret = number;
-	return strcmp(name, canonical) == 0;
-}
 
 static struct spool_segment *segment_alloc(uint64_t number)
 {
@@ -56,16 +34,14 @@ void spool_segment_close(struct spool_segment *s)
 	record_file_close(&s->file);
 }
 
-int spool_segment_create(struct spool_segment **ret, int dir_fd, uint64_t number)
+int spool_segment_create(struct spool_segment **ret, const struct record_dir *dir, uint64_t number)
 {
 	CLEANUP(spool_segment_freep) struct spool_segment *s = segment_alloc(number);
-	char name[SPOOL_SEGMENT_NAME_BYTES];
 	int r;
 
 	if (!s)
 		return -ENOMEM;
-	spool_segment_name(number, name);
-	r = record_file_create(&s->file, dir_fd, name, SPOOL_FILE_TYPE, SPOOL_FILE_VERSION);
+	r = record_dir_create(&s->file, dir, number, SPOOL_FILE);
 	if (r < 0)
 		return r;
 	s->n_bytes = s->file.end;
@@ -73,14 +49,9 @@ int spool_segment_create(struct spool_segment **ret, int dir_fd, uint64_t number
 	return 0;
 }
 
-static int open_file(struct spool_segment *s, int dir_fd)
+static int open_file(struct spool_segment *s, const struct record_dir *dir)
 {
-	char name[SPOOL_SEGMENT_NAME_BYTES];
-
-	if (s->file.fd >= 0)
-		return 0;
-	spool_segment_name(s->number, name);
-	return record_file_open(&s->file, dir_fd, name, SPOOL_FILE_TYPE, SPOOL_FILE_VERSION);
+	return s->file.fd >= 0 ? 0 : record_dir_open(&s->file, dir, s->number, SPOOL_FILE);
 }
 
 /* ---- entries ---- */
@@ -161,59 +132,27 @@ static int take_record(struct spool_segment *s, const struct record *record)
 	return 0;
 }
 
-/* Sets n_bytes to where the next record goes. */
-static int scan(struct spool_segment *s, const struct buf *content)
-{
-	enum record_outcome outcome;
-	struct record_cursor c;
-	struct record record;
-	int r = record_cursor_init(&c, content->data, content->len);
-
-	if (r < 0)
-		return r;
-	if (c.file.type != SPOOL_FILE_TYPE)
-		return -EBADMSG;
-	if (c.file.version > SPOOL_FILE_VERSION)
-		return -EPROTONOSUPPORT;
-	while (r == 0 && (outcome = record_cursor_next(&c, &record)) != RECORD_END &&
-	       outcome != RECORD_TORN) {
-		if (outcome == RECORD_DAMAGED)
-			s->n_damaged++;
-		else
-			r = take_record(s, &record);
-	}
-	s->n_bytes = c.offset;
-	return r;
-}
-
-/* Records are at multiples of 8, which damage at the end of a file may not respect. */
-static uint64_t record_boundary(uint64_t offset)
-{
-	return offset & ~UINT64_C(7);
-}
-
-int spool_segment_load(struct spool_segment **ret, int dir_fd, uint64_t number)
+int spool_segment_load(struct spool_segment **ret, const struct record_dir *dir, uint64_t number)
 {
 	CLEANUP(spool_segment_freep) struct spool_segment *s = segment_alloc(number);
-	CLEANUP(buf_fini) struct buf content;
-	char name[SPOOL_SEGMENT_NAME_BYTES];
+	AUTO_FREE char *content = NULL;
+	struct record_cursor c = {0};
+	struct record record;
 	int r;
 
-	buf_init(&content, FILE_MAX_BYTES);
 	if (!s)
 		return -ENOMEM;
-	spool_segment_name(number, name);
-	r = fs_read_at(dir_fd, name, &content);
-	/* the process ended before it had written the header */
-	if (r == 0 && content.len < RECORD_FILE_HEADER_BYTES)
-		return -ENODATA;
-	if (r == 0)
-		r = scan(s, &content);
+	r = record_dir_load(dir, number, SPOOL_FILE, FILE_MAX_BYTES + 1, &content, &c);
+	if (r == 0 && c.len > FILE_MAX_BYTES)
+		r = -EBADMSG;
+	while (r == 0 && record_cursor_read(&c, &record))
+		r = take_record(s, &record);
 	if (r < 0)
-		return r == -EFBIG ? -EBADMSG : r;
-	s->n_bytes = record_boundary(s->n_bytes);
-	if (s->n_bytes != content.len) {
-		r = open_file(s, dir_fd);
+		return r;
+	s->n_damaged += c.n_damaged;
+	s->n_bytes = record_boundary(c.offset);
+	if (s->n_bytes != c.len) {
+		r = open_file(s, dir);
 		if (r == 0)
 			r = record_file_cut(&s->file, s->n_bytes);
 		if (r < 0)
@@ -229,22 +168,16 @@ int spool_segment_load(struct spool_segment **ret, int dir_fd, uint64_t number)
 static int append(struct spool_segment *s, enum spool_record_kind kind, const void *payload,
 		  size_t len)
 {
-	const struct record_data data = {
-		.kind = kind,
-		.len = (uint32_t)len,
-		.payload = payload,
-		.sum = record_sum(payload, len),
-	};
-	int r = record_file_append(&s->file, &data, 1);
+	int r = record_file_add(&s->file, kind, payload, len);
 
 	s->n_bytes = s->file.end;
 	return r;
 }
 
-int spool_segment_append(struct spool_segment *s, int dir_fd, uint64_t created_ns,
+int spool_segment_append(struct spool_segment *s, const struct record_dir *dir, uint64_t created_ns,
 			 const struct buf *payload)
 {
-	int r = open_file(s, dir_fd);
+	int r = open_file(s, dir);
 
 	if (r == 0) /* first, since it can be undone */
 		r = add_entry(s, s->n_bytes, created_ns, SPOOL_ENTRY_OUT);
@@ -258,12 +191,12 @@ int spool_segment_append(struct spool_segment *s, int dir_fd, uint64_t created_n
 	return r;
 }
 
-int spool_segment_read(struct spool_segment *s, int dir_fd, const struct spool_entry *e,
-		       struct upload_item **ret)
+int spool_segment_read(struct spool_segment *s, const struct record_dir *dir,
+		       const struct spool_entry *e, struct upload_item **ret)
 {
 	CLEANUP(buf_fini) struct buf payload;
 	struct record record;
-	int r = open_file(s, dir_fd);
+	int r = open_file(s, dir);
 
 	buf_init(&payload, FILE_MAX_BYTES);
 	if (r == 0)
@@ -275,7 +208,8 @@ int spool_segment_read(struct spool_segment *s, int dir_fd, const struct spool_e
 	return r == -ENODATA || r == -EFBIG ? -EBADMSG : r;
 }
 
-int spool_segment_finish(struct spool_segment *s, int dir_fd, struct spool_entry *e)
+int spool_segment_finish(struct spool_segment *s, const struct record_dir *dir,
+			 struct spool_entry *e)
 {
 	uint8_t mark[SPOOL_DONE_BYTES];
 	int r;
@@ -284,7 +218,7 @@ int spool_segment_finish(struct spool_segment *s, int dir_fd, struct spool_entry
 	if (s->n_idle + s->n_out == 0)
 		return 0; /* the whole segment goes */
 	spool_done_encode(mark, e->offset);
-	r = open_file(s, dir_fd);
+	r = open_file(s, dir);
 	return r == 0 ? append(s, SPOOL_RECORD_DONE, mark, sizeof(mark)) : r;
 }
 

@@ -7,7 +7,7 @@
 
 #include "common/base.h"
 #include "common/data/buf.h"
-#include "common/system/record_file.h"
+#include "common/system/record_dir.h"
 #include "common/upload/upload_item.h"
 
 enum spool_entry_state {
@@ -33,20 +33,19 @@ struct spool_segment {
 	uint64_t n_damaged; /* places of damage that were found */
 };
 
-/* Names are as long as "0000000000000001.spool". */
-#define SPOOL_SEGMENT_NAME_BYTES 24u
-void spool_segment_name(uint64_t number, char ret[static SPOOL_SEGMENT_NAME_BYTES]);
-/* Returns false if that is not the name of a segment. */
-bool spool_segment_parse_name(uint64_t *ret, const char *name);
+/* The only kind of record files in the spool's directory. */
+#define SPOOL_FILE 0u
 
 /* Returns 0, -ENOMEM or -errno. */
-int spool_segment_create(struct spool_segment **ret, int dir_fd, uint64_t number) MUST_CHECK;
+int spool_segment_create(struct spool_segment **ret, const struct record_dir *dir,
+			 uint64_t number) MUST_CHECK;
 /*
  * Reads the file that an earlier process left and cuts off what is torn. Returns 0, -ENODATA if
  * nothing was written, -EBADMSG if nothing of it can be read, -EPROTONOSUPPORT if a later version
  * has written it, -ENOMEM, or -errno.
  */
-int spool_segment_load(struct spool_segment **ret, int dir_fd, uint64_t number) MUST_CHECK;
+int spool_segment_load(struct spool_segment **ret, const struct record_dir *dir,
+		       uint64_t number) MUST_CHECK;
 /* The file stays. NULL is allowed. */
 void spool_segment_free(struct spool_segment *s);
 DEFINE_CLEANUP(struct spool_segment *, spool_segment_free);
@@ -58,7 +57,7 @@ void spool_segment_close(struct spool_segment *s);
  * Appends an encoded profile, whose entry is then the last one, and out. Returns 0, -ENOMEM or
  * -errno; the segment is then as before.
  */
-int spool_segment_append(struct spool_segment *s, int dir_fd, uint64_t created_ns,
+int spool_segment_append(struct spool_segment *s, const struct record_dir *dir, uint64_t created_ns,
 			 const struct buf *payload) MUST_CHECK;
 
 /* NULL: there is no such entry. */
@@ -69,11 +68,12 @@ void spool_segment_set_state(struct spool_segment *s, struct spool_entry *e,
 			     enum spool_entry_state state);
 
 /* Returns 0, -EBADMSG if the record is damaged, -ENOMEM, or -errno. */
-int spool_segment_read(struct spool_segment *s, int dir_fd, const struct spool_entry *e,
-		       struct upload_item **ret) MUST_CHECK;
+int spool_segment_read(struct spool_segment *s, const struct record_dir *dir,
+		       const struct spool_entry *e, struct upload_item **ret) MUST_CHECK;
 
 /* Marks the entry in the file, too. If that fails, a later process sends the profile again. */
-int spool_segment_finish(struct spool_segment *s, int dir_fd, struct spool_entry *e);
+int spool_segment_finish(struct spool_segment *s, const struct record_dir *dir,
+			 struct spool_entry *e);
 
 /* Removes all entries, which are finished. */
 int spool_segment_empty(struct spool_segment *s) MUST_CHECK;

@@ -12,6 +12,26 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Finds the same records as the outcomes say, and counts the damage between them. */
+static void read_again(struct record_cursor c)
+{
+	struct record_cursor each = c;
+	enum record_outcome o;
+	struct record r, found;
+	uint64_t n_damaged = 0;
+
+	while ((o = record_cursor_next(&each, &r)) == RECORD_READ || o == RECORD_DAMAGED) {
+		n_damaged += o == RECORD_DAMAGED;
+		if (o == RECORD_DAMAGED)
+			continue;
+		assert(record_cursor_read(&c, &found));
+		assert(found.offset == r.offset && found.payload == r.payload);
+	}
+	assert(!record_cursor_read(&c, &found));
+	assert(c.n_damaged == n_damaged && c.offset == each.offset);
+	assert(record_boundary(c.offset) <= c.len);
+}
+
 static void read_raw(const uint8_t *data, size_t size)
 {
 	uint8_t *copy = malloc(size + 1); /* aligned, as files in memory are */
@@ -23,6 +43,7 @@ static void read_raw(const uint8_t *data, size_t size)
 	if (size > 0)
 		memcpy(copy, data, size);
 	if (record_cursor_init(&c, copy, size) == 0) {
+		read_again(c);
 		for (;;) {
 			uint64_t before = c.offset;
 			enum record_outcome o = record_cursor_next(&c, &r);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "cluster-agent/wal/committed_ids.h"
+#include "cluster-agent/wal/upload_record.h"
 #include "test/lib/failing_sync.h"
 #include "test/lib/log_fixture.h"
 #include "test/lib/unit.h"
@@ -38,7 +39,7 @@ static void see_id(void *ctx, struct upload_id id)
 }
 
 struct opened {
-	int dir_fd;
+	struct record_dir dir;
 	_Atomic uint64_t last_number;
 	struct committed_ids *ids;
 	struct seen seen;
@@ -53,14 +54,17 @@ static void open_ids(struct opened *o, const struct log_fixture *f, size_t max_i
 		.id = see_id,
 		.ctx = &o->seen,
 	};
-	struct log_file *files = NULL;
+	struct record_dir_file *files = NULL;
 	size_t n;
 
-	*o = (struct opened){.seen = {.is_in_order = true}};
-	o->dir_fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(o->dir_fd >= 0);
-	cfg.dir_fd = o->dir_fd;
-	assert_int_equal(log_dir_list(o->dir_fd, &files, &n), 0);
+	*o = (struct opened){
+		.seen = {.is_in_order = true},
+		.dir = {.kinds = log_file_kinds, .n_kinds = LOG_FILE_KIND_MAX},
+	};
+	o->dir.fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(o->dir.fd >= 0);
+	cfg.dir = &o->dir;
+	assert_int_equal(record_dir_list(&o->dir, &files, &n), 0);
 	if (n > 0)
 		o->last_number = files[n - 1].number;
 	assert_int_equal(committed_ids_open(&o->ids, &cfg, files, n), 0);
@@ -70,7 +74,7 @@ static void open_ids(struct opened *o, const struct log_fixture *f, size_t max_i
 static void close_ids(struct opened *o)
 {
 	committed_ids_close(TAKE_PTR(o->ids));
-	close(o->dir_fd);
+	close(o->dir.fd);
 }
 
 static int add(struct opened *o, uint64_t first, size_t n)
@@ -160,4 +164,34 @@ TEST_FIXTURE(test_without_space_the_oldest_ids_are_forgotten, log_fixture_setup_
 	assert_int_equal(o.seen.n_ids, IDS_PER_COMMIT + 10);
 	assert_int_equal(o.seen.last, 400009);
 	close_ids(&o);
+}
+
+/* Records begin at multiples of 8: what follows damage must not begin where that ends. */
+TEST_FIXTURE(test_ids_behind_a_damaged_end_of_any_length_are_found, log_fixture_setup_in_memory,
+	     log_fixture_teardown)
+{
+	const struct log_fixture *f = *state;
+	uint8_t bytes[1024];
+	char name[64];
+
+	for (size_t n = 24; n < 40; n++) {
+		struct opened o;
+		size_t len;
+
+		log_fixture_empty(f);
+		open_ids(&o, f, 1000);
+		assert_int_equal(add(&o, 0, 5), 0);
+		close_ids(&o);
+		assert_int_equal(log_fixture_files(f, ".ids", name), 1);
+		len = log_fixture_load(f, name, bytes, sizeof(bytes));
+		memset(bytes + len, 0x5a, n);
+		log_fixture_put(f, name, bytes, len + n);
+		open_ids(&o, f, 1000);
+		assert_int_equal(add(&o, 5, 5), 0);
+		close_ids(&o);
+		open_ids(&o, f, 1000);
+		assert_int_equal(o.seen.n_ids, 10);
+		assert_true(o.seen.is_in_order);
+		close_ids(&o);
+	}
 }

@@ -139,10 +139,7 @@ static unsigned n_segments(const struct fixture *f)
 
 static void path_of(const struct fixture *f, uint64_t number, char ret[static 160])
 {
-	char name[SPOOL_SEGMENT_NAME_BYTES];
-
-	spool_segment_name(number, name);
-	snprintf(ret, 160, "%s/profiles/%s", f->spool, name);
+	snprintf(ret, 160, "%s/profiles/%016llx.spool", f->spool, (unsigned long long)number);
 }
 
 TEST_FIXTURE(profiles_come_back_oldest_first, set_up, tear_down)
