@@ -231,8 +231,13 @@ static __always_inline bool chain_take(struct chain_scratch *c)
 	c->frame = 0;
 	if (bytes > sizeof(c->words))
 		bytes = sizeof(c->words);
-	if (!frame || ++c->n_taken > CHAIN_TAKES ||
-	    bpf_probe_read_user(c->words, bytes, (void *)(frame + f->from)))
+	if (!frame)
+		return false;
+	if (++c->n_taken > CHAIN_TAKES) {
+		c->cut = true;
+		return false;
+	}
+	if (bpf_probe_read_user(c->words, bytes, (void *)(frame + f->from)))
 		return false;
 	if (f->next_is == CHAIN_NEXT_STRIDE)
 		c->frame = frame + (__s64)f->next;

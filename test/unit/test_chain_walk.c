@@ -438,6 +438,7 @@ TEST(what_is_read_in_vain_is_bounded)
 	native(START);
 	assert_int_equal(host_walk(), WALK_END_BOTTOM);
 	assert_in_range(host.chain.n_taken, 1, CHAIN_TAKES + 1);
+	assert_true(host.chain.cut);
 }
 
 TEST(memory_that_cannot_be_read_ends_the_chain)
