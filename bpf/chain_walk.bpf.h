@@ -29,6 +29,7 @@ struct chain_scratch {
 	struct chain_layout layout;     /* of the process; a copy */
 	__u64 thread_pointer;           /* of the thread */
 	__u64 found;                    /* what the path has led to so far */
+	__u64 own;                      /* what the path to the first frame starts from */
 	__u64 frame;                    /* to be taken next; 0: none */
 	__u64 anchor;                   /* of the run that is taken next; 0: not known */
 	__u64 low, high;                /* of the native frame whose run is taken; its stack */
@@ -134,12 +135,14 @@ __noinline int chain_follow(__u32 number)
 				 : &c->layout.states[(number - CHAIN_PATHS) & (CHAIN_STATES - 1)];
 	if (!chain_origin_of(p, c->thread_pointer, &at))
 		return 0;
+	if (number < CHAIN_PATHS)
+		c->own = at;
 #pragma clang loop unroll(full)
 	for (__u32 i = 0; i < CHAIN_STEPS; i++) {
 		if (i >= p->n_steps)
 			break;
 		at = chain_word_at(at + (__u64)p->steps[i]);
-		if (!at) /* none; a state may be 0 */
+		if (!at || (i + 1 == p->own && at != c->own)) /* none; or of another thread */
 			return 0;
 		if (i + 1 == p->anchor)
 			c->anchor = at;
@@ -382,26 +385,32 @@ __noinline int chain_start(void)
 	return c->frame != 0;
 }
 
+static __always_inline __u32 chain_read_state(struct chain_scratch *c, enum chain_state_kind kind)
+{
+	const struct chain_path *p = &c->layout.states[kind];
+
+	if (p->origin == CHAIN_NONE)
+		return CHAIN_STATE_UNKNOWN;
+	chain_follow(CHAIN_PATHS + kind);
+	return (c->found << (p->shift & 63) ? CHAIN_STATE_SET : CHAIN_STATE_CLEAR) << 2 * kind;
+}
+
 int chain_finish(void);
 
 /*
- * After the native walk: takes the frames that are left, and reads the words that tell the state of
- * the thread. A global function.
+ * After the native walk: takes the frames that are left, and reads what is to be known of the
+ * thread. A global function.
  */
 __noinline int chain_finish(void)
 {
 	struct chain_scratch *c = get_chain_scratch();
-	__u32 state;
 
 	if (!c)
 		return 0;
 	if (c->layout.frames.next_is != CHAIN_NEXT_STRIDE) /* nothing says where an array ends */
 		chain_run(CHAIN_REST);
-	chain_follow(CHAIN_PATHS);
-	state = (__u16)(c->found >> (c->layout.states[0].shift & 63));
-	chain_follow(CHAIN_PATHS + 1);
-	c->event.chain_state = state | (__u32)(__u16)(c->found >> (c->layout.states[1].shift & 63))
-					       << 16;
+	c->event.chain_state = chain_read_state(c, CHAIN_COLLECTS);
+	c->event.chain_state |= chain_read_state(c, CHAIN_HOLDS_LOCK);
 	return 0;
 }
 

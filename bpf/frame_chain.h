@@ -58,10 +58,15 @@ struct chain_table {
 struct chain_path {
 	__u8 origin; /* enum chain_origin */
 	__u8 n_steps;
-	__u8 shift; /* of a state */
+	__u8 shift; /* of a state: its upper bits that do not count, up to 63 */
 	/* 1 + the number of the step that finds the first anchor; 0: there are none. */
 	__u8 anchor;
-	__u8 pad[4];
+	/*
+	 * Of a state: 1 + the number of the step that must find what the path to the first frame
+	 * starts from, else the state is clear; 0: there is none.
+	 */
+	__u8 own;
+	__u8 pad[3];
 	__u64 word;               /* CHAIN_THREAD_AT, CHAIN_KEY: an address of the process */
 	struct chain_table table; /* CHAIN_KEY */
 	__s64 steps[CHAIN_STEPS];
@@ -117,7 +122,14 @@ _Static_assert(sizeof(struct chain_frames) == 48, "chain_frames layout");
 /* ---- of a process ---- */
 
 #define CHAIN_PATHS 2 /* the first that leads to a frame counts */
-#define CHAIN_STATES 2
+
+/* What may be known of the thread. */
+enum chain_state_kind {
+	CHAIN_COLLECTS,   /* its interpreter collects garbage, in this thread or in another one */
+	CHAIN_HOLDS_LOCK, /* it has the lock that only one thread of an interpreter has at a time */
+	CHAIN_STATES,
+};
+
 #define CHAIN_RANGES 32 /* a power of two */
 
 enum chain_flag {
@@ -128,8 +140,8 @@ enum chain_flag {
 struct chain_layout {
 	struct chain_path paths[CHAIN_PATHS];
 	/*
-	 * Words about the state of the thread, of which 16 bits each are sent, from bit `shift` on.
-	 * What the last step finds is the word.
+	 * About the state of the thread: what the last step finds is a word, which is not 0 if the
+	 * state is set.
 	 */
 	struct chain_path states[CHAIN_STATES];
 	struct chain_frames frames;
@@ -147,6 +159,18 @@ struct chain_layout {
 _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
 
 /* ---- in a record ---- */
+
+/* Of each state, in bits 2 * (enum chain_state_kind) on of sample_event.chain_state. */
+enum chain_state {
+	CHAIN_STATE_UNKNOWN,
+	CHAIN_STATE_SET,
+	CHAIN_STATE_CLEAR,
+};
+
+static inline enum chain_state chain_state_of(__u32 states, enum chain_state_kind kind)
+{
+	return (enum chain_state)(states >> 2 * kind & 3);
+}
 
 #define CHAIN_ENTRIES 1024 /* a power of two; a record has one fewer at most */
 

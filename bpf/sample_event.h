@@ -127,7 +127,7 @@ struct sample_event {
 	__u16 stack_switch[SAMPLER_STACK_SWITCHES];
 	__u16 n_chain;
 	__u16 n_walked;    /* user frames that were found, n_user of which are in the record */
-	__u32 chain_state; /* what chain_layout.states lead to, 16 bits each; 0: unknown */
+	__u32 chain_state; /* chain_state_of() in frame_chain.h */
 };
 _Static_assert(sizeof(struct sample_event) == 80, "sample_event layout");
 

@@ -173,7 +173,7 @@ const struct option_def node_option_defs[] = {
 	 .choices = unwinding_modes,
 	 .help = "how callers are found in the stacks of CPU profiles: by tables made from the "
 		 "unwinding information of executables and libraries, or by frame pointers only, "
-		 "which most programs do not have"},
+		 "which most programs do not have, and without the functions of Python"},
 	{.name = "unwind-table-budget",
 	 .type = OPTION_SIZE,
 	 .offset = FIELD(unwind_table_bytes),

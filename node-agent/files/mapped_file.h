@@ -2,8 +2,9 @@
  * A file that processes have mapped executable, held open so that its symbols can be read
  * after the processes have exited or the file was replaced.
  *
- * Immutable except for the reference count, which any thread may change. Others may truncate
- * or change the file at any time: read it with pread(2) and trust nothing, never map it.
+ * Immutable except for the reference count and has_interpreter, which any thread may change.
+ * Others may truncate or change the file at any time: read it with pread(2) and trust nothing,
+ * never map it.
  */
 #ifndef NODE_AGENT_FILES_MAPPED_FILE_H
 #define NODE_AGENT_FILES_MAPPED_FILE_H
@@ -18,6 +19,7 @@ struct mapped_file {
 	int fd;        /* regular file, read-only; -1 if it could not be opened */
 	bool may_hang; /* reading may wait for another machine or program indefinitely */
 	bool layered;  /* of overlayfs, which may hang as the file system of a layer does */
+	atomic_bool has_interpreter; /* known to have one whose frames are shown by name */
 	struct file_id id;
 	char path[]; /* in the mount namespace of the process; for names only */
 };

@@ -49,6 +49,11 @@ struct interpreter_root {
 	 */
 	uint8_t n_steps;
 	uint8_t anchor; /* 1 + the number of the step that finds the first anchor; 0: none */
+	/*
+	 * Of a state, INTERPRETER_ROOT_GLOBAL: it is clear unless the variable has what the root of
+	 * the frames has for this thread.
+	 */
+	bool of_this_thread;
 	int64_t steps[CHAIN_STEPS];
 };
 
@@ -61,11 +66,9 @@ struct interpreter_range {
 struct interpreter_image {
 	enum interpreter_language language;
 	struct interpreter_root roots[CHAIN_PATHS]; /* the first that leads to a frame counts */
-	/*
-	 * Of chain_layout.states; steps lead to the word, of which 16 bits from shift on are sent.
-	 */
+	/* By enum chain_state_kind: steps lead to the word that is not 0 if the state is set. */
 	struct interpreter_root states[CHAIN_STATES];
-	uint8_t state_shifts[CHAIN_STATES];
+	uint8_t state_shifts[CHAIN_STATES]; /* chain_path.shift */
 	struct chain_frames frames;
 	struct interpreter_range loops[CHAIN_RANGES]; /* ascending, disjoint */
 	uint32_t n_loops;

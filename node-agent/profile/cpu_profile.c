@@ -27,6 +27,7 @@
 #include "node-agent/profile/code_places.h"
 #include "node-agent/profile/stack_landmark.h"
 #include "node-agent/profile/stack_profile.h"
+#include "node-agent/profile/thread_state.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
 
@@ -87,7 +88,13 @@ struct build {
 
 	/* of the stack being completed */
 	struct cycle_stack_words words;
-	size_t n_chained;                            /* frames of an interpreter that are done */
+	size_t n_chained; /* frames of an interpreter that are done */
+	struct thread_state state;
+	/*
+	 * Behind the last run: 1 + where the innermost frame of the interpreter's file is among
+	 * locations; 0: there is none.
+	 */
+	size_t interpreter_at;
 	uint64_t locations[STACK_PROFILE_DEPTH_MAX]; /* numbers of code places */
 	size_t n_locations;
 	int error;            /* a place could not be added */
@@ -221,12 +228,50 @@ static const struct symbol_location *chained_location(struct build *b,
 	return r->location;
 }
 
+/* Whether the program runs a function that its objects call when they are given up. */
+static bool has_finalizer(struct build *b, const struct process_snapshot *p,
+			  const struct cycle_stack *stack)
+{
+	static const char name[] = "__del__";
+
+	for (size_t i = 0; i < stack->n_chain; i++) {
+		const struct symbol_location *l = chained_location(b, p, &b->words.frames[i]);
+		const char *function = l ? l->frames[0].function : "";
+		size_t len = strlen(function);
+
+		if (len >= strlen(name) && strcmp(function + len - strlen(name), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* In front of a run: what the interpreter does that the run did not ask for. */
+static void push_activity(struct build *b, const struct process_snapshot *p,
+			  const struct cycle_stack *stack)
+{
+	static const char *const texts[] = {
+		[THREAD_COLLECTS] = "(garbage collection)",
+		[THREAD_WAITS] = "(waiting for the GIL)",
+	};
+	enum thread_activity activity = thread_state_take(&b->state);
+
+	if (activity == THREAD_COLLECTS_IF_NO_FINALIZER)
+		activity = has_finalizer(b, p, stack) ? THREAD_RUNS : THREAD_COLLECTS;
+	if (activity != THREAD_RUNS)
+		push_code(b, symbolizer_frame(b->symbolizer, texts[activity], "[interpreter]"),
+			  NULL, 0);
+}
+
 /* Adds the frames up to those of the native frame with this index. Returns whether it has any. */
 static bool push_chained(struct build *b, const struct process_snapshot *p,
 			 const struct cycle_stack *stack, uint32_t index)
 {
 	bool any = false;
 
+	if (b->n_chained < stack->n_chain && b->words.indexes[b->n_chained] <= index) {
+		push_activity(b, p, stack);
+		b->interpreter_at = 0;
+	}
 	for (; b->n_chained < stack->n_chain && b->words.indexes[b->n_chained] <= index;
 	     b->n_chained++) {
 		const struct symbol_location *l =
@@ -239,6 +284,28 @@ static bool push_chained(struct build *b, const struct process_snapshot *p,
 			push(b, b->truncated);
 	}
 	return any;
+}
+
+/*
+ * What is left of the interpreter's frames, when the walk has come to the bottom and not by every
+ * call of the loop. They belong to some frame of its file: to the innermost one, as natives that
+ * they have called are above it.
+ */
+static void push_rest(struct build *b, const struct process_snapshot *p,
+		      const struct cycle_stack *stack, bool whole)
+{
+	size_t at = b->interpreter_at - 1, n = b->n_locations, n_rest;
+	uint64_t rest[CHAIN_ENTRIES + MARKERS];
+
+	if (b->interpreter_at == 0 || !whole)
+		at = n;
+	(void)push_chained(b, p, stack, CHAIN_REST);
+	n_rest = b->n_locations - n;
+	if (n_rest == 0 || n_rest > ARRAY_SIZE(rest) || at == n)
+		return;
+	memcpy(rest, &b->locations[n], n_rest * sizeof(rest[0]));
+	memmove(&b->locations[at + n_rest], &b->locations[at], (n - at) * sizeof(rest[0]));
+	memcpy(&b->locations[at], rest, n_rest * sizeof(rest[0]));
 }
 
 /* The index among all frames that were walked of user address i of the record. */
@@ -285,6 +352,18 @@ static const struct place *find_place(struct build *b, const struct process_snap
 	return place;
 }
 
+static void push_native(struct build *b, const struct symbol_location *l,
+			const struct process_mapping *m, const struct place *place,
+			uint64_t address)
+{
+	bool is_interpreter = m && m->file && atomic_load(&m->file->has_interpreter);
+
+	thread_state_see(&b->state, symbol_location_outermost(l)->function, is_interpreter);
+	if (is_interpreter && b->interpreter_at == 0)
+		b->interpreter_at = 1 + b->n_locations;
+	push_code(b, l, place, address);
+}
+
 /*
  * Adds user frame i, in mapping m (NULL: in none). Returns false, and adds nothing, if the function
  * does not change stacks where the walk did.
@@ -314,7 +393,7 @@ static bool push_user_frame(struct build *b, const struct process_snapshot *p,
 	b->last_binary = place ? place->binary : 0;
 	unwind_report_see(b->report, b->last_binary);
 	if (!push_chained(b, p, stack, index)) /* it is not the loop of an interpreter */
-		push_code(b, l, place, symbol_code_address(address, kind));
+		push_native(b, l, m, place, symbol_code_address(address, kind));
 	return true;
 }
 
@@ -440,13 +519,15 @@ static void add_stack(struct build *b, const struct process_snapshot *p,
 	cycle_stack_unpack(stack, &b->words);
 	b->n_locations = 0;
 	b->n_chained = 0;
+	b->interpreter_at = 0;
+	thread_state_begin(&b->state, stack->chain_state);
 	b->error = 0;
 	kernel_whole = push_kernel_frames(b, stack);
 	first_user = b->n_locations;
 	outcome = push_user_frames(b, p, stack);
 	whole = is_whole(b, stack, outcome == UNWIND_COMPLETE, first_user);
 	rest = b->n_chained < stack->n_chain;
-	(void)push_chained(b, p, stack, CHAIN_REST);
+	push_rest(b, p, stack, whole);
 	if (whole) {
 		outcome = outcome_of_whole(stack, kernel_whole);
 		if (rest && outcome == UNWIND_COMPLETE)

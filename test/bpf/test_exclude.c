@@ -11,6 +11,7 @@
 #include "common/system/fs.h"
 #include "node-agent/sample/sampler.h"
 #include "node-agent/workload/cgroup_hierarchy.h"
+#include "test/lib/sampling.h"
 #include "test/lib/test_cgroup.h"
 #include "test/lib/unit.h"
 
@@ -116,34 +117,9 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	}
 }
 
-static void ignore_fork(void *ctx, const struct fork_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
-static void ignore_exec(void *ctx, const struct exec_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
-static void ignore_map(void *ctx, const struct map_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
-static void ignore_exit(void *ctx, const struct event_header *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
 static void drain(void)
 {
-	const struct sampler_handlers h = {on_sample,   ignore_fork, ignore_exec,
-					   ignore_exit, ignore_map,  NULL};
+	const struct sampler_handlers h = sampling_handlers(on_sample, NULL);
 
 	assert_true(sampler_drain(sampler, &h) >= 0);
 }

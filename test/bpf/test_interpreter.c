@@ -9,9 +9,7 @@
 
 #include "common/system/clock.h"
 #include "node-agent/interpreter/process/interpreter_names.h"
-#include "node-agent/process/process_table.h"
-#include "node-agent/sample/sampler.h"
-#include "node-agent/unwind/unwinder.h"
+#include "test/lib/sampling.h"
 #include "test/lib/unit.h"
 
 #define HZ 499
@@ -50,12 +48,11 @@ static const struct known below[] = {
 	{"Key.order", "order", 10}, {"main", "main", 17}, {"<module>", "<module>", 18}};
 
 struct fixture {
-	struct process_table *processes;
-	struct sampler *sampler;
-	struct unwind_maps *maps;
-	struct unwinder *unwinder;
+	struct sampling with;
 	struct interpreter_names *names;
 	pid_t child;
+	bool without_names;
+	unsigned n_seen, n_states[CHAIN_STATES][CHAIN_STATE_CLEAR + 1];
 	unsigned n_chained, n_right, n_whole, n_rest;
 	uint32_t cost_ns[COSTS], n_cost;
 };
@@ -165,10 +162,15 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	memcpy(comm, e->comm, sizeof(e->comm));
 	if ((pid_t)e->header.tgid != f->child)
 		return;
-	assert_int_equal(process_table_get(f->processes, &seen, clock_monotonic_ns(), &s), 0);
+	assert_int_equal(process_table_get(f->with.processes, &seen, clock_monotonic_ns(), &s), 0);
 	if (e->end == WALK_END_NO_TABLE)
-		unwinder_want(f->unwinder);
+		unwinder_want(f->with.unwinder);
 	if (e->end != WALK_END_BOTTOM || e->flags & SAMPLE_GUESSED || e->n_chain == 0)
+		return;
+	f->n_seen++;
+	for (enum chain_state_kind i = 0; i < CHAIN_STATES; i++)
+		f->n_states[i][chain_state_of(e->chain_state, i)]++;
+	if (f->without_names)
 		return;
 	interpreter_names_see(f->names, s, sample_event_chain(e), e->n_chain);
 	interpreter_names_wait(f->names, 10 * NS_PER_S);
@@ -177,56 +179,18 @@ static void on_sample(void *ctx, const struct sample_event *e)
 		f->cost_ns[f->n_cost++] = e->cost_ns;
 }
 
-static void ignore_fork(void *ctx, const struct fork_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
-static void ignore_exec(void *ctx, const struct exec_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
-static void ignore_exit(void *ctx, const struct event_header *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
-static void ignore_map(void *ctx, const struct map_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
 static void drain(struct fixture *f)
 {
-	const struct sampler_handlers handlers = {on_sample,   ignore_fork, ignore_exec,
-						  ignore_exit, ignore_map,  f};
+	const struct sampler_handlers handlers = sampling_handlers(on_sample, f);
 
-	assert_true(sampler_drain(f->sampler, &handlers) >= 0);
+	assert_true(sampler_drain(f->with.sampler, &handlers) >= 0);
 	(void)usleep(10000);
 }
 
 static void begin(struct fixture *f)
 {
-	const struct process_table_config processes = {0};
-	const struct sampler_config sampler = {.hz = HZ};
-	struct unwinder_config cfg = {.max_bytes = 64 << 20, .hz = HZ};
-	struct err err = {""};
-
 	*f = (struct fixture){0};
-	assert_int_equal(process_table_new(&f->processes, &processes, &err), 0);
-	if (sampler_new(&f->sampler, &sampler, &err) < 0)
-		fail_msg("%s", err.msg);
-	assert_int_equal(
-		unwind_maps_new(&f->maps, &(struct unwind_map_fds)SAMPLER_UNWIND_MAPS(f->sampler)),
-		0);
-	cfg.memory = unwind_maps_memory(f->maps);
-	assert_int_equal(unwinder_new(&f->unwinder, &cfg), 0);
-	process_table_subscribe(f->processes, unwinder_listener(f->unwinder));
+	sampling_begin(&f->with, HZ);
 	assert_int_equal(interpreter_names_new(&f->names,
 					       &(struct interpreter_names_config){.max_names = 0}),
 			 0);
@@ -235,21 +199,25 @@ static void begin(struct fixture *f)
 static void end(struct fixture *f)
 {
 	interpreter_names_free(f->names);
-	process_table_free(f->processes);
-	unwinder_free(f->unwinder);
-	unwind_maps_free(f->maps);
-	sampler_free(f->sampler);
+	sampling_end(&f->with);
 }
 
-static void start_child(struct fixture *f)
+static void start_child(struct fixture *f, const char *text)
 {
 	f->child = fork();
 	if (f->child == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		(void)execl(python(), "python3", "-c", script, (char *)NULL);
+		(void)execl(python(), "python3", "-c", text, (char *)NULL);
 		_exit(1);
 	}
 	assert_true(f->child > 0);
+}
+
+static void end_child(struct fixture *f)
+{
+	(void)kill(f->child, SIGKILL);
+	assert_int_equal(waitpid(f->child, NULL, 0), f->child);
+	end(f);
 }
 
 TEST(frames_of_python_have_their_names_and_lines)
@@ -259,7 +227,7 @@ TEST(frames_of_python_have_their_names_and_lines)
 	if (access(python(), X_OK) < 0) /* on the kernels of make check-kernels */
 		skip();
 	begin(&f);
-	start_child(&f);
+	start_child(&f, script);
 	while (f.n_whole == 0)
 		drain(&f);
 	f.n_chained = f.n_right = f.n_whole = f.n_rest = 0;
@@ -272,7 +240,76 @@ TEST(frames_of_python_have_their_names_and_lines)
 	       f.n_right, f.n_chained, f.n_whole, f.n_rest, f.cost_ns[f.n_cost / 2]);
 	assert_true(f.n_right * 1000 >= f.n_chained * 995);
 	assert_true(f.n_whole * 100 >= f.n_chained * 90);
-	(void)kill(f.child, SIGKILL);
-	assert_int_equal(waitpid(f.child, NULL, 0), f.child);
-	end(&f);
+	end_child(&f);
+}
+
+/* ---- what the thread does ---- */
+
+/* Samples the program, once frames are seen. */
+static void look_at(struct fixture *f, const char *text)
+{
+	begin(f);
+	f->without_names = true;
+	start_child(f, text);
+	while (f->n_seen < ENOUGH) /* it has begun by then */
+		drain(f);
+	f->n_seen = 0;
+	memset(f->n_states, 0, sizeof(f->n_states));
+	while (f->n_seen < ENOUGH)
+		drain(f);
+	for (enum chain_state_kind i = 0; i < CHAIN_STATES; i++)
+		printf("%s: set %u, clear %u, unknown %u\n",
+		       i == CHAIN_COLLECTS ? "collects" : "holds the GIL",
+		       f->n_states[i][CHAIN_STATE_SET], f->n_states[i][CHAIN_STATE_CLEAR],
+		       f->n_states[i][CHAIN_STATE_UNKNOWN]);
+	end_child(f);
+}
+
+static void mostly(const struct fixture *f, enum chain_state_kind kind, enum chain_state is)
+{
+	assert_true(f->n_states[kind][is] * 100 >= f->n_seen * 95);
+}
+
+/* 3.6 has no word that says so, and free-threaded builds no GIL: $UNKNOWN names them. */
+static bool is_unknown(const char *what)
+{
+	const char *unknown = getenv("UNKNOWN");
+
+	return unknown && strcmp(unknown, what) == 0;
+}
+
+static void check_state(const char *text, enum chain_state collects, enum chain_state holds)
+{
+	struct fixture f;
+
+	if (access(python(), X_OK) < 0)
+		skip();
+	look_at(&f, text);
+	mostly(&f, CHAIN_COLLECTS, is_unknown("collects") ? CHAIN_STATE_UNKNOWN : collects);
+	mostly(&f, CHAIN_HOLDS_LOCK, is_unknown("holds") ? CHAIN_STATE_UNKNOWN : holds);
+}
+
+TEST(a_thread_that_collects_garbage_is_known)
+{
+	check_state("import gc\n"
+		    "keep = [[i] for i in range(300000)]\n"
+		    "while True:\n"
+		    "    gc.collect()\n",
+		    CHAIN_STATE_SET, CHAIN_STATE_SET);
+}
+
+TEST(a_thread_that_computes_has_the_gil)
+{
+	check_state("while True:\n"
+		    "    sum(range(1000))\n",
+		    CHAIN_STATE_CLEAR, CHAIN_STATE_SET);
+}
+
+TEST(a_thread_that_has_given_back_the_gil_is_known)
+{
+	check_state("import zlib\n"
+		    "data = bytes(range(256)) * 20000\n"
+		    "while True:\n"
+		    "    zlib.compress(data, 9)\n",
+		    CHAIN_STATE_CLEAR, CHAIN_STATE_CLEAR);
 }

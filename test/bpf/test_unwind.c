@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "node-agent/sample/sampler.h"
+#include "test/lib/sampling.h"
 #include "test/lib/unit.h"
 #include "test/lib/unwind_maps.h"
 
@@ -155,34 +156,9 @@ static void on_sample(void *ctx, const struct sample_event *e)
 		      is_in(user[3], unwind_root, unwind_outer);
 }
 
-static void ignore_fork(void *ctx, const struct fork_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
-static void ignore_exec(void *ctx, const struct exec_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
-static void ignore_exit(void *ctx, const struct event_header *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
-static void ignore_map(void *ctx, const struct map_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
 static void drain(struct fixture *f)
 {
-	const struct sampler_handlers h = {on_sample,   ignore_fork, ignore_exec,
-					   ignore_exit, ignore_map,  f};
+	const struct sampler_handlers h = sampling_handlers(on_sample, f);
 
 	assert_true(sampler_drain(f->sampler, &h) >= 0);
 }

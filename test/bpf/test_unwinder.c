@@ -14,10 +14,8 @@
 #include <sys/wait.h>
 
 #include "common/system/clock.h"
-#include "node-agent/process/process_table.h"
-#include "node-agent/sample/sampler.h"
-#include "node-agent/unwind/unwinder.h"
 #include "test/lib/own_mounts.h"
+#include "test/lib/sampling.h"
 #include "test/lib/unit.h"
 
 #define HZ 499
@@ -25,10 +23,7 @@
 #define SPIN "spin" /* makes this program its own child */
 
 struct fixture {
-	struct process_table *processes;
-	struct sampler *sampler;
-	struct unwind_maps *maps;
-	struct unwinder *unwinder;
+	struct sampling with;
 	struct metrics *metrics;
 	pid_t child;
 	bool unreported;  /* the process table is not told of the child */
@@ -141,10 +136,10 @@ static void on_sample(void *ctx, const struct sample_event *e)
 		return;
 	f->n_samples++;
 	if (!f->unreported)
-		assert_int_equal(process_table_get(f->processes, &seen, clock_monotonic_ns(), &s),
-				 0);
+		assert_int_equal(
+			process_table_get(f->with.processes, &seen, clock_monotonic_ns(), &s), 0);
 	if (e->end == WALK_END_NO_TABLE)
-		unwinder_want(f->unwinder);
+		unwinder_want(f->with.unwinder);
 	if (!(e->flags & SAMPLE_BY_TABLES) || e->n_user == 0)
 		return;
 	f->n_by_tables++;
@@ -163,72 +158,32 @@ static void start_child(struct fixture *f)
 
 static void begin(struct fixture *f)
 {
-	const struct process_table_config processes = {0};
-	const struct sampler_config sampler = {.hz = HZ};
-	struct unwinder_config cfg = {.max_bytes = 64 << 20, .hz = HZ};
-	struct unwind_map_fds fds;
-	struct err err = {""};
-
 	*f = (struct fixture){0};
-	assert_int_equal(process_table_new(&f->processes, &processes, &err), 0);
-	if (sampler_new(&f->sampler, &sampler, &err) < 0)
-		fail_msg("%s", err.msg);
-	fds = (struct unwind_map_fds){
-		.slabs = sampler_map_fd(f->sampler, "unwind_slabs"),
-		.tables = sampler_map_fd(f->sampler, "unwind_tables"),
-		.used = sampler_map_fd(f->sampler, "unwind_used"),
-		.processes = sampler_map_fd(f->sampler, "unwind_processes"),
-		.files = sampler_map_fd(f->sampler, "unwind_files"),
-	};
-	assert_int_equal(unwind_maps_new(&f->maps, &fds), 0);
-	cfg.memory = unwind_maps_memory(f->maps);
-	assert_int_equal(unwinder_new(&f->unwinder, &cfg), 0);
-	process_table_subscribe(f->processes, unwinder_listener(f->unwinder));
+	sampling_begin(&f->with, HZ);
 	assert_int_equal(metrics_new(&f->metrics), 0);
-	assert_int_equal(unwinder_register_metrics(f->unwinder, f->metrics), 0);
+	assert_int_equal(unwinder_register_metrics(f->with.unwinder, f->metrics), 0);
 }
 
 static void end(struct fixture *f)
 {
 	metrics_free(f->metrics);
-	process_table_free(f->processes);
-	unwinder_free(f->unwinder);
-	unwind_maps_free(f->maps);
-	sampler_free(f->sampler);
-}
-
-static void on_fork(void *ctx, const struct fork_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
-static void on_exec(void *ctx, const struct exec_event *e)
-{
-	(void)ctx;
-	(void)e;
+	sampling_end(&f->with);
 }
 
 static void on_exit_event(void *ctx, const struct event_header *e)
 {
 	struct fixture *f = ctx;
 
-	process_table_exit(f->processes, (pid_t)e->tgid, e->start_boottime_ns,
+	process_table_exit(f->with.processes, (pid_t)e->tgid, e->start_boottime_ns,
 			   clock_monotonic_ns());
-}
-
-static void on_map(void *ctx, const struct map_event *e)
-{
-	(void)ctx;
-	(void)e;
 }
 
 static void drain(struct fixture *f)
 {
-	const struct sampler_handlers handlers = {on_sample,     on_fork, on_exec,
-						  on_exit_event, on_map,  f};
+	struct sampler_handlers handlers = sampling_handlers(on_sample, f);
 
-	assert_true(sampler_drain(f->sampler, &handlers) >= 0);
+	handlers.on_exit = on_exit_event;
+	assert_true(sampler_drain(f->with.sampler, &handlers) >= 0);
 	(void)usleep(10000);
 }
 
@@ -277,7 +232,7 @@ TEST(test_nothing_is_left_of_processes_that_exited)
 		assert_int_equal(waitpid(f.child, NULL, 0), f.child);
 	}
 	/* as if its exit event had come and lingered */
-	assert_true(process_table_scan(f.processes) > 0);
+	assert_true(process_table_scan(f.with.processes) > 0);
 	/* metrics are set once a second */
 	while (metric(&f, "\ncoroot_node_agent_unwind_tables_built_total ") == 0 ||
 	       metric(&f, "\ncoroot_node_agent_unwind_processes ") > 0)

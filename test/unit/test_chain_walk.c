@@ -376,21 +376,42 @@ TEST(without_a_frame_the_second_path_counts)
 	walk_all(1);
 }
 
-TEST(state_of_the_thread_is_sent)
+static enum chain_state state_with(const struct chain_path *p, uint64_t word)
 {
 	struct chain_layout l = layout(CHAIN_END_EACH);
 
-	l.states[0] = (struct chain_path){
-		.origin = CHAIN_THREAD, .n_steps = 2, .shift = 8, .steps = {0, 16}};
-	l.states[1] = (struct chain_path){.origin = CHAIN_THREAD, .n_steps = 2, .steps = {0, 24}};
+	l.states[CHAIN_HOLDS_LOCK] = *p;
 	begin(&l);
 	native(LOOP);
 	frame(1, 77, 0);
 	native(START);
-	host.stack[1 + 2] = 0x112233;
-	host.stack[1 + 3] = 0x5;
+	host.stack[1 + 3] = word;
 	walk_all(1);
-	assert_int_equal(host.chain.event.chain_state, 0x00051122);
+	assert_int_equal(chain_state_of(host.chain.event.chain_state, CHAIN_COLLECTS),
+			 CHAIN_STATE_UNKNOWN);
+	return chain_state_of(host.chain.event.chain_state, CHAIN_HOLDS_LOCK);
+}
+
+TEST(state_of_the_thread_is_sent)
+{
+	struct chain_path p = {.origin = CHAIN_THREAD, .n_steps = 2, .shift = 32, .steps = {0, 24}};
+
+	assert_int_equal(state_with(&p, 0x112233), CHAIN_STATE_SET);
+	assert_int_equal(state_with(&p, 0x5566000000000000), CHAIN_STATE_CLEAR);
+	assert_int_equal(state_with(&p, 0), CHAIN_STATE_CLEAR);
+	p.origin = CHAIN_NONE;
+	assert_int_equal(state_with(&p, 1), CHAIN_STATE_UNKNOWN);
+}
+
+TEST(a_state_is_set_for_the_thread_that_it_names)
+{
+	/* from a variable of the interpreter */
+	struct chain_path p = {
+		.origin = CHAIN_FIXED, .n_steps = 1, .own = 1, .steps = {(int64_t)at(4)}};
+
+	assert_int_equal(state_with(&p, at(0)), CHAIN_STATE_SET);
+	assert_int_equal(state_with(&p, at(1)), CHAIN_STATE_CLEAR);
+	assert_int_equal(state_with(&p, 0), CHAIN_STATE_CLEAR);
 }
 
 /* ---- hostile ---- */

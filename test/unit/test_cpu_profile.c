@@ -35,9 +35,12 @@ struct fixture {
 	uint16_t n_chain;
 	unsigned n_asked; /* for names */
 	uint16_t n_walked;
+	uint32_t chain_state;
 	Perftools__Profiles__Profile *raw; /* with the parts that we do not decode */
 };
 
+__attribute__((noinline)) void gc_collect_main(void); /* CPython's names */
+__attribute__((noinline)) void take_gil(void);
 __attribute__((noinline)) void known_leaf(void);
 __attribute__((noinline)) void known_caller(void);
 int main(void);
@@ -46,6 +49,16 @@ int main(void);
 void known_leaf(void)
 {
 	__asm__ volatile("nop; nop; nop; nop");
+}
+
+void gc_collect_main(void)
+{
+	__asm__ volatile("nop; nop; nop; nop; nop");
+}
+
+void take_gil(void)
+{
+	__asm__ volatile("nop; nop; nop; nop; nop; nop");
 }
 
 void known_caller(void)
@@ -93,6 +106,7 @@ static void add(struct fixture *f, enum walk_end end, const uint64_t *addrs, uin
 	} sample = {0};
 
 	sample.e.n_chain = f->n_chain;
+	sample.e.chain_state = f->chain_state;
 	sample.e.n_walked = f->n_walked ? f->n_walked : n;
 	sample.e.n_user = n;
 	sample.e.end = (uint8_t)end;
@@ -135,7 +149,7 @@ static void comment(void *ctx, const struct workload *w, struct cpu_profile_comm
 	(void)snprintf(ret->texts[0], sizeof(ret->texts[0]), "runtime:java:off=2");
 }
 
-/* Frame 3 is the interpreter's own, and of frame 4 nothing could be read. */
+/* Frame 3 is the interpreter's own, of frame 4 nothing could be read, and 6 is a finalizer. */
 static int find_name(void *ctx, const struct process_snapshot *s, const struct interpreter_frame *f,
 		     struct interpreter_name *ret)
 {
@@ -149,7 +163,7 @@ static int find_name(void *ctx, const struct process_snapshot *s, const struct i
 	if (n == 3 || n == 4)
 		return n == 3 ? -ENODATA : -ESRCH;
 	*ret = (struct interpreter_name){.file = "/srv/my app.py", .line = n, .start_line = 1};
-	(void)snprintf(ret->function, sizeof(ret->function), "f%u", n);
+	(void)snprintf(ret->function, sizeof(ret->function), n == 6 ? "C.__del__" : "f%u", n);
 	return 0;
 }
 
@@ -265,6 +279,112 @@ TEST_FIXTURE(what_is_left_of_a_chain_is_shown_and_the_stack_is_a_guess, set_up, 
 	build(f);
 	assert_string_equal(folded(f, 0), "known_leaf;main;f1;f2;" OWN_PROCESS_COMM);
 	assert_int_equal(f->result.n_by_outcome[UNWIND_GUESSED], 1);
+}
+
+/* The file of the test's functions has an interpreter, as far as the profile knows. */
+static void be_interpreter(struct fixture *f)
+{
+	const struct process_mapping *m = process_snapshot_find(f->self, inside(known_leaf));
+
+	assert_non_null(m);
+	atomic_store(&m->file->has_interpreter, true);
+}
+
+TEST_FIXTURE(what_is_left_of_a_chain_is_at_the_innermost_frame_of_the_interpreter, set_up,
+	     tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {(uint64_t)(uintptr_t)strlen, inside(known_leaf),
+				  inside(known_caller), (uint64_t)(uintptr_t)main + 1};
+
+	be_interpreter(f);
+	f->flags = SAMPLE_BY_TABLES;
+	add_chained(f, 1, CHAIN_REST);
+	add_chained(f, 2, CHAIN_REST);
+	add(f, WALK_END_BOTTOM, addrs, 4);
+	build(f);
+	assert_string_equal(strchr(folded(f, 0), ';'),
+			    ";f1;f2;known_leaf;known_caller;main;" OWN_PROCESS_COMM);
+	assert_int_equal(f->result.n_by_outcome[UNWIND_GUESSED], 1);
+}
+
+TEST_FIXTURE(what_is_left_of_a_chain_is_below_the_calls_that_were_found, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller), inside(known_leaf),
+				  (uint64_t)(uintptr_t)main + 1};
+
+	be_interpreter(f);
+	f->flags = SAMPLE_BY_TABLES;
+	add_chained(f, 1, 1);
+	add_chained(f, 2, CHAIN_REST);
+	add(f, WALK_END_BOTTOM, addrs, 4);
+	build(f);
+	assert_string_equal(folded(f, 0), "known_leaf;f1;f2;known_leaf;main;" OWN_PROCESS_COMM);
+}
+
+/* The call that the rest belongs to may be in the part that was not walked. */
+TEST_FIXTURE(what_is_left_of_a_chain_is_at_the_end_of_a_stack_that_is_not_whole, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller)};
+
+	be_interpreter(f);
+	add_chained(f, 1, CHAIN_REST);
+	add(f, WALK_END_NO_TABLE, addrs, 2);
+	build(f);
+	assert_string_equal(folded(f, 0),
+			    "known_leaf;known_caller;f1;[truncated];" OWN_PROCESS_COMM);
+}
+
+/* The stack of a thread in this function, which the loop below has called. */
+static const char *stack_in(struct fixture *f, void (*function)(void), enum chain_state collects,
+			    enum chain_state holds)
+{
+	const uint64_t addrs[] = {inside(known_leaf), inside(function), inside(known_caller),
+				  (uint64_t)(uintptr_t)main + 1};
+
+	f->chain_state = collects << 2 * CHAIN_COLLECTS | holds << 2 * CHAIN_HOLDS_LOCK;
+	add_chained(f, 1, 2);
+	add(f, WALK_END_BOTTOM, addrs, 4);
+	build(f);
+	return folded(f, 0);
+}
+
+TEST_FIXTURE(a_collection_of_garbage_is_a_frame, set_up, tear_down)
+{
+	struct fixture *f = *state;
+
+	be_interpreter(f);
+	assert_string_equal(
+		stack_in(f, gc_collect_main, CHAIN_STATE_SET, CHAIN_STATE_SET),
+		"known_leaf;gc_collect_main;(garbage collection);f1;main;" OWN_PROCESS_COMM);
+}
+
+TEST_FIXTURE(a_function_of_another_file_collects_nothing, set_up, tear_down)
+{
+	struct fixture *f = *state;
+
+	assert_string_equal(stack_in(f, gc_collect_main, CHAIN_STATE_SET, CHAIN_STATE_SET),
+			    "known_leaf;gc_collect_main;f1;main;" OWN_PROCESS_COMM);
+}
+
+TEST_FIXTURE(who_waits_for_the_gil_is_a_frame, set_up, tear_down)
+{
+	struct fixture *f = *state;
+
+	be_interpreter(f);
+	assert_string_equal(stack_in(f, take_gil, CHAIN_STATE_CLEAR, CHAIN_STATE_CLEAR),
+			    "known_leaf;take_gil;(waiting for the GIL);f1;main;" OWN_PROCESS_COMM);
+}
+
+TEST_FIXTURE(who_has_the_gil_does_not_wait_for_it, set_up, tear_down)
+{
+	struct fixture *f = *state;
+
+	be_interpreter(f);
+	assert_string_equal(stack_in(f, take_gil, CHAIN_STATE_CLEAR, CHAIN_STATE_SET),
+			    "known_leaf;take_gil;f1;main;" OWN_PROCESS_COMM);
 }
 
 TEST_FIXTURE(a_chain_that_is_cut_is_marked, set_up, tear_down)

@@ -165,9 +165,9 @@ TEST_FIXTURE(a_process_that_has_exited_has_no_memory, set_up, tear_down)
 
 /* ---- memory that does not answer ---- */
 
-static const char mapping_script[] = "import mmap, sys, time\n"
+static const char mapping_script[] = "import mmap, os, sys, time\n"
 				     "m = mmap.mmap(int(sys.argv[1]), 16384, prot=mmap.PROT_READ)\n"
-				     "print('mapped', flush=True)\n"
+				     "os.write(1, b'mapped')\n"
 				     "time.sleep(3600)\n";
 
 /* A Python that has mapped the file; it has done so on return. */
@@ -247,11 +247,42 @@ static int read_name(struct interpreter_names *n, struct process_snapshot *s, ui
 	return r;
 }
 
+static uint64_t n_late(struct metrics *ms)
+{
+	static const char name[] = "coroot_node_agent_interpreter_frames_total{result=\"late\"} ";
+	CLEANUP(buf_fini) struct buf said;
+	const char *p;
+
+	buf_init(&said, 1 << 20);
+	assert_int_equal(metrics_write(ms, &said), 0);
+	assert_int_equal(buf_add(&said, "", 1), 0);
+	p = strstr(said.data, name);
+	assert_non_null(p);
+	return strtoull(p + strlen(name), NULL, 10);
+}
+
+/* While the thread hangs: who waits for a name goes on without it. */
+static void check_late(struct interpreter_names *n, struct process_snapshot *s, struct metrics *ms)
+{
+	const struct chain_entry e = chain_entry(0x2000, 8, 0, 0);
+	const struct interpreter_frame f = {.code = 0x2000, .at = 8};
+	uint64_t from_ns = clock_monotonic_ns();
+	struct interpreter_name name;
+
+	interpreter_names_see(n, s, &e, 1);
+	assert_int_equal(n_late(ms), 0);
+	interpreter_names_wait(n, NS_PER_S / 100);
+	assert_true(clock_monotonic_ns() - from_ns >= NS_PER_S / 100);
+	assert_int_equal(interpreter_names_find(n, s, &f, &name), -EINPROGRESS);
+	assert_int_equal(n_late(ms), 1);
+}
+
 TEST(a_process_whose_memory_does_not_answer_has_no_names_and_others_do)
 {
 	const struct interpreter_names_config cfg = {.hang_ns = NS_PER_S};
 	CLEANUP(process_table_freep) struct process_table *t = NULL;
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *self = NULL, *silent = NULL;
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	struct silent_file *file = silent_file_new();
 	struct interpreter_names *n = NULL;
 	struct chain_entry hangs;
@@ -271,9 +302,12 @@ TEST(a_process_whose_memory_does_not_answer_has_no_names_and_others_do)
 	self = own_process_snapshot(t);
 	silent = snapshot_of(t, child);
 	assert_int_equal(interpreter_names_new(&n, &cfg), 0);
+	assert_int_equal(metrics_new(&ms), 0);
+	assert_int_equal(interpreter_names_register_metrics(n, ms), 0);
 	interpreter_names_see(n, silent, &hangs, 1);
 	while (!silent_file_is_waited_for(file))
 		(void)usleep(10000);
+	check_late(n, self, ms);
 	/* this program has no interpreter; that is found out once the thread is replaced */
 	assert_int_equal(read_name(n, self, 0x1000), -ENOENT);
 	assert_int_equal(read_name(n, silent, code + 64), -ETIMEDOUT);

@@ -155,6 +155,62 @@ TEST(traced_objects_are_refused_before_3_13)
 	assert_int_equal(recognise(), -ENOTSUP);
 }
 
+static void check_root(const struct interpreter_root *root, enum interpreter_root_kind kind,
+		       uint64_t vaddr)
+{
+	assert_int_equal(root->kind, kind);
+	assert_int_equal(root->vaddr, vaddr);
+}
+
+TEST(the_current_state_of_a_thread_says_what_it_does)
+{
+	const struct interpreter_root *collects = &image.states[CHAIN_COLLECTS],
+				      *holds = &image.states[CHAIN_HOLDS_LOCK];
+
+	python_file_begin(&file, EM_X86_64);
+	python_file_exports(&file);
+	assert_int_equal(recognise(), 0);
+	check_root(collects, INTERPRETER_ROOT_GETTER, python_file_at(&file, FILE_GETTER));
+	assert_int_equal(collects->n_steps, 2);
+	assert_int_equal(collects->steps[0], 16);
+	assert_int_equal(collects->steps[1], 7400 + 112);
+	assert_int_equal(image.state_shifts[CHAIN_COLLECTS], 32);
+	check_root(holds, INTERPRETER_ROOT_GETTER, python_file_at(&file, FILE_GETTER));
+	assert_int_equal(holds->n_steps, 0);
+	/* a free-threaded build has no GIL */
+	python_file_begin(&file, EM_X86_64);
+	file.elf.data[file.data + 16] = 1;
+	python_file_exports(&file);
+	assert_int_equal(recognise(), 0);
+	assert_int_equal(collects->kind, INTERPRETER_ROOT_GETTER);
+	assert_int_equal(holds->kind, INTERPRETER_ROOT_NONE);
+}
+
+/* Release 3.7, whose key of a thread's state is at this distance from _PyRuntime. */
+#define KEY 100u
+
+TEST(before_that_a_variable_says_who_has_the_gil)
+{
+	/* cmp qword [rip+0], 0; mov edi, [rip+KEY] */
+	uint8_t code[] = {0x48, 0x83, 0x3d, 0, 0, 0, 0, 0, 0x8b, 0x3d, 0, 0, 0, 0};
+	uint64_t at;
+
+	python_file_begin(&file, EM_X86_64);
+	file.has_version = false;
+	python_file_exports(&file);
+	python_file_function(&file, "PyGILState_GetThisThreadState", FILE_OTHER);
+	at = python_file_at(&file, FILE_OTHER);
+	python_file_u32(code + 10, file.data + KEY - (at + sizeof(code)));
+	memcpy(file.elf.data + at, code, sizeof(code));
+	assert_int_equal(recognise(), 0);
+	assert_int_equal(image.python.minor, 7);
+	check_root(&image.states[CHAIN_COLLECTS], INTERPRETER_ROOT_GLOBAL, file.data + 632);
+	assert_false(image.states[CHAIN_COLLECTS].of_this_thread);
+	check_root(&image.states[CHAIN_HOLDS_LOCK], INTERPRETER_ROOT_GLOBAL,
+		   image.roots[0].vaddr - 24);
+	assert_true(image.states[CHAIN_HOLDS_LOCK].of_this_thread);
+}
+
 static int recognise_again(void *arg)
 {
 	static struct elf_layout layout;

@@ -96,6 +96,8 @@ static const struct python_layout layouts[] = {
 	 .bytes_data = 32},
 };
 
+static const uint32_t collecting[] = {7600, 7600, 7600, 7512};
+
 static uint64_t words[WORDS];
 
 static int described(struct python_offsets *ret)
@@ -132,6 +134,8 @@ TEST(a_release_is_read_as_it_describes_itself)
 		assert_int_equal(o.thread.n_steps, 1);
 		assert_int_equal(o.thread.steps[0], 72);
 		assert_int_equal(o.thread.interpreter, 16);
+		assert_int_equal(o.thread.collecting, collecting[i]);
+		assert_int_equal(o.thread.has_gil, i != 1);
 		assert_int_equal(o.frames.code, 0);
 		assert_int_equal(o.frames.next, 8);
 		assert_int_equal(o.frames.at, 56);
@@ -189,6 +193,9 @@ TEST(older_releases_are_in_a_table)
 			continue;
 		assert_int_equal(o.objects.minor, minor);
 		assert_int_equal(o.objects.code_check, o.frames.check);
+		assert_true(o.thread.has_gil);
+		assert_int_equal(o.thread.collecting == 0, minor == 6); /* a local variable */
+		assert_int_equal(o.thread.key_to_current != 0, minor >= 7 && minor <= 11);
 		assert_true((o.frames.at - o.frames.from) % 8 == 0);
 		assert_true(o.frames.from + o.frames.n_bytes > o.frames.at);
 	}

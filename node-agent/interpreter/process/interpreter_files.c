@@ -205,6 +205,7 @@ static void look(struct interpreter_files *f, const struct process_snapshot *s, 
 		if (!ret->interpreter && e->recognised == 0 && bias_of(e, m, &ret->bias)) {
 			ret->interpreter = e;
 			ret->mapped = m->file;
+			atomic_store(&m->file->has_interpreter, true);
 		} else if (e->recognised == -ENOTSUP) {
 			ret->error = -ENOTSUP;
 		}
@@ -238,6 +239,7 @@ static int begin_path(const struct found *p, const struct interpreter_root *root
 	case INTERPRETER_ROOT_GLOBAL:
 		ret->origin = CHAIN_FIXED;
 		ret->steps[ret->n_steps++] = (int64_t)(p->bias + root->vaddr);
+		ret->own = root->of_this_thread ? ret->n_steps : 0;
 		return 0;
 	case INTERPRETER_ROOT_KEY_MADE:
 	case INTERPRETER_ROOT_KEY:
@@ -339,7 +341,7 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 	for (size_t i = 0; i < CHAIN_STATES; i++) {
 		(void)make_path(&p, &image->states[i], &p.interpreter->variables[CHAIN_PATHS + i],
 				&ret->states[i]);
-		ret->states[i].shift = image->state_shifts[i];
+		ret->states[i].shift = image->state_shifts[i] & 63;
 	}
 	if (!any) /* one path is enough: a program that is linked statically has no C library */
 		return r < 0 ? r : -ENOTSUP;

@@ -28,6 +28,7 @@
 #define END_NS NS_PER_S
 #define DEFAULT_HANG_NS (10 * NS_PER_S)
 #define POLL_NS NS_PER_S
+#define WAITS_MAX 5u      /* of the timeout of a wait, while names are being read */
 #define LEFT_ALONE_MAX 4u /* threads */
 
 struct job {
@@ -45,6 +46,7 @@ enum names_metric {
 	LOST_UNREADABLE,
 	LOST_FULL,
 	LOST_QUEUE,
+	LATE,
 	NAMES,
 	BYTES,
 	METRICS,
@@ -67,6 +69,7 @@ static const struct metric_def metric_defs[METRICS] = {
 	[LOST_UNREADABLE] = FRAMES("unreadable"),
 	[LOST_FULL] = FRAMES("full"),
 	[LOST_QUEUE] = FRAMES("queue_full"),
+	[LATE] = FRAMES("late"),
 	[NAMES] = {.name = "coroot_node_agent_interpreter_names",
 		   .help = "Names of frames of interpreters that are kept",
 		   .kind = METRIC_GAUGE},
@@ -378,12 +381,21 @@ void interpreter_names_see(struct interpreter_names *n, struct process_snapshot 
 
 void interpreter_names_wait(struct interpreter_names *n, uint64_t timeout_ns)
 {
-	uint64_t deadline_ns = condition_deadline_ns(timeout_ns), until;
+	uint64_t end_ns = condition_deadline_ns(
+		timeout_ns < UINT64_MAX / WAITS_MAX ? timeout_ns * WAITS_MAX : UINT64_MAX);
+	uint64_t until, done, deadline_ns;
+	bool more = true;
 
 	pthread_mutex_lock(&n->lock);
 	until = n->n_submitted;
-	while (n->n_done < until && condition_wait_until(&n->done, &n->lock, deadline_ns))
-		;
+	while (more && n->n_done < until) {
+		done = n->n_done;
+		deadline_ns = condition_deadline_ns(timeout_ns);
+		if (deadline_ns > end_ns)
+			deadline_ns = end_ns;
+		while (n->n_done == done && more)
+			more = condition_wait_until(&n->done, &n->lock, deadline_ns);
+	}
 	pthread_mutex_unlock(&n->lock);
 }
 
@@ -408,6 +420,8 @@ int interpreter_names_find(struct interpreter_names *n, const struct process_sna
 		copy_text(ret->file, sizeof(ret->file), name.file);
 		ret->line = name.line;
 		ret->start_line = name.start_line;
+	} else if (n->n_done < n->n_submitted) {
+		metric_add(&n->metrics[LATE], 1);
 	}
 	pthread_mutex_unlock(&n->lock);
 	return r;

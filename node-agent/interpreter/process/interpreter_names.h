@@ -47,13 +47,16 @@ void interpreter_names_unref(struct interpreter_names *n);
 void interpreter_names_see(struct interpreter_names *n, struct process_snapshot *s,
 			   const struct chain_entry *chain, size_t n_chain);
 
-/* Waits until what was seen so far is read, for timeout_ns at most. Any thread. */
+/*
+ * Waits until what was seen so far is read: while something is read every timeout_ns, but no longer
+ * than five times that. Any thread.
+ */
 void interpreter_names_wait(struct interpreter_names *n, uint64_t timeout_ns);
 
 /*
  * Stores the name of a frame. Returns 0; -ENODATA if the interpreter has made the frame for itself;
- * -EINPROGRESS if it has not been read yet; -ENOBUFS if there was no room to keep it; or why it
- * could not be read. Any thread.
+ * -EINPROGRESS if it has not been read yet, which is counted, or there was no room to keep it; or
+ * why it could not be read. Any thread.
  */
 int interpreter_names_find(struct interpreter_names *n, const struct process_snapshot *s,
 			   const struct interpreter_frame *f, struct interpreter_name *ret);

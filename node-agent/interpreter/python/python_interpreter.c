@@ -15,11 +15,15 @@
 #define LOCAL_STRINGS_MAX (16u << 20) /* of symbols that are not exported; searched if none is */
 #define RELEASE_CANDIDATE 0xcu        /* of PY_VERSION_HEX; what is earlier has no fixed layout */
 
+#define MINOR_GC_OF_INTERPRETER 9u /* each interpreter has its own garbage */
+#define MINOR_CURRENT 12u          /* a thread-local variable has the current state */
+
 enum symbol {
 	SYMBOL_LOOP,
 	SYMBOL_RUNTIME,
 	SYMBOL_KEY_GETTER,
 	SYMBOL_STATE_GETTER,
+	SYMBOL_CURRENT, /* which thread's state has the GIL: 3.6 */
 	SYMBOL_VERSION,
 	SYMBOL_CODE_TYPE,
 	SYMBOL_STR_TYPE,
@@ -37,6 +41,7 @@ static const char *const symbol_names[SYMBOLS] = {
 	[SYMBOL_RUNTIME] = "_PyRuntime",
 	[SYMBOL_KEY_GETTER] = "PyGILState_GetThisThreadState",
 	[SYMBOL_STATE_GETTER] = "_PyThreadState_GetCurrent",
+	[SYMBOL_CURRENT] = "_PyThreadState_Current",
 	[SYMBOL_VERSION] = "Py_Version",
 	[SYMBOL_CODE_TYPE] = "PyCode_Type",
 	[SYMBOL_STR_TYPE] = "PyUnicode_Type",
@@ -156,7 +161,7 @@ static int find_roots(const struct file *f, const struct python_offsets *o,
 	uint64_t key;
 	int r = -ENOENT;
 
-	if (o->objects.minor >= 12 && f->symbols[SYMBOL_STATE_GETTER])
+	if (o->objects.minor >= MINOR_CURRENT && f->symbols[SYMBOL_STATE_GETTER])
 		ret->roots[n++] = root_of(&o->thread, INTERPRETER_ROOT_GETTER,
 					  f->symbols[SYMBOL_STATE_GETTER]);
 	if (search.function && o->objects.minor >= 15)
@@ -168,6 +173,51 @@ static int find_roots(const struct file *f, const struct python_offsets *o,
 	else if (r != -ENOENT)
 		return r;
 	return n > 0 ? 0 : -ENOTSUP;
+}
+
+/* From the same variable as the frames, but to another word. */
+static struct interpreter_root state_of(const struct interpreter_root *root,
+					const struct python_thread_offsets *t, bool collecting)
+{
+	struct interpreter_root state = {.kind = root->kind, .vaddr = root->vaddr};
+
+	if (collecting) {
+		state.n_steps = 2;
+		state.steps[0] = t->interpreter;
+		state.steps[1] = t->collecting;
+	}
+	return state;
+}
+
+static struct interpreter_root global(uint64_t vaddr, bool of_this_thread)
+{
+	return (struct interpreter_root){
+		.kind = INTERPRETER_ROOT_GLOBAL, .vaddr = vaddr, .of_this_thread = of_this_thread};
+}
+
+/* Whether a thread has the GIL, and its interpreter collects garbage, as far as a word says so. */
+static void find_states(const struct file *f, const struct python_offsets *o,
+			struct interpreter_image *ret)
+{
+	struct interpreter_root *collects = &ret->states[CHAIN_COLLECTS];
+	struct interpreter_root *holds = &ret->states[CHAIN_HOLDS_LOCK];
+	const struct python_thread_offsets *t = &o->thread;
+
+	ret->state_shifts[CHAIN_COLLECTS] = 32; /* an int */
+	if (o->objects.minor >= MINOR_CURRENT && !f->symbols[SYMBOL_STATE_GETTER])
+		return;
+	if (t->collecting != 0)
+		*collects = o->objects.minor >= MINOR_GC_OF_INTERPRETER
+				    ? state_of(&ret->roots[0], t, true)
+				    : global(f->symbols[SYMBOL_RUNTIME] + t->collecting, false);
+	if (!t->has_gil)
+		return;
+	if (o->objects.minor >= MINOR_CURRENT)
+		*holds = state_of(&ret->roots[0], t, false);
+	else if (t->key_to_current != 0)
+		*holds = global(ret->roots[0].vaddr - t->key_to_current, true);
+	else if (f->symbols[SYMBOL_CURRENT])
+		*holds = global(f->symbols[SYMBOL_CURRENT], true);
 }
 
 static int recognise(const struct elf_layout *layout, const struct byte_source *src,
@@ -197,7 +247,10 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 	if (r < 0)
 		return r == -ENOENT ? -ENOTSUP : r;
 	ret->n_loops = (uint32_t)r;
-	return find_roots(&f, &offsets, ret);
+	r = find_roots(&f, &offsets, ret);
+	if (r == 0)
+		find_states(&f, &offsets, ret);
+	return r;
 }
 
 static int name_frame(const struct interpreter_image *image, uint64_t bias,

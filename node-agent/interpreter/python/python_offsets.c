@@ -29,7 +29,7 @@ struct release {
 	.next_is = CHAIN_NEXT_WORD, .end_is = CHAIN_END_EACH, .n_bytes = (lasti) + 8 - 24,      \
 	.from = 24, .code = 32, .at = (lasti), .next = 24, .end = 24, .end_at = CHAIN_END_HERE, \
 	.at_mask = UINT32_MAX
-#define OLD_THREAD .n_steps = 1, .steps = {24}, .interpreter = 16
+#define OLD_THREAD .n_steps = 1, .steps = {24}, .interpreter = 16, .has_gil = true
 
 static const struct release releases[] = {
 	[6] = {.thread = {OLD_THREAD},
@@ -37,28 +37,34 @@ static const struct release releases[] = {
 	       .objects = {OBJECT_HEAD, OLD_STR, .line_format = PYTHON_LINES_LNOTAB,
 			   .index_bytes = 1, .code_name = 104, .code_filename = 96,
 			   .code_firstlineno = 36, .code_lines = 112}},
-	[7] = {.thread = {OLD_THREAD},
+	[7] = {.thread = {OLD_THREAD, .collecting = 632, .key_to_current = 24},
 	       .frames = {OLD_FRAMES(104), .check = 112},
 	       .objects = {OBJECT_HEAD, OLD_STR, .line_format = PYTHON_LINES_LNOTAB,
 			   .index_bytes = 1, .code_name = 104, .code_filename = 96,
 			   .code_firstlineno = 36, .code_lines = 112}},
-	[8] = {.thread = {OLD_THREAD},
+	[8] = {.thread = {OLD_THREAD, .collecting = 544, .key_to_current = 24},
 	       .frames = {OLD_FRAMES(104), .check = 120},
 	       .objects = {OBJECT_HEAD, OLD_STR, .line_format = PYTHON_LINES_LNOTAB,
 			   .index_bytes = 1, .code_name = 112, .code_filename = 104,
 			   .code_firstlineno = 40, .code_lines = 120}},
-	[9] = {.thread = {OLD_THREAD},
+	[9] = {.thread = {OLD_THREAD, .collecting = 816, .key_to_current = 16},
 	       .frames = {OLD_FRAMES(104), .check = 120},
 	       .objects = {OBJECT_HEAD, OLD_STR, .line_format = PYTHON_LINES_LNOTAB,
 			   .index_bytes = 1, .code_name = 112, .code_filename = 104,
 			   .code_firstlineno = 40, .code_lines = 120}},
-	[10] = {.thread = {OLD_THREAD},
+	[10] = {.thread = {OLD_THREAD, .collecting = 816, .key_to_current = 16},
 		.frames = {OLD_FRAMES(96), .check = 120},
 		.objects = {OBJECT_HEAD, OLD_STR, .line_format = PYTHON_LINES_RANGES,
 			    .index_bytes = 2, .code_name = 112, .code_filename = 104,
 			    .code_firstlineno = 40, .code_lines = 120}},
 	/* tstate->cframe->current_frame; a cframe lies in the native frame of its run */
-	[11] = {.thread = {.n_steps = 2, .steps = {56, 8}, .has_anchor = true, .interpreter = 16},
+	[11] = {.thread = {.n_steps = 2,
+			   .steps = {56, 8},
+			   .has_anchor = true,
+			   .interpreter = 16,
+			   .collecting = 848,
+			   .key_to_current = 16,
+			   .has_gil = true},
 		.frames = {.next_is = CHAIN_NEXT_WORD,
 			   .end_is = CHAIN_END_LAST,
 			   .n_bytes = 48,
@@ -77,7 +83,11 @@ static const struct release releases[] = {
 			    .code_name = 120, .code_qualname = 128, .code_filename = 112,
 			    .code_firstlineno = 72, .code_lines = 136, .code_bytecode = 184,
 			    .code_units = 16}},
-	[12] = {.thread = {.n_steps = 2, .steps = {56, 0}, .interpreter = 16},
+	[12] = {.thread = {.n_steps = 2,
+			   .steps = {56, 0},
+			   .interpreter = 16,
+			   .collecting = 312,
+			   .has_gil = true},
 		.frames = {.next_is = CHAIN_NEXT_WORD,
 			   .end_is = CHAIN_END_BETWEEN,
 			   .n_bytes = 72,
@@ -252,7 +262,8 @@ int python_offsets_described(const uint8_t *description, uint32_t version,
 	*ret = (struct python_offsets){
 		.thread = {.n_steps = 1,
 			   .steps = {offset(&d, o->thread, 4, 8)},
-			   .interpreter = offset(&d, o->thread, 3, 8)},
+			   .interpreter = offset(&d, o->thread, 3, 8),
+			   .has_gil = d.words[W_FREE_THREADED] == 0},
 	};
 	describe_objects(&d, o, minor, &ret->objects);
 	describe_frames(&d, o, ret->objects.code_check, &ret->frames);

@@ -24,8 +24,17 @@ struct python_thread_offsets {
 	uint16_t steps[PYTHON_STEPS_MAX];
 	bool has_anchor;      /* the first step finds it */
 	uint16_t interpreter; /* PyThreadState.interp */
-	/* In the state of the interpreter: whether it collects garbage, an int; 0: not known. */
+	/*
+	 * Whether it collects garbage, an int: in the state of the interpreter, or before 3.9 in
+	 * _PyRuntime. 0: not known.
+	 */
 	uint32_t collecting;
+	/*
+	 * So many bytes in front of the key of a thread's state is which state has the GIL. 0: not
+	 * known, or since 3.12 the current state of a thread says so itself.
+	 */
+	uint16_t key_to_current;
+	bool has_gil; /* one thread of an interpreter runs at a time */
 };
 
 struct python_offsets {
