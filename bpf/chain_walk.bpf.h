@@ -38,9 +38,12 @@ struct chain_scratch {
 	__u32 run_n;
 	__u32 index; /* of the native frame */
 	__u32 n_taken;
-	bool rest;  /* run after run is taken, up to the end of the chain */
-	bool cut;   /* there are more frames than entries */
-	bool fresh; /* a code object was not among those that were seen lately */
+	__u32 n_left; /* native frames in the loop that came after the end of the chain */
+	__u32 left;   /* 1 + the index of one of them */
+	bool broken;  /* a frame could not be read */
+	bool rest;    /* run after run is taken, up to the end of the chain */
+	bool cut;     /* there are more frames than entries */
+	bool fresh;   /* a code object was not among those that were seen lately */
 	__u32 recent[CHAIN_RECENT];
 	struct sample_event event;
 	struct chain_entry
@@ -240,8 +243,10 @@ static __always_inline bool chain_take(struct chain_scratch *c)
 		c->cut = true;
 		return false;
 	}
-	if (bpf_probe_read_user(c->words, bytes, (void *)(frame + f->from)))
+	if (bpf_probe_read_user(c->words, bytes, (void *)(frame + f->from))) {
+		c->broken = true;
 		return false;
+	}
 	if (f->next_is == CHAIN_NEXT_STRIDE)
 		c->frame = frame + (__s64)f->next;
 	else
@@ -347,6 +352,11 @@ __noinline int chain_take_run(__u64 low)
 
 	if (!c || !s)
 		return 0;
+	if (!c->frame) {
+		c->n_left++;
+		c->left = s->n_user;
+		return 0;
+	}
 	c->low = low;
 	c->high = s->walk.sp > low && !s->walk.sp_is_low ? s->walk.sp : ~0ULL;
 	return chain_run(s->n_user - 1);
@@ -372,7 +382,8 @@ __noinline int chain_start(void)
 	c->frame = 0;
 	c->anchor = 0;
 	c->n_taken = 0;
-	c->cut = c->fresh = false;
+	c->n_left = 0;
+	c->cut = c->fresh = c->broken = false;
 	b = (const char *)unwind_block_at(s->walk.mappings.chain.block);
 	at = (__u64)s->walk.mappings.chain.first * UNWIND_CHAIN_UNIT;
 	if (!b || at > UNWIND_BLOCK_BYTES - sizeof(c->layout))
@@ -411,6 +422,8 @@ __noinline int chain_finish(void)
 		chain_run(CHAIN_REST);
 	c->event.chain_state = chain_read_state(c, CHAIN_COLLECTS);
 	c->event.chain_state |= chain_read_state(c, CHAIN_HOLDS_LOCK);
+	if (c->n_left == 1 && c->layout.frames.end_is == CHAIN_END_EACH && !c->cut && !c->broken)
+		c->event.chain_state |= c->left << CHAIN_LEFT_SHIFT;
 	return 0;
 }
 

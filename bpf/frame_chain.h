@@ -160,7 +160,14 @@ _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
 
 /* ---- in a record ---- */
 
-/* Of each state, in bits 2 * (enum chain_state_kind) on of sample_event.chain_state. */
+/*
+ * In sample_event.chain_state: from bit 2 * (enum chain_state_kind) on each state, and from bit
+ * CHAIN_LEFT_SHIFT on 1 + the index of the one native frame in the loop that no frame was left for;
+ * 0 if there is none, or more than one. If each frame is a run, the innermost call has none yet, or
+ * no more, and each frame belongs to the next call.
+ */
+#define CHAIN_LEFT_SHIFT 16
+
 enum chain_state {
 	CHAIN_STATE_UNKNOWN,
 	CHAIN_STATE_SET,

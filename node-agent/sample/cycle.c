@@ -110,7 +110,7 @@ static void pack(struct cycle *c, const struct sample_event *e)
 
 		c->words[i] = code;
 		c->words[n + i] = chain_entry_at(&chain[i]) - code;
-		c->words[2 * n + i] = (uint64_t)chain_entry_index(&chain[i]) << INDEX_SHIFT |
+		c->words[2 * n + i] = (uint64_t)sample_event_chain_index(e, i) << INDEX_SHIFT |
 				      chain_entry_check(&chain[i]);
 	}
 	memcpy(c->words + 3 * n, sample_event_addrs(e), n_addrs * sizeof(c->words[0]));

@@ -25,6 +25,19 @@ static inline const struct chain_entry *sample_event_chain(const struct sample_e
 	return (const struct chain_entry *)(const void *)(e + 1);
 }
 
+/*
+ * As chain_entry_index() of frame i, which is below n_chain. If the innermost call of the loop has
+ * no frame, each frame is that of the next call.
+ */
+static inline uint32_t sample_event_chain_index(const struct sample_event *e, size_t i)
+{
+	uint32_t left = e->chain_state >> CHAIN_LEFT_SHIFT;
+
+	if (left == 0)
+		return chain_entry_index(&sample_event_chain(e)[i]);
+	return i + 1 < e->n_chain ? chain_entry_index(&sample_event_chain(e)[i + 1]) : left - 1;
+}
+
 /* The n_kernel + n_user addresses behind those. */
 static inline const uint64_t *sample_event_addrs(const struct sample_event *e)
 {

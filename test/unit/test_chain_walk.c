@@ -291,6 +291,44 @@ TEST(each_frame_may_be_a_call)
 	check_entry(1, 2, 78, 1);
 }
 
+static uint32_t left_of(unsigned n_loops, unsigned n_frames)
+{
+	const struct chain_layout l = layout(CHAIN_END_EACH);
+
+	begin(&l);
+	for (unsigned i = 0; i < n_loops; i++) {
+		native(LOOP);
+		native(HELPER);
+	}
+	native(START);
+	for (unsigned i = 0; i < n_frames; i++)
+		frame(1 + i, 77, 0);
+	walk_all(n_frames);
+	return host.chain.event.chain_state >> CHAIN_LEFT_SHIFT;
+}
+
+TEST(a_call_that_no_frame_was_left_for_is_told)
+{
+	assert_int_equal(left_of(3, 3), 0);
+	assert_int_equal(left_of(3, 2), 1 + 4);
+	assert_int_equal(left_of(3, 1), 0); /* there can be one such call */
+	assert_int_equal(left_of(3, 4), 0);
+}
+
+TEST(a_call_whose_frame_cannot_be_read_is_not_left)
+{
+	const struct chain_layout l = layout(CHAIN_END_EACH);
+
+	begin(&l);
+	native(LOOP);
+	native(LOOP);
+	native(START);
+	frame(1, 77, 0);
+	host.stack[last_chained] = 64; /* no memory */
+	walk_all(1);
+	assert_int_equal(host.chain.event.chain_state >> CHAIN_LEFT_SHIFT, 0);
+}
+
 TEST(frames_may_be_an_array)
 {
 	struct chain_layout l = layout(CHAIN_END_LAST);
