@@ -222,8 +222,9 @@ static void end_child(struct fixture *f)
 	end(f);
 }
 
-/* whole_percent: of the samples, so many have the leaf. */
-static void check_names(const char *text, unsigned whole_percent)
+/* So many of n stacks at least are right, and have the leaf. */
+static void check_names(const char *text, unsigned n, unsigned right_permille,
+			unsigned whole_percent)
 {
 	struct fixture f;
 
@@ -235,26 +236,29 @@ static void check_names(const char *text, unsigned whole_percent)
 		drain(&f);
 	f.n_chained = f.n_right = f.n_whole = f.n_rest = 0;
 	f.n_cost = 0;
-	while (f.n_chained < ENOUGH)
+	while (f.n_chained < n)
 		drain(&f);
 	qsort(f.cost_ns, f.n_cost, sizeof(f.cost_ns[0]), compare);
 	printf("%u of %u stacks are right, %u reach the leaf, %u frames were left over; a sample "
 	       "costs %u ns\n",
 	       f.n_right, f.n_chained, f.n_whole, f.n_rest, f.cost_ns[f.n_cost / 2]);
-	assert_true(f.n_right * 1000 >= f.n_chained * 995);
+	assert_true(f.n_right * 1000 >= f.n_chained * right_permille);
 	assert_true(f.n_whole * 100 >= f.n_chained * whole_percent);
 	end_child(&f);
 }
 
 TEST(frames_of_python_have_their_names_and_lines)
 {
-	check_names(SCRIPT("[30000, 30000]"), 90);
+	check_names(SCRIPT("[30000, 30000]"), ENOUGH, 995, 90);
 }
 
-/* Many samples are of a call that has no frame yet, or no more. */
+/*
+ * Some samples are of a call that has no frame yet, or no more: in 3.6, one of 30. In 3.11, one of
+ * some 200 finds a frame that is being made, and none of its callers.
+ */
 TEST(calls_that_return_at_once_are_in_their_places)
 {
-	check_names(SCRIPT("[0, 0, 0, 0, 0, 0, 0, 0]"), 0);
+	check_names(SCRIPT("[0, 0, 0, 0, 0, 0, 0, 0]"), 4 * ENOUGH, 980, 0);
 }
 
 /* ---- what the thread does ---- */
