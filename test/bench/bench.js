@@ -89,7 +89,7 @@ async function main() {
   await sleep(500);
   const floorNs = Number(execFileSync(built("bpf_floor"), [built("empty.bpf.o"), String(HZ), "5"]));
   await floorLoad;
-  const [byFramePointer, byTable] = String(execFileSync(process.env.WALK_COST, ["999", "5000"]))
+  const [byFramePointer, byTable, oneRun, manyRuns] = String(execFileSync(process.env.WALK_COST, ["999", "5000"]))
     .split(" ")
     .map(Number);
 
@@ -132,6 +132,16 @@ async function main() {
       "— of 33 frames by tables",
       `${byTable} ns (by frame pointers: ${byFramePointer} ns)`,
       "≤ 2 times as much",
+    ],
+    [
+      "— of 13 frames by tables and 20 of an interpreter",
+      `${oneRun} ns (${(oneRun / byTable).toFixed(1)} times those 33)`,
+      "≤ 2 times as much",
+    ],
+    [
+      "— of 33 frames by tables, 20 of them with one of an interpreter",
+      `${manyRuns} ns (${(manyRuns / byTable).toFixed(1)} times those 33)`,
+      "",
     ],
     [
       "agent, BPF included, of one core",

@@ -1,7 +1,7 @@
 // The second part of "make bench-node": a node with PROCESSES=300 processes without frame pointers
 // that all do a little, below the node-agent by tables and by frame pointers, and below "perf
 // record" by frame pointers and with copies of the stack; then what a start costs, without and
-// with tables on disk, and a storm of 6,000 processes in six seconds. WINDOW=60 seconds each. Each
+// with tables on disk, 100 processes of Python in calls of 20 functions, and a storm of 6,000 processes in six seconds. WINDOW=60 seconds each. Each
 // of these processes is sampled about once a minute, and read when that is for the first time; so
 // there is another window when nearly all are known, WARM=240 seconds after the start. Needs root.
 // The processes use half of a core.
@@ -131,6 +131,38 @@ async function perfCost(graph) {
   ];
 }
 
+const PYTHONS = 100;
+const CALLS = 20;
+
+// Processes whose stacks have as many functions of Python; each is another program.
+function startPythons() {
+  const calls = `def f(n):\n if n: return f(n - 1)\n return sum(range(2000))\n`;
+  const script = `import time\n${calls}while True:\n time.sleep(0.1)\n f(${CALLS})`;
+  return Array.from({ length: PYTHONS }, () =>
+    spawn("/usr/bin/python3", ["-c", script], { stdio: "ignore" }),
+  );
+}
+
+async function pythonsCost(receiver, cacheDir) {
+  const children = startPythons();
+  process.on("exit", () => children.forEach((c) => c.kill("SIGKILL")));
+  const node = await startAgent(receiver, "tables", cacheDir);
+  await sleep(35000); // tables, and the first profile
+  const cost = await windowCost(node);
+  const frames = (result) =>
+    node.metric("coroot_node_agent_interpreter_frames_total", result && `result="${result}"`);
+  const [named, all] = [await frames("named"), await frames("")];
+  const memory = await agentMemory(node, "tables");
+  await node.stop();
+  for (const c of children) c.kill("SIGKILL");
+  return [
+    `beside ${PYTHONS} more of Python, ${CALLS} calls deep`,
+    cost,
+    memory,
+    `${((100 * named) / all).toFixed(2)} % of Python's frames named`,
+  ];
+}
+
 // CPU time until the agent has sampled this node for ten seconds.
 async function startCost(receiver, what, cacheDir) {
   const node = await startAgent(receiver, "tables", cacheDir);
@@ -224,6 +256,7 @@ async function main() {
     ...(await agentCost(receiver, "frame-pointers", cacheDir)),
     await perfCost(["-g"]),
     await perfCost(["--call-graph", "dwarf,16384"]),
+    await pythonsCost(receiver, cacheDir),
     await stormCost(receiver, cacheDir),
     await compilersCost(receiver, cacheDir),
   ];

@@ -1,8 +1,12 @@
 /*
- * What the walk over one stack costs, by frame pointers and by tables: prints two medians of what
- * the sampler reports for each of its samples, in nanoseconds, in this order. The stack is the
- * same: 33 frames of code that keeps frame pointers. The tables are as large as those of a usual
- * library, and the process has as many mappings as a usual one.
+ * What the walk over one stack costs, by frame pointers and by tables, and with frames of an
+ * interpreter: prints medians of what the sampler reports for each of its samples, in nanoseconds,
+ * in this order. The stack has 33 frames of code that keeps frame pointers. The tables are as large
+ * as those of a usual library, and the process has as many mappings as a usual one.
+ *
+ * With an interpreter, 20 of the 33 frames are its own and the outermost one is its loop, as since
+ * CPython 3.11; then there are 33 native frames, of which 20 are calls of the loop and have one frame
+ * each, as before that.
  *   walk_cost HZ SAMPLES
  */
 #include <signal.h>
@@ -10,15 +14,19 @@
 
 #include "test/lib/unwind_maps.h"
 
-#define FRAMES 33
+#define FRAMES 33u
+#define CHAINED 20u /* frames of the interpreter */
 #define MAPPINGS 60u
 #define ROWS 1000u /* of a page, in front of those of our functions */
 #define TEXT_OFFSET 16384u
 #define SPACING 0x100000u
 #define MAX_SAMPLES 10000u
 
-/* The root calls the recursion, which calls itself and at last the leaf. Each keeps a frame. */
-void walk_root(void);
+/*
+ * The root calls the recursion, which calls itself so many times and at last the leaf. Each keeps a
+ * frame.
+ */
+void walk_root(unsigned calls);
 void walk_recursion(void);
 void walk_leaf(void);
 void walk_end(void);
@@ -29,7 +37,6 @@ __asm__(".text\n"
 	".hidden walk_root, walk_recursion, walk_leaf, walk_end\n"
 	".p2align 4\n"
 	"walk_root:\n"
-	"	movl $31, %edi\n"
 	"	xorl %ebp, %ebp\n"
 	"	call walk_recursion\n"
 	"	ud2\n"
@@ -61,7 +68,6 @@ __asm__(".text\n"
 	".hidden walk_root, walk_recursion, walk_leaf, walk_end\n"
 	".p2align 4\n"
 	"walk_root:\n"
-	"	mov w0, #31\n"
 	"	mov x29, #0\n"
 	"	bl walk_recursion\n"
 	"	udf #0\n"
@@ -88,15 +94,28 @@ static const struct unwind_rule rules[] = {
 	{.base = UNWIND_CFA_UNKNOWN}, {.base = UNWIND_CFA_END}, PAIR(6), PAIR(2)};
 #endif
 
+/* As of the interpreter: the next frame, its code object, a place in the code, whose it is. */
+struct chained {
+	struct chained *next;
+	const uint64_t *code;
+	uint64_t at;
+	uint64_t end;
+};
+static struct chained chained[CHAINED];
+static uint64_t codes[CHAINED][8]; /* each in a line of the cache of its own */
+static struct chained *first_chained = chained;
+
 struct bench {
 	struct sampler *sampler;
 	struct unwind_blocks blocks;
+	struct unwind_ref reported; /* the process */
 	pid_t pid;
 	unsigned n; /* samples */
 	unsigned wanted;
 	uint32_t cost_ns[MAX_SAMPLES];
 	struct event_header process;
-	uint8_t flags; /* that samples must have */
+	uint8_t flags;                /* that samples must have */
+	uint16_t n_frames, n_chained; /* likewise */
 };
 
 static uint64_t address_of(void (*f)(void))
@@ -111,8 +130,9 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	if ((pid_t)e->header.tgid != b->pid || e->n_kernel > 0)
 		return;
 	b->process = e->header;
-	if (e->n_user == FRAMES && e->end == WALK_END_BOTTOM &&
-	    (e->flags & SAMPLE_BY_TABLES) == b->flags && b->n < b->wanted)
+	if (e->n_user == b->n_frames && e->end == WALK_END_BOTTOM &&
+	    (e->flags & SAMPLE_BY_TABLES) == b->flags && e->n_chain == b->n_chained &&
+	    b->n < b->wanted)
 		b->cost_ns[b->n++] = e->cost_ns;
 }
 
@@ -162,11 +182,47 @@ static uint32_t median_cost(struct bench *b, uint8_t flags)
 	return b->cost_ns[b->n / 2];
 }
 
+static void make_chained(void)
+{
+	for (size_t i = 0; i < CHAINED; i++) {
+		codes[i][1] = i * 12345;
+		chained[i] = (struct chained){i + 1 < CHAINED ? &chained[i + 1] : NULL, codes[i],
+					      i * 2, 0};
+	}
+}
+
+/* Reports it with an interpreter whose loop is from one address to another. */
+static void report_chain(struct bench *b, enum chain_end end_is, uint64_t from, uint64_t to)
+{
+	const struct chain_layout l = {
+		.paths = {{.origin = CHAIN_FIXED,
+			   .n_steps = 1,
+			   .steps = {(int64_t)(uintptr_t)&first_chained}}},
+		.frames = {.next_is = CHAIN_NEXT_WORD,
+			   .end_is = (uint8_t)end_is,
+			   .n_bytes = sizeof(struct chained),
+			   .code = offsetof(struct chained, code),
+			   .at = offsetof(struct chained, at),
+			   .end = offsetof(struct chained, end),
+			   .end_at = CHAIN_END_HERE,
+			   .check = 8,
+			   .at_mask = ~0ULL,
+			   .end_mask = ~0ULL,
+			   .end_value = 1},
+		.loop = from,
+		.loop_bytes = (uint32_t)(to - from),
+		.n_ranges = 1,
+		.ends = {(uint32_t)(to - from)},
+	};
+	unwind_blocks_chain(&b->blocks, b->reported, &l);
+	b->n_chained = CHAINED;
+}
+
 static void report(struct bench *b)
 {
 	static struct unwind_blocks_row rows[ROWS + 4];
 	static struct unwind_blocks_mapping m[MAPPINGS];
-	const uint64_t text = address_of(walk_root), bias = text - TEXT_OFFSET;
+	const uint64_t text = (uint64_t)(uintptr_t)walk_root, bias = text - TEXT_OFFSET;
 	const struct unwind_blocks_row last[] = {
 		{TEXT_OFFSET, 1},
 		{address_of(walk_recursion) - bias, 2},
@@ -186,15 +242,31 @@ static void report(struct bench *b)
 						      i == MAPPINGS / 2 ? UNWIND_TABLE_FIRST
 									: UNWIND_TABLE_NONE};
 	}
-	unwind_maps_report(b->sampler, &b->blocks, &b->process, m, MAPPINGS);
+	b->reported = unwind_maps_report(b->sampler, &b->blocks, &b->process, m, MAPPINGS);
+}
+
+static void start(struct bench *b, uint16_t n_frames)
+{
+	b->n_frames = n_frames;
+	b->n_chained = 0;
+	b->pid = fork();
+	if (b->pid == 0)
+		walk_root(n_frames - 2U);
+}
+
+static void stop(const struct bench *b)
+{
+	kill(b->pid, SIGKILL);
+	waitpid(b->pid, NULL, 0);
 }
 
 int main(int argc, char **argv)
 {
 	static struct bench b;
+	const uint64_t recursion = address_of(walk_recursion);
 	struct sampler_config cfg = {.ring_bytes = 1 << 22};
 	struct err err = {0};
-	uint32_t by_frame_pointer, by_table;
+	uint32_t by_frame_pointer, by_table, one_run, many_runs;
 
 	if (argc != 3)
 		return 2;
@@ -205,15 +277,21 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	unwind_maps_make(b.sampler, &b.blocks);
-	b.pid = fork();
-	if (b.pid == 0)
-		walk_root();
+	make_chained();
+	start(&b, FRAMES);
 	by_frame_pointer = median_cost(&b, 0);
 	report(&b);
 	by_table = median_cost(&b, SAMPLE_BY_TABLES);
-	kill(b.pid, SIGKILL);
-	waitpid(b.pid, NULL, 0);
+	report_chain(&b, CHAIN_END_EACH, recursion, address_of(walk_leaf));
+	many_runs = median_cost(&b, SAMPLE_BY_TABLES);
+	stop(&b);
+	start(&b, FRAMES - CHAINED);
+	(void)median_cost(&b, 0); /* tells which process it is */
+	report(&b);
+	report_chain(&b, CHAIN_END_BETWEEN, (uint64_t)(uintptr_t)walk_root, recursion);
+	one_run = median_cost(&b, SAMPLE_BY_TABLES);
+	stop(&b);
 	sampler_free(b.sampler);
-	printf("%u %u\n", by_frame_pointer, by_table);
+	printf("%u %u %u %u\n", by_frame_pointer, by_table, one_run, many_runs);
 	return 0;
 }

@@ -51,10 +51,11 @@ static inline void unwind_maps_make(struct sampler *s, struct unwind_blocks *ret
 	close(fd);
 }
 
-/* Reports a process with these mappings. */
-static inline void unwind_maps_report(struct sampler *s, struct unwind_blocks *b,
-				      const struct event_header *process,
-				      const struct unwind_blocks_mapping *m, uint32_t n)
+/* Reports a process with these mappings. Returns where it is. */
+static inline struct unwind_ref unwind_maps_report(struct sampler *s, struct unwind_blocks *b,
+						   const struct event_header *process,
+						   const struct unwind_blocks_mapping *m,
+						   uint32_t n)
 {
 	struct unwind_ref ref =
 		unwind_blocks_process(b, process->tgid, process->start_boottime_ns, m, n, 0);
@@ -62,6 +63,7 @@ static inline void unwind_maps_report(struct sampler *s, struct unwind_blocks *b
 	unwind_maps_require(bpf_map_update_elem(sampler_map_fd(s, "unwind_processes"),
 						&process->tgid, &ref, BPF_ANY) == 0,
 			    "unwind_processes");
+	return ref;
 }
 
 #endif /* TEST_LIB_UNWIND_MAPS_H */

@@ -3,11 +3,12 @@
 # what it needs beside the packages of "make deps"; a compiler from elsewhere is as good
 accuracy_commands := perf rustc musl-gcc clang++ javac
 ##@ Measurements
-accuracy: all ## stacks of all kinds of native code, judged by known call chains and beside perf (SECONDS=10 ACCURACY="c-o2 go")
+accuracy: all ## stacks of all kinds of code, judged by known calls and beside perf and py-spy (SECONDS=10 ACCURACY="c-o2 go" PYTHONS=3.11)
 	$(Q)for c in $(accuracy_commands); do command -v $$c >/dev/null || \
 	    { test/setup/deps.sh accuracy && break; }; done
-	$(Q)go=$$(test/setup/go.sh) && $(SUDO) env GO="$$go" node test/accuracy/accuracy.js
-check-judge: ## the judge of "make accuracy", with stacks that are broken in each way that it judges
-	$(Q)node --test --test-reporter=spec test/accuracy/judge.test.js
+	$(if $(and $(PYTHONS),$(if $(ACCURACY),,yes)),,$(Q)go=$$(test/setup/go.sh) && $(SUDO) env GO="$$go" node test/accuracy/accuracy.js)
+	$(if $(and $(ACCURACY),$(if $(PYTHONS),,yes)),,$(Q)$(SUDO) node test/accuracy/python.js)
+check-judge: ## the judges of "make accuracy", with stacks that are broken in each way that they judge
+	$(Q)node --test --test-reporter=spec test/accuracy/*.test.js
 
 .PHONY: accuracy check-judge

@@ -1,10 +1,11 @@
 #!/bin/bash
 # pythons.sh: prints the CPythons that tests can run, one a line: a name, the root folder that it
-# runs in ("/": none), and its path there, or the name of a library for a program that loads it. Those of Debian are unpacked below $DEPS/pythons once,
-# with what they need; their packages are signed. Releases that Debian has no longer are taken from
-# pyenv, if that is there.
+# runs in ("/": none), and its path there, or the name of a library for a program that loads it.
+# Those of Debian are unpacked below $DEPS/pythons once, with what they need; their packages are
+# signed. Releases that Debian has no longer are taken from pyenv, if that is there, and others from
+# $DEPS/pythons/built-NAME/bin, where whoever has one may put it.
 #
-# Not to be had this way: 3.6 to 3.8, 3.10 and 3.12 without pyenv; free-threaded and tail-calling
+# Not to be had from Debian: 3.6 to 3.8, 3.10 and 3.12 without pyenv; free-threaded and tail-calling
 # builds, python-build-standalone, conda, and musl's.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -42,6 +43,9 @@ for python in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3; do
 	[ -x "$python" ] || continue
 	version=${python%/bin/python3}
 	echo "pyenv-${version##*/} / $python"
+done
+for python in "$base"/built-*/bin/python3.*[0-9t]; do
+	[ ! -x "$python" ] || echo "$(basename "${python%/bin/*}") / $python"
 done
 debian bullseye python3.9
 debian bookworm python3.11

@@ -122,6 +122,7 @@ function contents(body) {
         name: strings[first(f, 2)],
         file: strings[first(f, 4)],
         line: first(line, 2),
+        startLine: first(f, 5),
         object: file,
         address: first(location, 3),
       };
