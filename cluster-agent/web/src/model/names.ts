@@ -77,14 +77,23 @@ export function moduleOf(name: string, file: string): string {
   return file || javaPackage(name).replaceAll(".", "/") || name;
 }
 
+// installed packages, eggs and wheels of one without their releases
+const pythonPackage =
+  /(?:site|dist)-packages\/(?:([^/]+?)-\d[^/]*\.egg\/|[^/]+\.whl\/)?([^/]+?)(?:\.pyx?)?(?:\/|$)/;
+const pythonLibrary = /\/lib(?:32|64)?\/python[\d.]+(?:td?|d)?(?:\.zip)?\/([^/]+?)(?:\.py)?(?:\/|$)/;
+
+/** The package of a function of Python, by its file. */
+function pythonModule(file: string): string {
+  const installed = pythonPackage.exec(file);
+  if (installed) return installed[1] ?? installed[2];
+  return pythonLibrary.exec(file)?.[1] ?? moduleOf("", file);
+}
+
 /** The package of an interpreted function, by its file; "" for others. */
 function scriptPackage(file: string): string {
-  if (/\.(?:py|pyx)$/.test(file)) {
-    const installed = /(?:site|dist)-packages\/([^/]+?)(?:\.py)?(?:\/|$)/.exec(file);
-    if (installed) return installed[1];
-    const own = /\/lib\/python[\d.]+\/([^/]+?)(?:\.py)?(?:\/|$)/.exec(file);
-    return own ? own[1] : moduleOf("", file);
-  }
+  if (/\.(?:py|pyx)$/.test(file)) return pythonModule(file);
+  // code of Python without a file: `<frozen importlib._bootstrap>`, `<string>`
+  if (/^<.*>$/.test(file)) return /^<frozen (\w+)/.exec(file)?.[1] ?? file;
   if (!/\.[cm]?[jt]sx?$/.test(file) && !file.startsWith("node:")) return "";
   const installed = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file);
   if (installed) return installed[1];
