@@ -153,6 +153,8 @@ test("the package is what a reader would call it", () => {
     ["f", "/v/lib/python3.8/site-packages/six.py", "six"],
     ["Model.save", "/v/lib/python3.12/site-packages/django/db/models/base.py", "django"],
     ["_find_and_load", "<frozen importlib._bootstrap>", "importlib"],
+    ["_run_code", "<frozen_runpy>", "runpy"],
+    ["Sized", "<frozen__collections_abc>", "_collections_abc"],
     ["Shop.sell", "<string>", "<string>"],
     ["Shop.<locals>.<lambda>", "<generated>", "<generated>"],
     ["handle", "/app/node_modules/@scope/express/lib/router.js", "@scope/express"],

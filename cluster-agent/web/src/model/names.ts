@@ -92,8 +92,8 @@ function pythonModule(file: string): string {
 /** The package of an interpreted function, by its file; "" for others. */
 function scriptPackage(file: string): string {
   if (/\.(?:py|pyx)$/.test(file)) return pythonModule(file);
-  // code of Python without a file: `<frozen importlib._bootstrap>`, `<string>`
-  if (/^<.*>$/.test(file)) return /^<frozen (\w+)/.exec(file)?.[1] ?? file;
+  // code of Python without a file: `<frozen importlib._bootstrap>`, whose blank is stored as `_`
+  if (/^<.*>$/.test(file)) return /^<frozen[ _](\w+)/.exec(file)?.[1] ?? file;
   if (!/\.[cm]?[jt]sx?$/.test(file) && !file.startsWith("node:")) return "";
   const installed = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file);
   if (installed) return installed[1];
