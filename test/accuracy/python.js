@@ -8,8 +8,8 @@
 //   HZ=499                  samples per second of each CPU
 //   AT_ONCE=2               programs that run at the same time
 //   PYTHONS="3.9 sid"       only those whose names contain one of these
-//   PY_SPY=py-spy           the command; it samples at 100 Hz, once without native frames and once with
-//   PEER_SECONDS=4          time of each of these; longer than that if the machine is busy
+//   PY_SPY=py-spy           the command; it samples at 100 Hz, without native frames, and then with
+//   PEER_SECONDS=4          for so long each
 //   KEEP=1                  keeps what the tracing has said, and the stacks of py-spy
 "use strict";
 
@@ -32,24 +32,33 @@ const AT_ONCE = Number(process.env.AT_ONCE || 2);
 const PEER_SECONDS = Number(process.env.PEER_SECONDS || SECONDS / 2 - 1);
 const PY_SPY = process.env.PY_SPY || "py-spy";
 const TARGET = 0.999;
+const LATE_MS = 3000;
 // turns that are judged by themselves: 900 calls, and code that is gone after a moment
 const APART = ["acc_deep", "acc_eval"];
+const VERBOSE = Boolean(process.env.VERBOSE);
+const REPEATED = /(acc_recurse:\d+;)\1+/g;
 const program = "known_paths.py";
+const source = path.join(__dirname, "workloads", program);
 const hasPySpy = spawnSync(PY_SPY, ["--version"]).status === 0;
+
+const running = new Set();
+process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
 const percent = (part, whole) => (whole > 0 ? `${((100 * part) / whole).toFixed(2)} %` : "–");
 
-// [{ name, comm, root, command }]: each runs under a name of its own, by which its stacks are known.
+// [{ name, comm, file, command, dir }]: each has a process name of its own, by which its stacks are
+// known.
 function interpreters() {
-  const lines = String(execFileSync(path.join(root, "test/setup/pythons.sh"))).trim().split("\n");
-  return lines
+  return String(execFileSync(path.join(root, "test/setup/pythons.sh")))
+    .trim()
+    .split("\n")
     .map((line) => line.split(" "))
     .filter(([name]) => ONLY.length === 0 || ONLY.some((part) => name.includes(part)))
     .map(([name, dir, python], i) => {
       const comm = `acc-py-${i}`;
       const file = path.join(dir, "tmp", comm);
       fs.rmSync(file, { force: true });
-      fs.copyFileSync(path.join(__dirname, "workloads", program), path.join(dir, "tmp", program));
+      fs.copyFileSync(source, path.join(dir, "tmp", program));
       if (python.startsWith("/")) fs.symlinkSync(python, file);
       else execFileSync("cc", ["-o", file, path.join(root, "test/python/embedded.c")]);
       const command = [dir, `/tmp/${comm}`, ...(python.startsWith("/") ? [] : [python])];
@@ -94,7 +103,7 @@ async function run(python, node) {
   const child = spawn("chroot", [...python.command, String(SECONDS), go], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  process.on("exit", () => child.kill("SIGKILL"));
+  running.add(child);
   await sleep(3000);
   await tablesAreBuilt(node);
   fs.writeFileSync(path.join(python.dir, go), "");
@@ -110,15 +119,16 @@ async function run(python, node) {
     peers[1] = await pySpy(python, child.pid, PEER_SECONDS, ["--native"]);
   }
   const status = await exited;
+  running.delete(child);
   fs.rmSync(path.join(python.dir, go), { force: true });
   if (status !== 0) throw new Error(`${python.name} ended with ${status}`);
   return { begin: Number(said.begin), end: Number(said.end), version: said.version, peers };
 }
 
-// The times in which profiles are of nothing but turns.
+// The times in which profiles are of nothing but turns. On a busy machine, samples come late.
 function isSteady(times, { begin, end }) {
   const starts = [...new Set(times)].sort((a, b) => a - b);
-  const steady = new Set(starts.filter((t, i) => t >= begin && starts[i + 1] <= end));
+  const steady = new Set(starts.filter((t, i) => t >= begin + LATE_MS && starts[i + 1] <= end));
   return (startMs) => steady.has(startMs);
 }
 
@@ -167,10 +177,10 @@ function compare(python, ran, receiver) {
     `${percent(native.whole, native.samples)}, ${percent(native.names, native.samples)}`,
   ];
   console.error(`${good ? "ok" : "FAIL"} ${row.join("  ")}`);
-  const shown = { most, deep, short, all, ...(process.env.VERBOSE ? { plain, native } : {}) };
+  const shown = { most, deep, short, all, ...(VERBOSE ? { plain, native } : {}) };
   for (const [what, sum] of Object.entries(shown))
-    for (const line of faultLines(sum, process.env.VERBOSE ? 4 : 1))
-      console.error(`  ${what} ${line.replaceAll(/(acc_recurse:\d+;)\1+/g, "$1…;").slice(0, 900)}`);
+    for (const line of faultLines(sum, VERBOSE ? 4 : 1))
+      console.error(`  ${what} ${line.replaceAll(REPEATED, "$1…;").slice(0, 2000)}`);
   return { row, failed: !good };
 }
 
@@ -207,7 +217,8 @@ async function main() {
   );
   console.log(
     "| CPython | samples | whole and true | whole | names | lines | 900 calls: whole and true | " +
-      "names and lines | code of a moment | from its start | py-spy: names, lines | py-spy --native: whole, names |",
+      "names and lines | code of a moment | from its start | py-spy: names, lines | " +
+      "py-spy --native: whole, names |",
   );
   console.log(`|${"---|".repeat(12)}`);
   for (const { row } of results) console.log(`| ${row.join(" | ")} |`);

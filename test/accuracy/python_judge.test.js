@@ -43,7 +43,8 @@ const thread = [native("clone3"), python(5, 902), python(6, 31), python(4, 4)];
 const fault = (frames, takesTurns = true) => verdict(frames, truth, takesTurns)?.fault;
 
 test("paths that were traced are true, and beginnings of them", () => {
-  for (const frames of [good, good.slice(0, 5), through, thread]) assert.strictEqual(fault(frames), "");
+  for (const frames of [good, good.slice(0, 5), through, thread])
+    assert.strictEqual(fault(frames), "");
 });
 
 test("a function that is left out, added or called otherwise is found", () => {
@@ -73,8 +74,9 @@ test("a path is where its thread is, and below what has called it", () => {
 test("stacks that are cut, or have no path while the program takes turns, are found", () => {
   assert.strictEqual(fault([native("[truncated]"), ...good.slice(1)]), "[truncated]");
   assert.strictEqual(fault(good.slice(1)), "no start");
-  assert.strictEqual(fault([native("_start"), native("PyEval_EvalCode")]), "no path of the program");
-  assert.strictEqual(fault([native("_start"), native("PyEval_EvalCode")], false), "");
+  const none = [native("_start"), native("PyEval_EvalCode")];
+  assert.strictEqual(fault(none), "no path of the program");
+  assert.strictEqual(fault(none, false), "");
   assert.strictEqual(fault([native("clone3"), native("thread_run")]), "");
   const exit = { name: "do_exit", file: "[kernel]", object: "", line: 0 };
   assert.strictEqual(verdict([...good, exit], truth, true), null);

@@ -89,9 +89,8 @@ async function main() {
   await sleep(500);
   const floorNs = Number(execFileSync(built("bpf_floor"), [built("empty.bpf.o"), String(HZ), "5"]));
   await floorLoad;
-  const [byFramePointer, byTable, oneRun, manyRuns] = String(execFileSync(process.env.WALK_COST, ["999", "5000"]))
-    .split(" ")
-    .map(Number);
+  const costs = String(execFileSync(process.env.WALK_COST, ["999", "5000"]));
+  const [byFramePointer, byTable, oneRun, manyRuns] = costs.split(" ").map(Number);
 
   fs.writeFileSync(statsFile, "1");
   process.on("exit", () => fs.writeFileSync(statsFile, statsBefore));

@@ -1,10 +1,10 @@
 // The second part of "make bench-node": a node with PROCESSES=300 processes without frame pointers
 // that all do a little, below the node-agent by tables and by frame pointers, and below "perf
 // record" by frame pointers and with copies of the stack; then what a start costs, without and
-// with tables on disk, 100 processes of Python in calls of 20 functions, and a storm of 6,000 processes in six seconds. WINDOW=60 seconds each. Each
-// of these processes is sampled about once a minute, and read when that is for the first time; so
-// there is another window when nearly all are known, WARM=240 seconds after the start. Needs root.
-// The processes use half of a core.
+// with tables on disk, 100 processes of Python in calls of 20 functions, and a storm of 6,000
+// processes in six seconds. WINDOW=60 seconds each. Each of these processes is sampled about once a
+// minute, and read when that is for the first time; so there is another window when nearly all are
+// known, WARM=240 seconds after the start. Needs root. The processes use half of a core.
 "use strict";
 
 process.env.RUN_DIR ??= "build/bench/run";

@@ -63,9 +63,7 @@ class AccBase:
 
     @classmethod
     def acc_made(cls):
-        made = cls(1)
-        made.acc_method()
-        del made
+        return cls(1).acc_method()
 
     @staticmethod
     def acc_static():
@@ -88,8 +86,10 @@ class AccBase:
         for i in range(2):
             yield acc_spin()
 
+
+class AccFinal:
     def __del__(self):
-        acc_spin()
+        acc_spin(2)
 
 
 class AccDerived(AccBase):
@@ -121,7 +121,7 @@ def acc_methods():
     sorted([made, made])
     list(made)
     made(1, key=2)
-    del made
+    AccFinal()  # in no variable: tracing keeps copies of variables until 3.10
 
 
 def acc_decorated(function):
@@ -375,7 +375,8 @@ class Truth:
     def trace(self, frame, event, arg):
         if event == "call":
             node = self.node(frame)
-            if getattr(self.calls, "from_c", None) is frame.f_back:
+            # the frame itself would keep what it refers to alive
+            if getattr(self.calls, "from_c", 0) == id(frame.f_back):
                 self.through_c.add(node)
         line = self.line(frame)
         if line is not None:
@@ -384,9 +385,9 @@ class Truth:
 
     def profile(self, frame, event, arg):
         if event == "c_call":
-            self.calls.from_c = frame
+            self.calls.from_c = id(frame)
         elif event in ("c_return", "c_exception", "return"):
-            self.calls.from_c = None
+            self.calls.from_c = 0
 
     def start(self):
         threading.setprofile(self.profile)

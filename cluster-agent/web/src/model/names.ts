@@ -80,7 +80,7 @@ export function moduleOf(name: string, file: string): string {
 // installed packages, eggs and wheels of one without their releases
 const pythonPackage =
   /(?:site|dist)-packages\/(?:([^/]+?)-\d[^/]*\.egg\/|[^/]+\.whl\/)?([^/]+?)(?:\.pyx?)?(?:\/|$)/;
-const pythonLibrary = /\/lib(?:32|64)?\/python[\d.]+(?:td?|d)?(?:\.zip)?\/([^/]+?)(?:\.py)?(?:\/|$)/;
+const pythonLibrary = /\/lib(?:32|64)?\/python[\d.]+t?d?(?:\.zip)?\/([^/]+?)(?:\.py)?(?:\/|$)/;
 
 /** The package of a function of Python, by its file. */
 function pythonModule(file: string): string {
