@@ -5,7 +5,7 @@
  * as those of a usual library, and the process has as many mappings as a usual one.
  *
  * With an interpreter, 20 of the 33 frames are its own and the outermost native one is its loop, as
- * since CPython 3.11; then there are 33 native frames, of which 20 are calls of the loop and have one
+ * since CPython 3.11; then there are 33 native frames, 20 of them calls of the loop that have one
  * frame each, as before that.
  *   walk_cost HZ SAMPLES
  */
