@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cluster-agent/query/flame_json.h"
+#include "cluster-agent/query/read/profile_source.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/stack_query.h"
 #include "cluster-agent/query/read/timeline_groups.h"
@@ -108,7 +109,7 @@ static int put_instances(struct json_writer *w, struct store *store, const struc
 			 struct timeline_by *by, struct err *err)
 {
 	struct timeline_instances is;
-	int r = timeline_query_instances(store, f, &is, err);
+	int r = timeline_query_instances(store, f, by->all, &is, err);
 
 	if (r < 0)
 		return r;
@@ -137,23 +138,20 @@ static int put_series(struct json_writer *w, struct store *store, const struct q
 int profile_query_timeline(struct store *store, const struct query_request *p, struct buf *out,
 			   struct err *err)
 {
-	const struct query_filter *f = &p->filter;
-	int64_t range_ms = (f->to_ns - f->from_ns) / (int64_t)NS_PER_MS;
-	int64_t step_ms = timeline_step_ms(range_ms, p->n_points);
-	uint32_t n_steps = (uint32_t)((range_ms + step_ms - 1) / step_ms);
-	AUTO_FREE struct timeline_step *steps = calloc(n_steps, sizeof(*steps));
-	struct timeline t = {
-		.from_ns = f->from_ns,
-		.step_ns = step_ms * (int64_t)NS_PER_MS,
-		.n_steps = n_steps,
-		.aggregation = profile_type_get(f->type)->aggregation,
-		.steps = steps,
-	};
+	struct profile_source source = {0};
+	struct query_filter filter = p->filter;
+	const struct query_filter *f = &filter;
+	AUTO_FREE struct timeline_step *steps = NULL;
+	struct timeline t = {.aggregation = profile_type_get(f->type)->aggregation};
 	struct rate rate = rate_of(f->type);
 	struct timeline_by by = {.label = p->label, .all = &t, .divisor = rate.divisor};
 	struct json_writer w;
-	int r = steps ? timeline_query(store, f, &t, err) : -ENOMEM;
+	int r;
 
+	filter.source = &source;
+	timeline_set_steps(&t, f->from_ns, f->to_ns, p->n_points);
+	t.steps = steps = calloc(t.n_steps, sizeof(*steps));
+	r = steps ? timeline_query(store, f, &t, err) : -ENOMEM;
 	if (r < 0)
 		return r;
 	json_writer_init(&w, out);

@@ -500,12 +500,12 @@ static int add_extra(struct schema *s, const struct schema_extra *e, struct err 
 	int r = has_extra(s, e, &has, &why);
 
 	buf_init(&sql, SQL_BYTES);
-	if (r == 0 && has)
+	if (r == 0 && has != e->is_gone)
 		return 0;
 	if (r == 0)
 		r = schema_text_alter(&sql, e->table, "", s->topology);
 	if (r == 0)
-		r = buf_addf(&sql, "%s", e->add);
+		r = buf_addf(&sql, "%s", e->change);
 	if (r == 0)
 		r = run_patiently(s->run, s->ctx, sql.data, &why);
 	if (r != -EREMOTEIO && r != -EAGAIN)

@@ -119,34 +119,42 @@ const char schema_text_quality_columns[] =
  */
 #define ENDS " ADD INDEX IF NOT EXISTS ends End TYPE minmax GRANULARITY 1"
 #define PROJECTION " ADD PROJECTION IF NOT EXISTS "
+#define GONE(name)                                                                          \
+	{                                                                                   \
+		STORE_QUALITY, "PROJECTION " name, " DROP PROJECTION IF EXISTS " name, true \
+	}
 #define SELECT " (SELECT ServiceName, Type, "
 #define GROUPED " GROUP BY ServiceName, Type, "
-#define SET_KEYS SCHEMA_START_HOUR ", " SCHEMA_END_HOUR ", LabelSet, Labels"
-#define WINDOW_KEYS SCHEMA_START_CELL ", " SCHEMA_END_CELL
+#define DAY_KEYS SCHEMA_START_DAY ", " SCHEMA_END_DAY ", LabelSet, Labels"
+#define HOUR_KEYS SCHEMA_START_HOUR ", " SCHEMA_END_HOUR ", LabelSet"
 #define BLOCKS SCHEMA_START_BLOCK ", " SCHEMA_END_BLOCK
 #define INSTANCE_KEYS "Host, Instance, " BLOCKS
 #define STACK_KEYS "StackHash, " BLOCKS
-#define MERGED "min(" SCHEMA_START "), max(" SCHEMA_END ")"
 
 const struct schema_extra schema_text_extras[SCHEMA_EXTRAS] = {
-	{STORE_SAMPLES, "INDEX ends", ENDS},
-	{STORE_QUALITY, "INDEX ends", ENDS},
-	/* which sets of labels an hour has, and their values */
-	{STORE_QUALITY, "PROJECTION label_sets",
-	 PROJECTION "label_sets" SELECT SET_KEYS ", min(Start), max(Start), " SCHEMA_SUM
-		    ", " SCHEMA_INTEGRAL GROUPED SET_KEYS ")"},
-	/* profiles of all instances with nearly the same times */
-	{STORE_QUALITY, "PROJECTION windows",
-	 PROJECTION "windows" SELECT WINDOW_KEYS ", " MERGED
-		    ", sum(Value), " SCHEMA_INTEGRAL GROUPED WINDOW_KEYS ")"},
+	/* what the sums by set and hour stand for now */
+	GONE("label_sets"),
+	GONE("windows"),
+	{STORE_SAMPLES, "INDEX ends", ENDS, false},
+	{STORE_QUALITY, "INDEX ends", ENDS, false},
+	/* which labels a set has, of those that a day has */
+	{STORE_QUALITY, "PROJECTION set_labels",
+	 PROJECTION "set_labels" SELECT DAY_KEYS ", count()" GROUPED DAY_KEYS ")", false},
+	/* profiles of a set of labels by hour, and whether there are gaps between them */
+	{STORE_QUALITY, "PROJECTION set_hours",
+	 PROJECTION "set_hours" SELECT HOUR_KEYS ", min(Start), max(Start), max(End), " SCHEMA_SUM
+		    ", " SCHEMA_INTEGRAL ", " SCHEMA_HEAD_SUM ", " SCHEMA_HEAD_INTEGRAL
+		    ", " SCHEMA_LENGTH ", " SCHEMA_JOINTS GROUPED HOUR_KEYS ")",
+	 false},
 	/* CPU time and the like of each instance */
 	{STORE_QUALITY, "PROJECTION instances",
 	 PROJECTION "instances" SELECT INSTANCE_KEYS
 		    ", sum(Samples), count(), min(Start), max(Start), max(End), " SCHEMA_SUM
-		    ", " SCHEMA_LENGTH GROUPED INSTANCE_KEYS ")"},
+		    ", " SCHEMA_LENGTH GROUPED INSTANCE_KEYS ")",
+	 false},
 	/* values by stack; in the order of stacks, as one that recurs costs little then */
 	{STORE_SAMPLES, "PROJECTION stack_sums",
-	 PROJECTION "stack_sums" SELECT STACK_KEYS ", " SCHEMA_SUM GROUPED STACK_KEYS ")"},
+	 PROJECTION "stack_sums" SELECT STACK_KEYS ", " SCHEMA_SUM GROUPED STACK_KEYS ")", false},
 };
 
 bool schema_name_is_plain(const char *name)

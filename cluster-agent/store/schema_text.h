@@ -26,11 +26,12 @@ extern const char schema_text_quality_columns[];
  */
 struct schema_extra {
 	enum store_table table;
-	const char *name; /* as CREATE TABLE has it, "INDEX ends" */
-	const char *add;  /* the end of an ALTER TABLE */
+	const char *name;   /* as CREATE TABLE has it, "INDEX ends" */
+	const char *change; /* the end of an ALTER TABLE */
+	bool is_gone;       /* an earlier release had it, and the change drops it */
 };
 
-#define SCHEMA_EXTRAS 6u
+#define SCHEMA_EXTRAS 8u
 extern const struct schema_extra schema_text_extras[SCHEMA_EXTRAS];
 
 bool schema_name_is_plain(const char *name);

@@ -110,10 +110,19 @@ static int movers_of_days(struct store *s, const struct query_request *p, struct
 	return profile_query_movers(s, &days, out, err);
 }
 
-static const query_fn queries[] = {profile_query_applications, profile_query_timeline,
-				   profile_query_flamegraph,   profile_query_labels,
-				   profile_query_functions,    profile_query_stacks,
-				   profile_query_movers,       movers_of_days};
+static int timeline_of_days(struct store *s, const struct query_request *p, struct buf *out,
+			    struct err *err)
+{
+	struct query_request days = *p;
+
+	days.filter.from_ns -= INT64_C(7 * 86400) * (int64_t)NS_PER_S;
+	return profile_query_timeline(s, &days, out, err);
+}
+
+static const query_fn queries[] = {
+	profile_query_applications, profile_query_timeline,  profile_query_flamegraph,
+	profile_query_labels,       profile_query_functions, profile_query_stacks,
+	profile_query_movers,       movers_of_days,          timeline_of_days};
 
 static void ask(query_fn fn, const char *type, const char *instance, struct buf *out)
 {

@@ -429,9 +429,9 @@ TEST(parts_without_projections_are_read_as_well)
 {
 	const struct question q = {types[0], -33, 8 * DAY, NULL, NULL, "version"};
 
-	run("ALTER TABLE profiling_quality CLEAR PROJECTION label_sets SETTINGS mutations_sync = "
+	run("ALTER TABLE profiling_quality CLEAR PROJECTION set_labels SETTINGS mutations_sync = "
 	    "1");
-	run("ALTER TABLE profiling_quality CLEAR PROJECTION windows SETTINGS mutations_sync = 1");
+	run("ALTER TABLE profiling_quality CLEAR PROJECTION set_hours SETTINGS mutations_sync = 1");
 	run("ALTER TABLE profiling_quality CLEAR PROJECTION instances SETTINGS mutations_sync = "
 	    "1");
 	/* some days with, and some without */

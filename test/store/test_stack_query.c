@@ -341,7 +341,7 @@ TEST(little_in_a_long_range_keeps_its_value)
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
 		most = steps[i].value > most ? steps[i].value : most;
 	assert_float_equal(most, 2.5, 1e-9);
-	assert_int_equal(timeline_query_instances(store, &f, &instances, &err), 0);
+	assert_int_equal(timeline_query_instances(store, &f, &t, &instances, &err), 0);
 	assert_int_equal(instances.n_items, 1);
 	assert_float_equal(instances.items[0].value, 2.5, 1e-9);
 	timeline_instances_fini(&instances);

@@ -116,3 +116,41 @@ TEST(steps_are_round)
 	assert_int_equal(timeline_step_ms(INT64_C(86400000) * 7, 300), 3600000);
 	assert_int_equal(timeline_step_ms(INT64_C(86400000) * 7000, 10), INT64_C(86400000) * 700);
 }
+
+TEST(steps_of_hours_begin_with_an_hour_and_are_not_more_than_asked_for)
+{
+	const int64_t hour = 3600 * S, day = 24 * hour, from = T0 / hour * hour + 1234 * S;
+	struct timeline t = {0};
+
+	timeline_set_steps(&t, from, from + 30 * day, 300);
+	assert_int_equal(t.from_ns, from - 1234 * S);
+	assert_int_equal(t.step_ns, 3 * hour);
+	assert_int_equal(t.n_steps, 241);
+	/* 300 hours touch 301 */
+	timeline_set_steps(&t, from, from + 300 * hour, 300);
+	assert_int_equal(t.step_ns, 2 * hour);
+	assert_true(t.n_steps <= 300 && t.from_ns + t.n_steps * t.step_ns >= from + 300 * hour);
+	timeline_set_steps(&t, from, from + 7001 * day, 10);
+	assert_int_equal(t.step_ns % hour, 0);
+	assert_true(t.n_steps <= 10);
+	/* shorter ones begin with the range */
+	timeline_set_steps(&t, from, from + day, 300);
+	assert_int_equal(t.from_ns, from);
+	assert_int_equal(t.step_ns, 300 * S);
+	assert_int_equal(t.n_steps, 288);
+}
+
+TEST(a_value_without_a_time_counts_where_others_cover_it)
+{
+	struct timeline_step steps[2];
+	struct timeline_window w[] = {{T0, T0 + 10 * S, 5 * S, true},
+				      {T0 + 2 * S, T0 + 6 * S, 0, false},
+				      {T0 + 12 * S, T0 + 13 * S, S, false},
+				      {T0 + 12 * S, T0 + 15 * S, 0, false}};
+
+	fill(steps, 2, PROFILE_AGGREGATION_SUM, w, ARRAY_SIZE(w));
+	assert_near(steps[0].covered_ns, 4e9, 1);
+	assert_near(steps[0].value, 1.25e9, 1);
+	assert_near(steps[1].covered_ns, 3e9, 1);
+	assert_near(timeline_covered_ns(w, ARRAY_SIZE(w), T0 + 3 * S, T0 + 14 * S), 5e9, 1);
+}

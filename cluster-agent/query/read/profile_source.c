@@ -9,7 +9,8 @@
 #define SHORT_NS (INT64_C(3) * SCHEMA_HOUR_NS)
 
 #define SQL_KNOWN                                                                       \
-	"SELECT count(), countIf(LabelSet = 0), min(a), max(b) FROM (SELECT LabelSet, " \
+	"SELECT count(), countIf(LabelSet = 0), min(a), max(b), "                       \
+	"toUInt64(sum(b - a) / greatest(max(b) - min(a), 1)) FROM (SELECT LabelSet, "   \
 	"toUnixTimestamp64Nano(min(Start)) AS a, "                                      \
 	"toUnixTimestamp64Nano(max(Start)) AS b FROM ${quality} WHERE " PROFILE_OF_TYPE \
 	" AND " SCHEMA_START_HOUR " <= {last_hour:UInt64}"                              \
@@ -26,6 +27,11 @@ static uint64_t hour_of(int64_t ns)
 	return ns > 0 ? (uint64_t)(ns / SCHEMA_HOUR_NS) : 0;
 }
 
+static uint64_t day_of(int64_t ns)
+{
+	return ns > 0 ? (uint64_t)(ns / SCHEMA_DAY_NS) : 0;
+}
+
 int profile_source_bind(struct bound_query *q, const struct query_filter *f)
 {
 	const uint64_t head = hour_of(f->from_ns) + 1, tail = hour_of(f->to_ns);
@@ -39,7 +45,11 @@ int profile_source_bind(struct bound_query *q, const struct query_filter *f)
 		r = bound_query_add_uint(q, "tail", tail * SCHEMA_HOUR_NS);
 	if (r == 0)
 		r = bound_query_add_uint(q, "first_hour", hour_of(f->from_ns - SCHEMA_HOUR_NS));
-	return r == 0 ? bound_query_add_uint(q, "last_hour", tail + 1) : r;
+	if (r == 0)
+		r = bound_query_add_uint(q, "last_hour", tail + 1);
+	if (r == 0)
+		r = bound_query_add_uint(q, "first_day", day_of(f->from_ns));
+	return r == 0 ? bound_query_add_uint(q, "last_day", day_of(f->to_ns)) : r;
 }
 
 /* What profiling_quality knows of the range. */
@@ -48,6 +58,7 @@ struct known {
 	uint64_t n_without_labels; /* of them */
 	int64_t first_ns;          /* when its first and last profile began */
 	int64_t last_ns;
+	uint64_t n_sets_at_once;
 };
 
 static int ask_known(struct store *store, const struct query_filter *f, struct known *ret,
@@ -70,6 +81,7 @@ static int ask_known(struct store *store, const struct query_filter *f, struct k
 	ret->n_without_labels = rowbinary_get_u64(&reader);
 	ret->first_ns = rowbinary_get_i64(&reader);
 	ret->last_ns = rowbinary_get_i64(&reader);
+	ret->n_sets_at_once = rowbinary_get_u64(&reader);
 	return bound_query_check(&reader, err);
 }
 
@@ -97,23 +109,39 @@ static int ask_others(struct store *store, const struct query_filter *f, const s
 	return bound_query_check(&reader, err);
 }
 
-int profile_source_is_whole(struct store *store, const struct query_filter *f, bool labels,
-			    bool *ret, struct err *err)
+static int find_source(struct store *store, const struct query_filter *f,
+		       struct profile_source *ret, struct err *err)
 {
 	struct known known = {0};
 	uint64_t n_others = 0;
-	int r;
+	int r = ask_known(store, f, &known, err);
+
+	/* known from before the range to its end: the common case */
+	if (r == 0 && known.n_sets > 0 &&
+	    (known.first_ns > f->from_ns || known.last_ns + (int64_t)LATE_NS < f->to_ns))
+		r = ask_others(store, f, &known, &n_others, err);
+	if (r < 0)
+		return r;
+	*ret = (struct profile_source){
+		.is_known = true,
+		.has_all = known.n_sets > 0 && n_others == 0,
+		.has_labels = known.n_without_labels == 0,
+		.n_sets = known.n_sets_at_once,
+	};
+	return 0;
+}
+
+int profile_source_is_whole(struct store *store, const struct query_filter *f, bool labels,
+			    bool *ret, struct err *err)
+{
+	struct profile_source own = {0}, *s = f->source ? f->source : &own;
+	int r = 0;
 
 	*ret = false;
 	if (!query_filter_is_set(f) && f->to_ns - f->from_ns < SHORT_NS)
 		return 0;
-	r = ask_known(store, f, &known, err);
-	if (r < 0 || known.n_sets == 0 ||
-	    (known.n_without_labels > 0 && (labels || query_filter_is_set(f))))
-		return r;
-	/* known from before the range to its end: the common case */
-	if (known.first_ns > f->from_ns || known.last_ns + (int64_t)LATE_NS < f->to_ns)
-		r = ask_others(store, f, &known, &n_others, err);
-	*ret = r == 0 && n_others == 0;
+	if (!s->is_known)
+		r = find_source(store, f, s, err);
+	*ret = s->has_all && (s->has_labels || (!labels && !query_filter_is_set(f)));
 	return r;
 }

@@ -18,6 +18,14 @@
 #include "common/base.h"
 #include "common/err.h"
 
+/* What profiling_quality has of the profiles of services, type and range, once that is known. */
+struct profile_source {
+	bool is_known;
+	bool has_all;
+	bool has_labels; /* of each that it has */
+	uint64_t n_sets; /* of labels, at a time: the mean over the range */
+};
+
 /*
  * Whether profiling_quality has all profiles of the range, and their labels if the filter needs
  * them or `labels` says so; and whether reading it is worth while, which it is not for a short
@@ -35,30 +43,40 @@ int profile_source_bind(struct bound_query *q, const struct query_filter *f) MUS
 #define PROFILE_OF_TYPE "${services} AND Type = {type:String}"
 #define PROFILE_KEYS "ServiceName, Type, LabelSet, Labels"
 
-/* Those of profiles in the range, and perhaps of hours beside it. */
-#define PROFILE_SETS                                                      \
-	"(SELECT " PROFILE_KEYS " FROM ${quality} WHERE " PROFILE_OF_TYPE \
-	" AND " SCHEMA_START_HOUR " <= {last_hour:UInt64}"                \
-	" AND " SCHEMA_END_HOUR " >= {first_hour:UInt64} GROUP BY " PROFILE_KEYS ")"
+/* Those of profiles in the range, and of the days that it touches. */
+#define PROFILE_SETS                                                                               \
+	"(SELECT " PROFILE_KEYS " FROM ${quality} WHERE " PROFILE_OF_TYPE " AND " SCHEMA_START_DAY \
+	" <= {last_day:UInt64}"                                                                    \
+	" AND " SCHEMA_END_DAY " >= {first_day:UInt64} GROUP BY " PROFILE_KEYS ")"
 /* What profiles of the filter have. */
 #define PROFILE_OF_SETS "LabelSet ${in} (SELECT LabelSet FROM " PROFILE_SETS " WHERE ${filter})"
 
 /*
  * PROFILE_KEYS and a sum w of the profiles in the range: inner is an aggregate of the projection
- * label_sets, for profiles that are wholly within, and edge is the same for the others.
+ * set_hours, for profiles that are wholly within, and edge is the same for the others. Labels are
+ * looked up by set at the end, as there are few sets and many hours.
  */
+#define PROFILE_INNER \
+	SCHEMA_START_HOUR " >= {head_hour:UInt64} AND " SCHEMA_END_HOUR " < {tail_hour:UInt64}"
 #define PROFILE_BEFORE_HEAD "Start < fromUnixTimestamp64Nano(toInt64({head:UInt64}))"
 #define PROFILE_BEHIND_TAIL                                                    \
 	"Start >= fromUnixTimestamp64Nano(toInt64({head:UInt64})) AND End >= " \
 	"fromUnixTimestamp64Nano(toInt64({tail:UInt64}))"
-#define PROFILE_EDGE " AS w FROM ${quality} WHERE " PROFILE_OF_TYPE " AND ${range} AND "
-#define PROFILE_SUMS(inner, edge)                                                         \
-	"(SELECT " PROFILE_KEYS ", " inner " AS w FROM ${quality} WHERE " PROFILE_OF_TYPE \
-	" AND " SCHEMA_START_HOUR " >= {head_hour:UInt64} AND " SCHEMA_END_HOUR           \
-	" < {tail_hour:UInt64} GROUP BY " PROFILE_KEYS " UNION ALL SELECT " PROFILE_KEYS  \
-	", " edge PROFILE_EDGE PROFILE_BEFORE_HEAD " GROUP BY " PROFILE_KEYS              \
-	" UNION ALL SELECT " PROFILE_KEYS ", " edge PROFILE_EDGE PROFILE_BEHIND_TAIL      \
-	" GROUP BY " PROFILE_KEYS ")"
+#define PROFILE_SET "ServiceName, Type, LabelSet"
+#define PROFILE_PART_OF(sum, which)                                                      \
+	"SELECT " PROFILE_SET ", " sum " AS part FROM ${quality} WHERE " PROFILE_OF_TYPE \
+	" AND " which " GROUP BY " PROFILE_SET
+#define PROFILE_SUMS(inner, edge)                                                                                                              \
+	"(SELECT " PROFILE_KEYS                                                                                                                \
+	", w FROM (SELECT " PROFILE_SET ", sum(part) AS w FROM (" PROFILE_PART_OF(inner, PROFILE_INNER) " UNION ALL " PROFILE_PART_OF(         \
+		edge,                                                                                                                          \
+		"${range} AND " PROFILE_BEFORE_HEAD) " UNION ALL " PROFILE_PART_OF(edge,                                                       \
+										   "${range} "                                                 \
+										   "AND"                                                       \
+										   " " PROFILE_BEHIND_TAIL) ") GROUP BY " PROFILE_SET          \
+													    ") AS hours ${join} " PROFILE_SETS \
+													    " AS sets USING (" PROFILE_SET     \
+													    "))"
 #define PROFILE_VALUES PROFILE_SUMS(SCHEMA_SUM, SCHEMA_SUM)
 /* The part that is within the range: of sums, and of levels times their length. */
 #define PROFILE_PART "sum(toFloat64(Value) * ${overlap_ns} / ${window_ns})"

@@ -15,6 +15,7 @@
 #include "common/base.h"
 
 struct label_matchers;
+struct profile_source;
 struct stack_cache;
 struct store_ticket;
 
@@ -30,7 +31,9 @@ struct query_filter {
 	int64_t from_ns;
 	int64_t to_ns;
 	const struct store_ticket *ticket; /* by which queries are cancelled; may be NULL */
-	struct stack_cache *stacks;        /* where to look for frames first; may be NULL */
+	struct profile_source *source; /* where profiles are found, kept for further queries of the
+					* same services, type and range; may be NULL */
+	struct stack_cache *stacks;    /* where to look for frames first; may be NULL */
 };
 
 /* The selection and the baseline that it is compared with. */

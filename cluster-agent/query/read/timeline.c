@@ -29,7 +29,7 @@ static void spread(struct timeline *t, const struct timeline_window *w, int64_t 
 {
 	int64_t from = max64(w->start_ns, t->from_ns);
 	int64_t to = min64(w->end_ns, t->from_ns + t->step_ns * t->n_steps);
-	double per_ns = (double)w->value;
+	double per_ns = w->value;
 
 	if (t->aggregation == PROFILE_AGGREGATION_SUM)
 		per_ns /= (double)((uint64_t)w->end_ns - (uint64_t)w->start_ns);
@@ -39,7 +39,7 @@ static void spread(struct timeline *t, const struct timeline_window *w, int64_t 
 		int64_t new_from = max64(from, covered_to);
 
 		t->steps[i].value += per_ns * (double)(part_end - from);
-		if (part_end > new_from)
+		if (part_end > new_from && !w->is_value)
 			t->steps[i].covered_ns += (double)(part_end - new_from);
 		from = part_end;
 	}
@@ -69,7 +69,8 @@ void timeline_fill(struct timeline *t, struct timeline_window *windows, size_t n
 		if (windows[i].start_ns == INT64_MAX)
 			break;
 		spread(t, &windows[i], covered_to);
-		covered_to = max64(covered_to, windows[i].end_ns);
+		if (!windows[i].is_value)
+			covered_to = max64(covered_to, windows[i].end_ns);
 	}
 	for (uint32_t i = 0; i < t->n_steps; i++) {
 		struct timeline_step *s = &t->steps[i];
@@ -77,6 +78,26 @@ void timeline_fill(struct timeline *t, struct timeline_window *windows, size_t n
 		s->value = s->covered_ns > 0 ? s->value / s->covered_ns * per : NAN;
 	}
 }
+
+double timeline_covered_ns(const struct timeline_window *windows, size_t n_windows, int64_t from_ns,
+			   int64_t to_ns)
+{
+	int64_t covered_to = from_ns;
+	double sum = 0;
+
+	for (size_t i = 0; i < n_windows; i++) {
+		int64_t from = max64(windows[i].start_ns, covered_to);
+		int64_t to = min64(windows[i].end_ns, to_ns);
+
+		if (windows[i].is_value || to <= from)
+			continue;
+		sum += (double)(to - from);
+		covered_to = to;
+	}
+	return sum;
+}
+
+#define HOUR_MS INT64_C(3600000)
 
 int64_t timeline_step_ms(int64_t range_ms, uint32_t n_points)
 {
@@ -87,5 +108,21 @@ int64_t timeline_step_ms(int64_t range_ms, uint32_t n_points)
 	for (size_t i = 0; i < ARRAY_SIZE(round_s); i++)
 		if (round_s[i] * 1000 >= least_ms)
 			return round_s[i] * 1000;
-	return least_ms;
+	return (least_ms + HOUR_MS - 1) / HOUR_MS * HOUR_MS;
+}
+
+void timeline_set_steps(struct timeline *t, int64_t from_ns, int64_t to_ns, uint32_t n_points)
+{
+	const int64_t hour_ns = HOUR_MS * (int64_t)NS_PER_MS;
+	int64_t range_ms = (to_ns - from_ns) / (int64_t)NS_PER_MS;
+	int64_t step_ms = timeline_step_ms(range_ms, n_points);
+
+	if (step_ms >= HOUR_MS && from_ns > 0) {
+		from_ns -= from_ns % hour_ns;
+		range_ms = (to_ns - from_ns) / (int64_t)NS_PER_MS;
+		step_ms = timeline_step_ms(range_ms, n_points);
+	}
+	t->from_ns = from_ns;
+	t->step_ns = step_ms * (int64_t)NS_PER_MS;
+	t->n_steps = (uint32_t)((range_ms + step_ms - 1) / step_ms);
 }

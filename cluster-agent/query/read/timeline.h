@@ -20,7 +20,8 @@
 struct timeline_window {
 	int64_t start_ns;
 	int64_t end_ns;
-	int64_t value;
+	double value;
+	bool is_value; /* that is what counts of it: it does not cover any time */
 };
 
 struct timeline_step {
@@ -35,12 +36,26 @@ struct timeline {
 	uint32_t n_steps;
 	enum profile_aggregation aggregation;
 	struct timeline_step *steps; /* the caller's, n_steps */
+	double covered_ns;           /* of the range, where timeline_query() found it; else 0 */
 };
 
 /* Fills t->steps. Sorts windows by start. */
 void timeline_fill(struct timeline *t, struct timeline_window *windows, size_t n_windows);
 
-/* Returns a round step of at least 1 s, so that the range has at most n_points of them. */
+/* How much of [from_ns, to_ns) windows cover that are sorted by start, as timeline_fill() does. */
+double timeline_covered_ns(const struct timeline_window *windows, size_t n_windows, int64_t from_ns,
+			   int64_t to_ns);
+
+/*
+ * Returns a round step of at least 1 s, so that the range has at most n_points of them. From one
+ * hour on it is of whole hours.
+ */
 int64_t timeline_step_ms(int64_t range_ms, uint32_t n_points);
+
+/*
+ * Sets from_ns, step_ns and n_steps for at most n_points steps of [from_ns, to_ns). Steps of hours
+ * begin with an hour, so that the first one may begin before from_ns.
+ */
+void timeline_set_steps(struct timeline *t, int64_t from_ns, int64_t to_ns, uint32_t n_points);
 
 #endif /* CLUSTER_AGENT_QUERY_READ_TIMELINE_H */

@@ -9,11 +9,12 @@
 #include <math.h>
 
 #include "cluster-agent/query/read/profile_source.h"
+#include "cluster-agent/query/read/timeline_hours.h"
 #include "cluster-agent/query/read/timeline_query.h"
 #include "cluster-agent/query/read/timeline_sql.h"
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
-#define WINDOW_BYTES 32u /* UInt64 series, Int64 start, end, value */
+#define WINDOW_BYTES 32u /* UInt64 series, Int64 start, end, Float64 value */
 #define NAMES_BYTES ((size_t)256 << 10)
 
 #define BY_LABEL "${by}"
@@ -47,6 +48,10 @@ enum by {
 #define SQL_TOP_SUM_OF(expression) TOP_OF(expression, PROFILE_VALUES)
 #define SQL_TOP_LEVEL_OF(expression) TOP_OF(expression, PROFILE_INTEGRALS)
 #define SQL_TOP_OF "GROUP BY name ORDER BY v DESC, name LIMIT {max:UInt64}"
+/* All values, if there are few: then all series are asked for, and put in order afterwards. */
+#define SQL_FEW_OF(expression) \
+	"SELECT DISTINCT " expression " AS name, 0. FROM " PROFILE_SETS " WHERE ${filter} "
+#define SQL_FEW_LIMIT "LIMIT {max:UInt64}"
 /* The series of a profile is looked up by its set of labels. */
 #define SETS_OF(expression)                                                \
 	"WITH (SELECT (groupArray(LabelSet), groupArray(toUInt64(indexOf(" \
@@ -83,10 +88,7 @@ enum by {
 			    "sum(toFloat64(Value)) AS v "                                          \
 			    "FROM ${samples} WHERE ${which_hold} GROUP BY series, key, stop, "     \
 			    "begin), "
-#define SQL_SERIES                                                                           \
-	"SELECT series, " SQL_MERGED                                                         \
-	" FROM windows GROUP BY series, intDiv(s, {grid:UInt64}), intDiv(e, {grid:UInt64}) " \
-	"ORDER BY series"
+#define SQL_SERIES "SELECT series, " SQL_MERGED SQL_FROM_WINDOWS("series, ") " ORDER BY series"
 
 struct groups {
 	struct store *store;
@@ -94,10 +96,12 @@ struct groups {
 	const struct timeline_by *what;
 	enum by by;
 	bool whole; /* profiling_quality has all profiles with their labels */
+	bool hours; /* and windows are those of timeline_hours.h */
 	struct arena arena;
-	const char *names[TIMELINE_MOST_GROUPS];
+	const char *names[TIMELINE_MOST_GROUPS + 1];
 	size_t n_names;
 	size_t max_names;
+	bool are_all; /* the names are all that there are, and not in the order of their values */
 	struct bound_query query; /* of the windows */
 };
 
@@ -111,7 +115,7 @@ static int read_names(struct bound_query *q, struct groups *g, struct err *err)
 	struct rowbinary_reader r;
 
 	rowbinary_reader_init(&r, q->answer.data, q->answer.len);
-	while (rowbinary_has_more(&r) && g->n_names < g->max_names) {
+	while (rowbinary_has_more(&r) && g->n_names < ARRAY_SIZE(g->names)) {
 		size_t len;
 		const char *name = rowbinary_get_string(&r, &len);
 
@@ -154,31 +158,47 @@ static int add_by(struct bound_query *q, const struct timeline_by *what)
 	return q->by ? 0 : -ENOMEM;
 }
 
+static int ask_names(struct groups *g, const char *sql, const char *end, size_t max,
+		     struct err *err)
+{
+	const struct query_filter *f = g->filter;
+	CLEANUP(bound_query_fini) struct bound_query q;
+	int r = bound_query_init(&q, g->store, f, NAMES_BYTES);
+
+	g->n_names = 0;
+	if (r == 0)
+		r = add_by(&q, g->what);
+	if (r == 0)
+		r = bound_query_add_uint(&q, "max", max);
+	if (r == 0)
+		r = profile_source_bind(&q, f);
+	if (r == 0)
+		r = bound_query_add_sql(&q, f, sql);
+	if (r == 0)
+		r = bound_query_add_sql(&q, f, end);
+	if (r == 0)
+		r = bound_query_run(&q, err);
+	return r == 0 ? read_names(&q, g, err) : r;
+}
+
 static int find_names(struct groups *g, struct err *err)
 {
 	static const char *const sums[BY_MAX] = FOR_EACH_BY(SQL_TOP_SUM);
 	static const char *const levels[BY_MAX] = FOR_EACH_BY(SQL_TOP_LEVEL);
 	static const char *const sums_of[BY_MAX] = FOR_EACH_BY(SQL_TOP_SUM_OF);
 	static const char *const levels_of[BY_MAX] = FOR_EACH_BY(SQL_TOP_LEVEL_OF);
+	static const char *const few_of[BY_MAX] = FOR_EACH_BY(SQL_FEW_OF);
 	const char *const *tops = g->whole ? (is_sum(g->filter) ? sums_of : levels_of)
 					   : (is_sum(g->filter) ? sums : levels);
-	const struct query_filter *f = g->filter;
-	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = bound_query_init(&q, g->store, f, NAMES_BYTES);
+	int r;
 
-	if (r == 0)
-		r = add_by(&q, g->what);
-	if (r == 0)
-		r = bound_query_add_uint(&q, "max", g->max_names);
-	if (r == 0)
-		r = profile_source_bind(&q, f);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, tops[g->by]);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, g->whole ? SQL_TOP_OF : SQL_TOP);
-	if (r == 0)
-		r = bound_query_run(&q, err);
-	return r == 0 ? read_names(&q, g, err) : r;
+	if (g->hours && g->by == BY_OF_LABEL) {
+		r = ask_names(g, few_of[g->by], SQL_FEW_LIMIT, g->max_names + 1, err);
+		g->are_all = g->n_names <= g->max_names;
+		if (r < 0 || g->are_all)
+			return r;
+	}
+	return ask_names(g, tops[g->by], g->whole ? SQL_TOP_OF : SQL_TOP, g->max_names, err);
 }
 
 /* Windows of profiles, held or not. */
@@ -217,21 +237,39 @@ static int add_windows(struct bound_query *q, const struct groups *g)
 	return r == 0 ? bound_query_add_sql(q, f, SQL_HELD("series, ")) : r;
 }
 
-static int ask_windows(struct groups *g, struct err *err)
+/* The series of these windows are exact for any gaps, as the time that they cover does not count. */
+static int add_hours(struct bound_query *q, const struct groups *g, struct err *err)
+{
+	static const char *const sets_of[BY_MAX] = FOR_EACH_BY(SETS_OF);
+	CLEANUP(hour_sets_fini) struct hour_sets sets;
+	int r = hour_sets_find(g->store, g->filter, &sets, err);
+
+	if (r == 0)
+		r = bound_query_add_uint(q, "sum", is_sum(g->filter));
+	if (r == 0)
+		r = bound_query_add_sql(q, g->filter, sets_of[g->by]);
+	return r == 0 ? timeline_hours_add(q, g->filter, &sets, g->what->all, SERIES_OF) : r;
+}
+
+static int add_all(struct bound_query *q, const struct groups *g)
 {
 	const struct query_filter *f = g->filter;
-	int64_t grid_ns = timeline_grid_ns(f->to_ns - f->from_ns, g->what->all->step_ns);
+	int r = timeline_bind_grid(q, f->to_ns - f->from_ns, g->what->all);
+
+	if (r == 0)
+		r = add_windows(q, g);
+	return r == 0 ? bound_query_add_sql(q, f, SQL_SERIES) : r;
+}
+
+static int ask_windows(struct groups *g, struct err *err)
+{
 	struct bound_query *q = &g->query;
 	int r = add_by(q, g->what);
 
 	if (r == 0)
 		r = bound_query_add_texts(q, "names", g->names, g->n_names);
 	if (r == 0)
-		r = bound_query_add_uint(q, "grid", (uint64_t)grid_ns);
-	if (r == 0)
-		r = add_windows(q, g);
-	if (r == 0)
-		r = bound_query_add_sql(q, f, SQL_SERIES);
+		r = g->hours ? add_hours(q, g, err) : add_all(q, g);
 	return r == 0 ? bound_query_run(q, err) : r;
 }
 
@@ -247,7 +285,11 @@ static int read_windows(const struct groups *g, struct timeline_window *windows,
 
 		windows[i].start_ns = rowbinary_get_i64(&r);
 		windows[i].end_ns = rowbinary_get_i64(&r);
-		windows[i].value = rowbinary_get_i64(&r);
+		windows[i].value = rowbinary_get_f64(&r);
+		if (g->hours) {
+			rowbinary_get_u8(&r);
+			rowbinary_get_i64(&r);
+		}
 		if (rowbinary_reader_finish(&r) < 0 || series > g->n_names)
 			return err_set(err, -EBADMSG, "unexpected answer of the store");
 		n[series]++;
@@ -280,28 +322,64 @@ static int deliver(const struct groups *g, struct delivery *d, const char *name,
 	return d->fn(d->ctx, &(struct timeline_group){name, d->values});
 }
 
+/* The windows of a series, and their integral. */
+struct part {
+	const char *name; /* NULL: all others */
+	struct timeline_window *windows;
+	size_t n;
+	double sum;
+};
+
+static int largest_part_first(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->sum > y->sum || x->sum < y->sum)
+		return x->sum > y->sum ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Divides the windows into those of "all others", which come first, and of each name. */
+static void divide(const struct groups *g, struct timeline_window *windows, const size_t *n,
+		   struct part *parts)
+{
+	for (size_t k = 0; k <= g->n_names; k++) {
+		struct part *p = &parts[k];
+
+		*p = (struct part){k > 0 ? g->names[k - 1] : NULL, windows, n[k], 0};
+		for (size_t i = 0; i < n[k]; i++)
+			p->sum += is_sum(g->filter)
+					  ? windows[i].value
+					  : windows[i].value * (double)(windows[i].end_ns -
+									windows[i].start_ns);
+		windows += n[k];
+	}
+}
+
 static int deliver_all(const struct groups *g, timeline_group_fn fn, void *ctx, struct err *err)
 {
 	size_t max = g->query.answer.len / WINDOW_BYTES + 1;
 	AUTO_FREE struct timeline_window *windows = calloc(max, sizeof(*windows));
 	AUTO_FREE size_t *n = calloc(g->n_names + 1, sizeof(*n));
+	AUTO_FREE struct part *parts = calloc(g->n_names + 1, sizeof(*parts));
 	uint32_t n_steps = g->what->all->n_steps;
 	AUTO_FREE struct timeline_step *steps = calloc(n_steps, sizeof(*steps));
 	AUTO_FREE double *values = calloc(n_steps, sizeof(*values));
 	struct delivery d = {.fn = fn, .ctx = ctx, .one = *g->what->all, .values = values};
-	size_t first;
 	int r;
 
-	if (!windows || !n || !steps || !values)
+	if (!windows || !n || !parts || !steps || !values)
 		return -ENOMEM;
 	r = read_windows(g, windows, n, err);
 	d.one.steps = steps;
-	first = n[0];
-	for (size_t k = 1; r == 0 && k <= g->n_names; k++) {
-		r = deliver(g, &d, g->names[k - 1], windows + first, n[k]);
-		first += n[k];
-	}
-	return r == 0 && n[0] > 0 ? deliver(g, &d, NULL, windows, n[0]) : r;
+	if (r == 0)
+		divide(g, windows, n, parts);
+	if (r == 0 && g->are_all)
+		qsort(parts + 1, g->n_names, sizeof(*parts), largest_part_first);
+	for (size_t k = 1; r == 0 && k <= g->n_names; k++)
+		if (parts[k].n > 0 || !g->are_all)
+			r = deliver(g, &d, parts[k].name, parts[k].windows, parts[k].n);
+	return r == 0 && n[0] > 0 ? deliver(g, &d, NULL, parts[0].windows, n[0]) : r;
 }
 
 static int query(struct groups *g, timeline_group_fn fn, void *ctx, struct err *err)
@@ -311,6 +389,8 @@ static int query(struct groups *g, timeline_group_fn fn, void *ctx, struct err *
 	/* of several services, sets of labels may be equal */
 	if (r == 0 && g->filter->service)
 		r = profile_source_is_whole(g->store, g->filter, true, &g->whole, err);
+	g->hours = g->whole && profile_type_get(g->filter->type)->node_agent &&
+		   timeline_hours_fit(g->filter, g->what->all);
 	if (r == 0)
 		r = find_names(g, err);
 	if (r == 0)

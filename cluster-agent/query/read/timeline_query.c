@@ -2,10 +2,8 @@
  * The engine turns profiles into windows (start, end, value); timeline.c spreads these over the
  * steps.
  *
- * Windows that are equal are added up by the engine, and on long ranges those that begin in one
- * cell of a grid and end in another one are merged to what they span together, so that the answer
- * has thousands of rows where there are millions of profiles. Their ends are not rounded: a job
- * that ran for a minute in a month would count for a multiple of its time, or for none.
+ * Windows are merged by the engine (timeline_sql.h), so that the answer has thousands of rows where
+ * there are millions of profiles.
  *
  * Profiles of the node-agent cover all of the time, and their windows are taken as they are:
  * SQL_PLAIN. Scraped profiles are samples of time; each is extended to the next one of its
@@ -23,14 +21,13 @@
 #include <errno.h>
 
 #include "cluster-agent/query/read/profile_source.h"
+#include "cluster-agent/query/read/timeline_hours.h"
 #include "cluster-agent/query/read/timeline_sql.h"
 #include "cluster-agent/store/rowbinary.h"
 #include "common/system/clock.h"
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
-#define WINDOW_BYTES 24u /* Int64 start, end, value */
-/* on shorter ranges profiles are few enough, and cells of 5 s too coarse */
-#define CELLS_RANGE_NS (INT64_C(7) * 86400 * (int64_t)NS_PER_S)
+#define WINDOW_BYTES 24u /* Int64 start, end, Float64 value */
 
 /* Windows (s, e) and their values (x), for profiles that leave no gaps. */
 #define SQL_PLAIN                                                     \
@@ -41,23 +38,6 @@
 	"WITH windows AS (SELECT " SCHEMA_START " AS s, " SCHEMA_END " AS e, Value AS x " \
 	"FROM ${quality} WHERE " PROFILE_OF_TYPE " AND ${range}"
 #define SQL_OF_SETS " AND " PROFILE_OF_SETS
-/*
- * The same from the projection windows, for all instances and labels. What begins before {head} or
- * ends after {tail}, borders of minutes within the range, is read by profile.
- */
-#define SQL_EDGE                                                                                   \
-	" UNION ALL SELECT " SCHEMA_START " AS s, " SCHEMA_END " AS e, Value AS total, "           \
-	"toFloat64(Value) * greatest(e - s, 1) AS integral FROM ${quality} WHERE " PROFILE_OF_TYPE \
-	" AND ${range} AND "
-#define SQL_CELLS                                                                        \
-	"WITH windows AS (SELECT s, e, if({sum:UInt8}, total, "                          \
-	"toInt64(round(least(integral / greatest(e - s, 1), 9e18)))) AS x FROM (SELECT " \
-	"min(" SCHEMA_START ") AS s, max(" SCHEMA_END ") AS e, "                         \
-	"sum(Value) AS total, " SCHEMA_INTEGRAL                                          \
-	" AS integral FROM ${quality} WHERE " PROFILE_OF_TYPE " AND " SCHEMA_START_CELL  \
-	" >= {head_cell:UInt64} AND " SCHEMA_END_CELL " < {tail_cell:UInt64} "           \
-	"GROUP BY ServiceName, Type, " SCHEMA_START_CELL                                 \
-	", " SCHEMA_END_CELL SQL_EDGE PROFILE_BEFORE_HEAD SQL_EDGE PROFILE_BEHIND_TAIL ")) "
 
 /*
  * Profiles (s, stop, v) by instance (key), of profiling_quality if it has all of them with their
@@ -76,16 +56,17 @@
 	"sum(toFloat64(Value)) AS v FROM ${samples} WHERE ${which_hold} "                       \
 	"GROUP BY key, stop, begin), "
 
-#define SQL_TIMELINE         \
-	"SELECT " SQL_MERGED \
-	" FROM windows GROUP BY intDiv(s, {grid:UInt64}), intDiv(e, {grid:UInt64})"
+#define SQL_TIMELINE "SELECT " SQL_MERGED SQL_FROM_WINDOWS("")
 
-/* How much of the range the windows cover; those without a length get one as in timeline.h. */
+/*
+ * How much of the range the windows cover, merged as if all were within a step; those without a
+ * length get one as in timeline.h.
+ */
 #define SQL_COVERED                                                                     \
 	"SELECT toFloat64(intervalLengthSum(a, b)) FROM (SELECT "                       \
 	"greatest(min(if(e > s, s, s - toInt64({least:UInt64}))), {from:Int64}) AS a, " \
-	"least(max(e), {to:Int64}) AS b FROM windows "                                  \
-	"GROUP BY intDiv(s, {grid:UInt64}), intDiv(e, {grid:UInt64}))"
+	"least(max(e), {to:Int64}) AS b FROM (SELECT s, e, " SQL_POWER(                 \
+		"e - s") " AS g FROM windows) GROUP BY g, intDiv(s, g))"
 
 /*
  * held is v as if the profiles had the windows above, estimated as in application_query.c: the n
@@ -140,7 +121,7 @@ static int read_windows(struct bound_query *q, struct timeline_window **ret, siz
 	while (rowbinary_has_more(&r) && n <= max) {
 		windows[n].start_ns = rowbinary_get_i64(&r);
 		windows[n].end_ns = rowbinary_get_i64(&r);
-		windows[n].value = rowbinary_get_i64(&r);
+		windows[n].value = rowbinary_get_f64(&r);
 		n++;
 	}
 	e = bound_query_check(&r, err);
@@ -168,21 +149,6 @@ static int add_hold(struct bound_query *q, const struct query_filter *f)
 	return r == 0 ? bound_query_add_uint(q, "hold", TIMELINE_HOLD_NS) : r;
 }
 
-static int add_cells(struct bound_query *q, const struct query_filter *f)
-{
-	uint64_t head = (uint64_t)(f->from_ns / SCHEMA_MINUTE_NS + 1) * SCHEMA_MINUTE_NS;
-	uint64_t tail = (uint64_t)(f->to_ns / SCHEMA_MINUTE_NS) * SCHEMA_MINUTE_NS;
-	int r = bound_query_add_uint(q, "head", head);
-
-	if (r == 0)
-		r = bound_query_add_uint(q, "tail", tail);
-	if (r == 0)
-		r = bound_query_add_uint(q, "head_cell", head / SCHEMA_CELL_NS);
-	if (r == 0)
-		r = bound_query_add_uint(q, "tail_cell", tail / SCHEMA_CELL_NS);
-	return r == 0 ? bound_query_add_sql(q, f, SQL_CELLS) : r;
-}
-
 /* Adds the end of a SELECT of profiles, which takes those of the filter. */
 static int add_of_sets(struct bound_query *q, const struct query_filter *f, const char *end)
 {
@@ -193,12 +159,8 @@ static int add_of_sets(struct bound_query *q, const struct query_filter *f, cons
 
 static int add_plain(struct bound_query *q, const struct query_filter *f, bool whole)
 {
-	bool many = f->to_ns - f->from_ns >= CELLS_RANGE_NS;
-	int r;
+	int r = whole ? profile_source_bind(q, f) : 0;
 
-	if (whole && many && f->from_ns > 0 && !query_filter_is_set(f))
-		return add_cells(q, f);
-	r = whole ? profile_source_bind(q, f) : 0;
 	if (r == 0)
 		r = bound_query_add_sql(q, f, whole ? SQL_PLAIN_OF_PROFILES : SQL_PLAIN);
 	return r == 0 && whole ? add_of_sets(q, f, ") ") : r;
@@ -228,47 +190,81 @@ static int add_windows(struct bound_query *q, const struct query_filter *f, bool
 
 /* template is what to ask of the windows. */
 static int ask_windows(struct bound_query *q, const struct query_filter *f, bool held,
-		       int64_t grid_ns, const char *template, struct err *err)
+		       const char *template, struct err *err)
 {
-	int r = bound_query_add_uint(q, "grid", (uint64_t)grid_ns);
+	int r = add_windows(q, f, held, err);
 
-	if (r == 0)
-		r = add_windows(q, f, held, err);
 	if (r == 0)
 		r = bound_query_add_sql(q, f, template);
 	return r == 0 ? bound_query_run(q, err) : r;
+}
+
+static int query_windows(struct store *store, const struct query_filter *f,
+			 const struct timeline *t, struct timeline_window **ret, size_t *ret_n,
+			 struct err *err)
+{
+	CLEANUP(bound_query_fini) struct bound_query q;
+	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+
+	if (r == 0)
+		r = timeline_bind_grid(&q, f->to_ns - f->from_ns, t);
+	if (r == 0)
+		r = ask_windows(&q, f, leaves_gaps(f), SQL_TIMELINE, err);
+	return r == 0 ? read_windows(&q, ret, ret_n, err) : r;
+}
+
+/* Finds the windows of hours, if t can have them: *ret is NULL if not. */
+static int query_hours(struct store *store, const struct query_filter *f, const struct timeline *t,
+		       struct timeline_window **ret, size_t *ret_n, struct err *err)
+{
+	struct profile_source source = {0};
+	struct query_filter own = *f;
+	bool whole = false;
+	int r;
+
+	own.source = f->source ? f->source : &source;
+	if (!timeline_hours_fit(f, t))
+		return 0;
+	r = profile_source_is_whole(store, &own, false, &whole, err);
+	return r == 0 && whole ? timeline_hours_query(store, &own, t, ret, ret_n, err) : r;
 }
 
 int timeline_query(struct store *store, const struct query_filter *f, struct timeline *t,
 		   struct err *err)
 {
 	AUTO_FREE struct timeline_window *windows = NULL;
-	CLEANUP(bound_query_fini) struct bound_query q;
 	size_t n_windows = 0;
-	int64_t grid_ns = timeline_grid_ns(f->to_ns - f->from_ns, t->step_ns);
-	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	bool hours;
+	int r = leaves_gaps(f) ? 0 : query_hours(store, f, t, &windows, &n_windows, err);
 
-	if (r == 0)
-		r = ask_windows(&q, f, leaves_gaps(f), grid_ns, SQL_TIMELINE, err);
-	if (r == 0)
-		r = read_windows(&q, &windows, &n_windows, err);
+	hours = windows;
+	if (r == 0 && !hours)
+		r = query_windows(store, f, t, &windows, &n_windows, err);
 	if (r < 0)
 		return r;
 	timeline_fill(t, windows, n_windows);
+	t->covered_ns = hours ? timeline_covered_ns(windows, n_windows, f->from_ns, f->to_ns) : 0;
 	return 0;
+}
+
+/* A timeline with one step. */
+static struct timeline whole_range(const struct query_filter *f, struct timeline_step *step)
+{
+	*step = (struct timeline_step){0};
+	return (struct timeline){
+		.from_ns = f->from_ns,
+		.step_ns = f->to_ns - f->from_ns,
+		.n_steps = 1,
+		.aggregation = profile_type_get(f->type)->aggregation,
+		.steps = step,
+	};
 }
 
 int timeline_query_rate(struct store *store, const struct query_filter *f,
 			struct timeline_rate *ret, struct err *err)
 {
-	struct timeline_step step = {0};
-	struct timeline t = {
-		.from_ns = f->from_ns,
-		.step_ns = f->to_ns - f->from_ns,
-		.n_steps = 1,
-		.aggregation = profile_type_get(f->type)->aggregation,
-		.steps = &step,
-	};
+	struct timeline_step step;
+	struct timeline t = whole_range(f, &step);
 	int r = timeline_query(store, f, &t, err);
 
 	if (r < 0)
@@ -280,28 +276,38 @@ int timeline_query_rate(struct store *store, const struct query_filter *f,
 	return 0;
 }
 
-/* A level is divided by this, so windows are only merged where gaps are of no account. */
-static int64_t covered_grid_ns(const struct query_filter *f)
-{
-	int64_t range_ns = f->to_ns - f->from_ns;
-
-	return range_ns > EXACT_RANGE_NS ? range_ns / 500000 : 1;
-}
-
-static int query_covered(struct store *store, const struct query_filter *f, bool held,
-			 double *ret_ns, struct err *err)
+static int ask_covered(struct store *store, const struct query_filter *f, bool held, double *ret_ns,
+		       struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader reader;
 	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
 
 	if (r == 0)
-		r = ask_windows(&q, f, held, covered_grid_ns(f), SQL_COVERED, err);
+		r = ask_windows(&q, f, held, SQL_COVERED, err);
 	if (r < 0)
 		return r;
 	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
 	*ret_ns = rowbinary_get_f64(&reader);
 	return bound_query_check(&reader, err);
+}
+
+static int query_covered(struct store *store, const struct query_filter *f, bool held,
+			 double *ret_ns, struct err *err)
+{
+	AUTO_FREE struct timeline_window *windows = NULL;
+	struct timeline_step step;
+	struct timeline t = whole_range(f, &step);
+	size_t n = 0;
+	int r = held ? 0 : query_hours(store, f, &t, &windows, &n, err);
+
+	if (r < 0)
+		return r;
+	if (!windows)
+		return ask_covered(store, f, held, ret_ns, err);
+	timeline_fill(&t, windows, n);
+	*ret_ns = step.covered_ns;
+	return 0;
 }
 
 int timeline_query_covered(struct store *store, const struct query_filter *f, double *ret_ns,
@@ -366,16 +372,18 @@ static int add_instances(struct bound_query *q, const struct query_filter *f, st
 }
 
 int timeline_query_instances(struct store *store, const struct query_filter *f,
-			     struct timeline_instances *ret, struct err *err)
+			     const struct timeline *t, struct timeline_instances *ret,
+			     struct err *err)
 {
 	struct query_filter all = *f;
 	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
 	struct timeline_instances is = {0};
-	double covered_ns = 0;
-	int r;
+	double covered_ns = f->instance && f->instance[0] ? 0 : t->covered_ns;
+	int r = 0;
 
 	all.instance = NULL;
-	r = query_covered(store, &all, leaves_gaps(f), &covered_ns, err);
+	if (!(covered_ns > 0))
+		r = query_covered(store, &all, leaves_gaps(f), &covered_ns, err);
 	if (r < 0)
 		return r;
 	r = bound_query_init(&is.query, store, &all, MAX_ANSWER_BYTES);

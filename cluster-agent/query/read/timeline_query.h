@@ -49,9 +49,13 @@ struct timeline_instances {
 	bool has_hosts; /* there are several hosts, on which ids may repeat */
 };
 
-/* After 0 ret is released with timeline_instances_fini(). f->instance is ignored. */
+/*
+ * t: the filter's timeline. After 0 ret is released with timeline_instances_fini(). f->instance is
+ * ignored.
+ */
 int timeline_query_instances(struct store *store, const struct query_filter *f,
-			     struct timeline_instances *ret, struct err *err) MUST_CHECK;
+			     const struct timeline *t, struct timeline_instances *ret,
+			     struct err *err) MUST_CHECK;
 void timeline_instances_fini(struct timeline_instances *i);
 
 #endif /* CLUSTER_AGENT_QUERY_READ_TIMELINE_QUERY_H */

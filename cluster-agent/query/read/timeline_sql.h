@@ -2,6 +2,8 @@
 #ifndef CLUSTER_AGENT_QUERY_READ_TIMELINE_SQL_H
 #define CLUSTER_AGENT_QUERY_READ_TIMELINE_SQL_H
 
+#include "cluster-agent/query/read/bound_query.h"
+#include "cluster-agent/query/read/timeline.h"
 #include "common/base.h"
 #include "common/system/clock.h"
 
@@ -24,26 +26,45 @@
 	"ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)), "                                      \
 	"windows AS (SELECT " carried "s, if(has_next = 1, gap_after, gap_before) AS gap, " \
 	"stop + if(gap BETWEEN 0 AND toInt64({hold:UInt64}), gap, 0) AS e, "                \
-	"toInt64(round(least(if({sum:UInt8}, v * (e - s) / (stop - s), v), 9e18))) AS x "   \
+	"if({sum:UInt8}, v * (e - s) / (stop - s), v) AS x "                                \
 	"FROM neighbours WHERE s < {to:Int64} AND e > {from:Int64}) "
 
 /*
- * One window of those that are grouped: what they span, and what has the same integral over time as
- * all of them, a sum or a level.
+ * Windows are grouped, as those of hundreds of instances are many, and nothing is lost by it. The
+ * values of those that lie within a step may be added up. What they cover together is all between
+ * the first start and the last end if they begin in the same interval of g, and are at least as
+ * long: then each of them has the end of that interval. g is a power of two for each.
+ *
+ * Those that cross the border of a step are grouped if both ends are in the same intervals of
+ * {grid}. The ends are not rounded.
  */
-#define SQL_MERGED                                                               \
-	"min(s) AS a, max(e) AS b, if({sum:UInt8}, sum(x), toInt64(round(least(" \
-	"sum(toFloat64(x) * greatest(e - s, 1)) / greatest(b - a, 1), 9e18))))"
+#define SQL_POWER(length) "bitShiftLeft(toUInt64(1), toUInt8(floor(log2(greatest(" length ", 1)))))"
+#define SQL_FROM_WINDOWS(carried)                                                  \
+	" FROM (SELECT " carried "s, e, toFloat64(x) AS y, {grid:UInt64} > 1 AND " \
+	"s >= {origin:UInt64} AND intDiv(s - {origin:UInt64}, {step:UInt64}) = "   \
+	"intDiv(e - 1 - {origin:UInt64}, {step:UInt64}) AS within, "               \
+	"if(within, " SQL_POWER("e - s") ", {grid:UInt64}) AS g FROM windows) "    \
+					 "GROUP BY " carried                       \
+					 "within, g, intDiv(s, g), if(within, 0, intDiv(e, g))"
 
-/*
- * On long ranges windows are merged in cells of a 16th of a step at most. The windows of hundreds
- * of hosts then coincide, the answer stays small, and the error is below a pixel.
- */
-static inline int64_t timeline_grid_ns(int64_t range_ns, int64_t step_ns)
+/* One window of a group, with what has the same integral over time, as a sum or a level. */
+#define SQL_MERGED                                           \
+	"min(s) AS a, max(e) AS b, if({sum:UInt8}, sum(y), " \
+	"sum(y * greatest(e - s, 1)) / greatest(b - a, 1))"
+
+/* A second on long ranges, and more if there are thousands of steps; else they must be equal. */
+static inline int timeline_bind_grid(struct bound_query *q, int64_t range_ns,
+				     const struct timeline *t)
 {
-	if (range_ns <= EXACT_RANGE_NS)
-		return 1;
-	return step_ns / 16 < range_ns / 5000 ? step_ns / 16 : range_ns / 5000;
+	const uint64_t of_steps = UINT64_C(3000000) * t->n_steps;
+	int r = bound_query_add_uint(q, "grid",
+				     range_ns <= EXACT_RANGE_NS ? 1
+				     : of_steps > NS_PER_S      ? of_steps
+								: NS_PER_S);
+
+	if (r == 0)
+		r = bound_query_add_uint(q, "origin", t->from_ns > 0 ? (uint64_t)t->from_ns : 0);
+	return r == 0 ? bound_query_add_uint(q, "step", (uint64_t)t->step_ns) : r;
 }
 
 #endif /* CLUSTER_AGENT_QUERY_READ_TIMELINE_SQL_H */
