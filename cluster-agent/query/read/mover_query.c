@@ -61,23 +61,30 @@
 #define AT(name) "fromUnixTimestamp64Nano(toInt64({" name ":UInt64}))"
 
 /* Sums of the profiles of each instance, as SQL_TYPES of application_query.c has them. */
-#define SQL_PROFILES(w, own)                                                                  \
-	" AS side, ServiceName, Type, Host, Instance, sum(Samples) AS p_samples, " SCHEMA_SUM \
-	" AS p_v, " w " AS p_w, " own " AS p_own, count() AS p_n, "                           \
-	"toUnixTimestamp64Nano(min(Start)) AS p_begin, toUnixTimestamp64Nano(max(Start)) "    \
-	"AS p_last, toUnixTimestamp64Nano(max(End)) AS p_stop FROM ${quality} "               \
+#define SQL_PROFILES(side, w, own)                                                                \
+	" AS " side ", ServiceName, Type, Host, Instance, sum(Samples) AS p_samples, " SCHEMA_SUM \
+	" AS p_v, " w " AS p_w, " own " AS p_own, count() AS p_n, "                               \
+	"toUnixTimestamp64Nano(min(Start)) AS p_begin, toUnixTimestamp64Nano(max(Start)) "        \
+	"AS p_last, toUnixTimestamp64Nano(max(End)) AS p_stop FROM ${quality} "                   \
 	"WHERE Type IN (${cpu_types}) AND "
-#define SQL_PARTS                                                            \
-	SQL_PROFILES("sum(toFloat64(Value) * ${overlap_ns} / ${window_ns})", \
-		     "sum(toFloat64(${overlap_ns}))")                        \
+#define SQL_PARTS                                                                    \
+	SQL_PROFILES("side", "sum(toFloat64(Value) * ${overlap_ns} / ${window_ns})", \
+		     "sum(toFloat64(${overlap_ns}))")                                \
 	"${range}"
-#define SQL_WHOLE SQL_PROFILES(SCHEMA_SUM, SCHEMA_LENGTH)
+#define SQL_WHOLE SQL_PROFILES("side", SCHEMA_SUM, SCHEMA_LENGTH)
 #define SQL_PROFILES_END " GROUP BY ServiceName, Type, Host, Instance"
 #define SQL_BEFORE_HEAD " AND Start < " AT("head")
 #define SQL_BEHIND_TAIL " AND Start >= " AT("head") " AND End > " AT("tail")
-#define SQL_BETWEEN                                                              \
-	SCHEMA_START_BLOCK " >= {head_block:UInt64} AND " SCHEMA_END_BLOCK " < " \
-			   "{tail_block:UInt64}"
+#define BETWEEN(side)                                                                              \
+	"(" SCHEMA_START_BLOCK " >= {" side "head_block:UInt64} AND " SCHEMA_END_BLOCK " < {" side \
+	"tail_block:UInt64})"
+/* Both sides at once, as they mostly have blocks in common: 1 is the range, 2 the base. */
+#define SQL_BLOCKS_OF_BOTH                                                                       \
+	"SELECT arrayJoin(if(sides = 3, [0, 1], [sides - 1])) AS side, ServiceName, Type, "      \
+	"Host, Instance, p_samples, p_v, p_w, p_own, p_n, p_begin, p_last, p_stop "              \
+	"FROM (SELECT " BETWEEN("") " + 2 * " BETWEEN("base_")                                   \
+		SQL_PROFILES("sides", SCHEMA_SUM, SCHEMA_LENGTH) "(" BETWEEN("") " OR " BETWEEN( \
+			"base_") ")" SQL_PROFILES_END ", sides)"
 #define SQL_SERVICES                                                                       \
 	"), instances AS (SELECT side, ServiceName, Type, sum(p_samples) AS samples, "     \
 	"sum(p_v) AS v, sum(p_w) AS w, sum(p_own) AS covered, sum(p_n) AS n, "             \
@@ -131,7 +138,7 @@
 #define OF_BLOCKS(side)                                                                            \
 	"(" SCHEMA_END_BLOCK " >= {" side "head_block:UInt64} AND " SCHEMA_START_BLOCK " < {" side \
 	"tail_block:UInt64})"
-#define ENDS_BEFORE(side) " AND End <= " AT(side "head")
+#define ENDS_BEFORE(side) " AND End <= " AT(side "head") " AND Start < " AT(side "head")
 #define BEGINS_BEHIND(side) " AND Start >= " AT(side "tail") " AND End > " AT(side "head")
 #define LONG_VALUES                                                                                \
 	"(" VALUES(OF_BLOCKS("") " + 2 * " OF_BLOCKS("base_")) "(" OF_BLOCKS("") " OR " OF_BLOCKS( \
@@ -343,12 +350,12 @@ static int bind_sides(struct bound_query *q, const struct moves *m)
 	return r == 0 ? bind_side(q, m->base, true) : r;
 }
 
-/* Adds SELECTs of the profiles of a side. */
-static int add_profiles(struct bound_query *q, const struct moves *m, bool base)
+/* Adds SELECTs of the profiles of a side, all or those outside of whole blocks. */
+static int add_profiles(struct bound_query *q, const struct moves *m, bool base, bool all)
 {
 	static const char *const whole[] = {SQL_PARTS SQL_PROFILES_END};
 	static const char *const blocks[] = {
-		SQL_WHOLE SQL_BETWEEN SQL_PROFILES_END,
+		SQL_WHOLE BETWEEN("") SQL_PROFILES_END,
 		SQL_PARTS SQL_BEFORE_HEAD SQL_PROFILES_END,
 		SQL_PARTS SQL_BEHIND_TAIL SQL_PROFILES_END,
 	};
@@ -357,8 +364,10 @@ static int add_profiles(struct bound_query *q, const struct moves *m, bool base)
 	int r = 0;
 
 	bound_query_use_side(q, base);
-	for (size_t i = 0; i < n && r == 0; i++) {
-		r = buf_addf(&q->sql, "%sSELECT %d", i > 0 || base ? " UNION ALL " : "", base);
+	for (size_t i = all ? 0 : 1; i < n && r == 0; i++) {
+		bool first = i == 0 && !base;
+
+		r = buf_addf(&q->sql, "%sSELECT %d", first ? "" : " UNION ALL ", base);
 		if (r == 0)
 			r = bound_query_add_sql(q, m->f, by_block ? blocks[i] : whole[i]);
 	}
@@ -370,6 +379,7 @@ static int query_services(struct moves *m, struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	const struct query_filter *f = m->f;
+	const bool both = is_long(f) && is_long(m->base);
 	int r = bound_query_init(&q, m->store, f, MAX_ANSWER_BYTES);
 
 	if (r == 0)
@@ -378,10 +388,12 @@ static int query_services(struct moves *m, struct err *err)
 		r = bound_query_add_uint(&q, "hold", TIMELINE_HOLD_NS);
 	if (r == 0)
 		r = buf_addf(&q.sql, "WITH profiles AS (");
+	if (r == 0 && both)
+		r = bound_query_add_sql(&q, f, SQL_BLOCKS_OF_BOTH);
 	if (r == 0)
-		r = add_profiles(&q, m, false);
+		r = add_profiles(&q, m, false, !both);
 	if (r == 0)
-		r = add_profiles(&q, m, true);
+		r = add_profiles(&q, m, true, !both);
 	if (r == 0)
 		r = bound_query_add_sql(&q, f, SQL_SERVICES);
 	if (r == 0 && f->service)
