@@ -3,11 +3,11 @@
  * query is answered from one if it has the same expressions, beside ServiceName and Type. Times are
  * in ns.
  *
- * Profiles of one set of labels that begin in one hour and end in one are added up, and the parts of
- * them that are within the hour in which they begin (SCHEMA_HEAD). Whether they follow each other
- * without gaps and without overlaps is in two further sums: their lengths are together as long as
- * what they span (SCHEMA_LENGTH), and each but the last ends where another one begins, both rounded
- * to 5 s: the hashes of these places cancel out (SCHEMA_JOINTS).
+ * Profiles of one set of labels that begin in one hour and end in one are added up, and the parts
+ * of them that are within the hour in which they begin (SCHEMA_HEAD). Whether they follow each
+ * other without gaps and without overlaps is in two further sums: their lengths are together as
+ * long as what they span (SCHEMA_LENGTH), and each but the last ends where another one begins, both
+ * rounded to 5 s: the hashes of these places cancel out (SCHEMA_JOINTS).
  */
 #ifndef CLUSTER_AGENT_STORE_PROJECTIONS_H
 #define CLUSTER_AGENT_STORE_PROJECTIONS_H

@@ -121,7 +121,7 @@ const char schema_text_quality_columns[] =
 #define PROJECTION " ADD PROJECTION IF NOT EXISTS "
 #define GONE(name)                                                                          \
 	{                                                                                   \
-		STORE_QUALITY, "PROJECTION " name, " DROP PROJECTION IF EXISTS " name, true \
+		"PROJECTION " name, " DROP PROJECTION IF EXISTS " name, STORE_QUALITY, true \
 	}
 #define SELECT " (SELECT ServiceName, Type, "
 #define GROUPED " GROUP BY ServiceName, Type, "
@@ -135,26 +135,28 @@ const struct schema_extra schema_text_extras[SCHEMA_EXTRAS] = {
 	/* what the sums by set and hour stand for now */
 	GONE("label_sets"),
 	GONE("windows"),
-	{STORE_SAMPLES, "INDEX ends", ENDS, false},
-	{STORE_QUALITY, "INDEX ends", ENDS, false},
+	{"INDEX ends", ENDS, STORE_SAMPLES, false},
+	{"INDEX ends", ENDS, STORE_QUALITY, false},
 	/* which labels a set has, of those that a day has */
-	{STORE_QUALITY, "PROJECTION set_labels",
-	 PROJECTION "set_labels" SELECT DAY_KEYS ", count()" GROUPED DAY_KEYS ")", false},
+	{"PROJECTION set_labels",
+	 PROJECTION "set_labels" SELECT DAY_KEYS ", count()" GROUPED DAY_KEYS ")", STORE_QUALITY,
+	 false},
 	/* profiles of a set of labels by hour, and whether there are gaps between them */
-	{STORE_QUALITY, "PROJECTION set_hours",
+	{"PROJECTION set_hours",
 	 PROJECTION "set_hours" SELECT HOUR_KEYS ", min(Start), max(Start), max(End), " SCHEMA_SUM
 		    ", " SCHEMA_INTEGRAL ", " SCHEMA_HEAD_SUM ", " SCHEMA_HEAD_INTEGRAL
 		    ", " SCHEMA_LENGTH ", " SCHEMA_JOINTS GROUPED HOUR_KEYS ")",
-	 false},
+	 STORE_QUALITY, false},
 	/* CPU time and the like of each instance */
-	{STORE_QUALITY, "PROJECTION instances",
+	{"PROJECTION instances",
 	 PROJECTION "instances" SELECT INSTANCE_KEYS
 		    ", sum(Samples), count(), min(Start), max(Start), max(End), " SCHEMA_SUM
 		    ", " SCHEMA_LENGTH GROUPED INSTANCE_KEYS ")",
-	 false},
+	 STORE_QUALITY, false},
 	/* values by stack; in the order of stacks, as one that recurs costs little then */
-	{STORE_SAMPLES, "PROJECTION stack_sums",
-	 PROJECTION "stack_sums" SELECT STACK_KEYS ", " SCHEMA_SUM GROUPED STACK_KEYS ")", false},
+	{"PROJECTION stack_sums",
+	 PROJECTION "stack_sums" SELECT STACK_KEYS ", " SCHEMA_SUM GROUPED STACK_KEYS ")",
+	 STORE_SAMPLES, false},
 };
 
 bool schema_name_is_plain(const char *name)

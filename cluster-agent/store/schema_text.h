@@ -25,10 +25,10 @@ extern const char schema_text_quality_columns[];
  * engine keeps both with each part, reads parts without one as before, and no answer depends on it.
  */
 struct schema_extra {
-	enum store_table table;
 	const char *name;   /* as CREATE TABLE has it, "INDEX ends" */
 	const char *change; /* the end of an ALTER TABLE */
-	bool is_gone;       /* an earlier release had it, and the change drops it */
+	enum store_table table;
+	bool is_gone; /* an earlier release had it, and the change drops it */
 };
 
 #define SCHEMA_EXTRAS 8u

@@ -35,9 +35,9 @@ static void run(const char *sql)
 }
 
 /*
- * Profile k of set i; h is random. Sets 0 to 2 are of version 1, and 2 has no host. 3 lives for some
- * hours, 4 has a long profile now and then, 5 is uploaded twice in part, and nothing is there for
- * five hours of each second day, but 6, for some of them.
+ * Profile k of set i; h is random. Sets 0 to 2 are of version 1, and 2 has no host. 3 lives for
+ * some hours, 4 has a long profile now and then, 5 is uploaded twice in part, and nothing is there
+ * for five hours of each second day, but 6, for some of them.
  */
 #define LABELS                                                                               \
 	"map('container.id', '/k8s/shop/p-' || toString(i) || '/app', 'version', if(i < 3, " \

@@ -66,17 +66,16 @@ int profile_source_bind(struct bound_query *q, const struct query_filter *f) MUS
 #define PROFILE_PART_OF(sum, which)                                                      \
 	"SELECT " PROFILE_SET ", " sum " AS part FROM ${quality} WHERE " PROFILE_OF_TYPE \
 	" AND " which " GROUP BY " PROFILE_SET
-#define PROFILE_SUMS(inner, edge)                                                                                                              \
-	"(SELECT " PROFILE_KEYS                                                                                                                \
-	", w FROM (SELECT " PROFILE_SET ", sum(part) AS w FROM (" PROFILE_PART_OF(inner, PROFILE_INNER) " UNION ALL " PROFILE_PART_OF(         \
-		edge,                                                                                                                          \
-		"${range} AND " PROFILE_BEFORE_HEAD) " UNION ALL " PROFILE_PART_OF(edge,                                                       \
-										   "${range} "                                                 \
-										   "AND"                                                       \
-										   " " PROFILE_BEHIND_TAIL) ") GROUP BY " PROFILE_SET          \
-													    ") AS hours ${join} " PROFILE_SETS \
-													    " AS sets USING (" PROFILE_SET     \
-													    "))"
+#define PROFILE_HEAD_OF(edge) PROFILE_PART_OF(edge, "${range} AND " PROFILE_BEFORE_HEAD)
+#define PROFILE_TAIL_OF(edge) PROFILE_PART_OF(edge, "${range} AND " PROFILE_BEHIND_TAIL)
+#define PROFILE_ALL_OF(inner, edge)           \
+	PROFILE_PART_OF(inner, PROFILE_INNER) \
+	" UNION ALL " PROFILE_HEAD_OF(edge) " UNION ALL " PROFILE_TAIL_OF(edge)
+#define PROFILE_SUMS(inner, edge)                                                        \
+	"(SELECT " PROFILE_KEYS ", w FROM (SELECT " PROFILE_SET ", sum(part) AS w FROM " \
+	"(" PROFILE_ALL_OF(inner, edge) ") GROUP BY " PROFILE_SET                        \
+					") AS hours ${join} " PROFILE_SETS               \
+					" AS sets USING (" PROFILE_SET "))"
 #define PROFILE_VALUES PROFILE_SUMS(SCHEMA_SUM, SCHEMA_SUM)
 /* The part that is within the range: of sums, and of levels times their length. */
 #define PROFILE_PART "sum(toFloat64(Value) * ${overlap_ns} / ${window_ns})"

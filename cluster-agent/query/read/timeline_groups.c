@@ -237,7 +237,7 @@ static int add_windows(struct bound_query *q, const struct groups *g)
 	return r == 0 ? bound_query_add_sql(q, f, SQL_HELD("series, ")) : r;
 }
 
-/* The series of these windows are exact for any gaps, as the time that they cover does not count. */
+/* Series are exact for any gaps, as the time that their windows cover does not count. */
 static int add_hours(struct bound_query *q, const struct groups *g, struct err *err)
 {
 	static const char *const sets_of[BY_MAX] = FOR_EACH_BY(SETS_OF);
