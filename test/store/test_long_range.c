@@ -396,7 +396,7 @@ TEST(movers_are_those_of_the_samples)
 }
 
 /* Or weeks would be read sample by sample. */
-TEST(sums_of_stacks_and_of_instances_are_read_from_projections)
+TEST(sums_are_read_from_projections)
 {
 	static const char *const queries[][2] = {
 		{"ReadFromMergeTree (stack_sums)",
@@ -409,6 +409,17 @@ TEST(sums_of_stacks_and_of_instances_are_read_from_projections)
 		 "max(Start), max(End), " SCHEMA_SUM ", " SCHEMA_LENGTH " FROM profiling_quality "
 		 "WHERE Type IN ('ebpf:cpu:nanoseconds') AND " SCHEMA_START_BLOCK
 		 " >= 3 GROUP BY ServiceName, Host, Instance"},
+		{"ReadFromMergeTree (set_hours)",
+		 "EXPLAIN SELECT " SCHEMA_START_HOUR " AS hs, " SCHEMA_END_HOUR
+		 " AS he, toUnixTimestamp64Nano(min(Start)), max(End), " SCHEMA_SUM
+		 ", " SCHEMA_INTEGRAL ", " SCHEMA_HEAD_SUM ", " SCHEMA_HEAD_INTEGRAL
+		 ", " SCHEMA_LENGTH ", " SCHEMA_JOINTS " FROM profiling_quality WHERE "
+		 "ServiceName = 'whole' AND Type = 'ebpf:cpu:nanoseconds' AND hs >= 3 AND "
+		 "LabelSet % 2 = 0 GROUP BY hs, he, if(he > hs + 1, LabelSet, 0)"},
+		{"ReadFromMergeTree (set_labels)",
+		 "EXPLAIN SELECT ServiceName, Type, LabelSet, Labels FROM profiling_quality WHERE "
+		 "ServiceName = 'whole' AND Type = 'ebpf:cpu:nanoseconds' AND " SCHEMA_START_DAY
+		 " <= 99999 GROUP BY ServiceName, Type, LabelSet, Labels"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
