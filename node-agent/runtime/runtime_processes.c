@@ -38,6 +38,7 @@ struct entry {
 	bool is_read; /* program.id is complete, and what it executes was examined */
 	bool changed; /* the next scan reads which process has the pid */
 	bool started; /* as reported with the change */
+	bool exited;  /* likewise */
 	bool ended;   /* that is another process, whatever its id */
 	struct runtime_process program; /* of its id, the pid is valid in any case */
 	struct due due;                 /* in no heap if it does not have the runtime */
@@ -541,7 +542,8 @@ static int scan_changed(struct runtime_processes *ps, struct entry *e, uint64_t 
 
 	if (r == -EACCES || r == -EPERM)
 		add_denied(ps, pid);
-	if (r == -ENOENT || r == -ESRCH)
+	/* one that is not there but has not exited either will be */
+	if (r == -ENOENT || (r == -ESRCH && e->exited))
 		drop(ps, e);
 	if (r < 0)
 		return 0;
@@ -549,6 +551,7 @@ static int scan_changed(struct runtime_processes *ps, struct entry *e, uint64_t 
 		return begin(ps, e, &id, now_ns);
 	e->changed = false;
 	e->started = false;
+	e->exited = false;
 	return scan_known(ps, e, now_ns);
 }
 
@@ -604,7 +607,7 @@ static struct entry *next_process(struct entry *e)
 	return e;
 }
 
-int runtime_processes_change(struct runtime_processes *ps, pid_t pid, bool started)
+int runtime_processes_change(struct runtime_processes *ps, pid_t pid, enum process_change change)
 {
 	const struct program_id id = {.pid = pid};
 	struct entry *e = find(ps, &id);
@@ -613,7 +616,8 @@ int runtime_processes_change(struct runtime_processes *ps, pid_t pid, bool start
 	if (r < 0)
 		return r;
 	e->changed = true;
-	e->started |= started;
+	e->started |= change == PROCESS_STARTED;
+	e->exited = change == PROCESS_EXITED;
 	return 0;
 }
 

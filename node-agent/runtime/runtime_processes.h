@@ -19,6 +19,7 @@
 #define NODE_AGENT_RUNTIME_RUNTIME_PROCESSES_H
 
 #include "common/base.h"
+#include "node-agent/process/process_table.h"
 #include "node-agent/runtime/access_denial.h"
 #include "node-agent/runtime/left_out.h"
 #include "node-agent/runtime/runtime_filter.h"
@@ -67,10 +68,11 @@ void runtime_processes_free(struct runtime_processes *ps);
 DEFINE_CLEANUP(struct runtime_processes *, runtime_processes_free);
 
 /*
- * Another process may have this pid, or execute something else: the next scan reads it. started:
- * the process is new, see process_listener. Returns 0 or -ENOMEM.
+ * Another process may have this pid, or execute something else: the next scan reads it, and each
+ * scan after that until it is visible in /proc or has exited. Returns 0 or -ENOMEM.
  */
-int runtime_processes_change(struct runtime_processes *ps, pid_t pid, bool started) MUST_CHECK;
+int runtime_processes_change(struct runtime_processes *ps, pid_t pid,
+			     enum process_change change) MUST_CHECK;
 
 /* Reports all known processes as changed: some changes were missed. */
 void runtime_processes_change_all(struct runtime_processes *ps);

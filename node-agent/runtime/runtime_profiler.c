@@ -28,7 +28,7 @@
 struct change {
 	UT_hash_handle hh; /* by pid */
 	pid_t pid;
-	bool started;
+	enum process_change change; /* PROCESS_STARTED: also if others came after it */
 	bool is_unknown; /* no scan has seen the process: if it exits, there is nothing to do */
 };
 
@@ -90,7 +90,7 @@ static struct change *require_change(struct runtime_profiler *p, pid_t pid, bool
 	c = table_malloc(sizeof(*c));
 	if (!c)
 		return NULL;
-	*c = (struct change){.pid = pid, .is_unknown = is_unknown};
+	*c = (struct change){.pid = pid, .change = PROCESS_CHANGED, .is_unknown = is_unknown};
 	HASH_ADD(hh, p->changes, pid, sizeof(c->pid), c);
 	if (TABLE_ADDED(hh, c))
 		return c;
@@ -108,8 +108,8 @@ void runtime_profiler_change(struct runtime_profiler *p, pid_t pid, enum process
 		p->missed_change = true; /* the process table reports new processes again */
 	else if (change == PROCESS_EXITED && c->is_unknown)
 		drop_change(p, c);
-	else
-		c->started = change == PROCESS_STARTED || (change != PROCESS_EXITED && c->started);
+	else if (change == PROCESS_EXITED || c->change != PROCESS_STARTED)
+		c->change = change;
 	pthread_mutex_unlock(&p->changes_lock);
 }
 
@@ -125,7 +125,7 @@ static int take_changes(struct runtime_profiler *p)
 	while (r == 0 && p->changes) {
 		struct change *c = p->changes;
 
-		r = runtime_processes_change(p->runner.processes, c->pid, c->started);
+		r = runtime_processes_change(p->runner.processes, c->pid, c->change);
 		if (r == 0)
 			drop_change(p, c);
 	}

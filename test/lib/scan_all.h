@@ -5,8 +5,8 @@
 #include "node-agent/runtime/runtime_processes.h"
 
 /*
- * Reports all processes of root_fd as changed, and those of the last call, which may have exited;
- * then scans. One ps at a time. Returns as runtime_processes_scan(), or -errno.
+ * Reports all processes of root_fd as changed, and those of the last call that are missing as
+ * exited, then scans. One ps at a time. Returns as runtime_processes_scan(), or -errno.
  */
 int scan_all(struct runtime_processes *ps, int root_fd, uint64_t now_ns);
 

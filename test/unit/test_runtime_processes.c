@@ -164,15 +164,33 @@ TEST(test_a_process_reported_as_started_is_new)
 	begin(&f);
 	assert_int_equal(scan(&f, 1), 0);
 	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
-	assert_int_equal(runtime_processes_change(f.p, 1, true), 0);
-	assert_int_equal(runtime_processes_change(f.p, 1, false), 0); /* it executes a program */
+	assert_int_equal(runtime_processes_change(f.p, 1, PROCESS_STARTED), 0);
+	assert_int_equal(runtime_processes_change(f.p, 1, PROCESS_EXECUTED),
+			 0); /* it executes a program */
 	assert_int_equal(runtime_processes_scan(f.p, 2), 0);
 	assert_true(is_from_zero(find(&f, 1)));
 	/* once: what is reported of it later is not of another process */
 	runtime_processes_done(f.p, find(&f, 1), 1, true);
-	assert_int_equal(runtime_processes_change(f.p, 1, true), 0);
+	assert_int_equal(runtime_processes_change(f.p, 1, PROCESS_STARTED), 0);
 	assert_int_equal(runtime_processes_scan(f.p, 3), 0);
 	assert_int_equal(find(&f, 1)->n_failures, 1);
+	end(&f);
+}
+
+/* The table knows that the process runs, so it cannot have exited. */
+TEST(test_a_process_is_read_as_soon_as_it_is_visible)
+{
+	struct fixture f;
+
+	begin(&f);
+	assert_int_equal(scan(&f, 1), 0);
+	assert_int_equal(runtime_processes_change(f.p, 1, PROCESS_STARTED), 0);
+	assert_int_equal(runtime_processes_scan(f.p, 2), 0);
+	assert_int_equal(runtime_processes_scan(f.p, 3), 0);
+	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
+	assert_int_equal(runtime_processes_scan(f.p, 4), 0);
+	assert_int_equal(runtime_processes_count(f.p), 1);
+	assert_true(is_from_zero(find(&f, 1)));
 	end(&f);
 }
 
@@ -181,10 +199,12 @@ TEST(test_a_process_that_exits_before_it_is_read_leaves_nothing)
 	struct fixture f;
 
 	begin(&f);
-	assert_int_equal(runtime_processes_change(f.p, 1, true), 0);
-	assert_int_equal(scan(&f, 1), 0);
-	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
+	assert_int_equal(runtime_processes_change(f.p, 1, PROCESS_STARTED), 0);
+	assert_int_equal(runtime_processes_scan(f.p, 1), 0);
+	assert_int_equal(runtime_processes_change(f.p, 1, PROCESS_EXITED), 0);
 	assert_int_equal(runtime_processes_scan(f.p, 2), 0);
+	fake_proc_start(&f.proc, 1, FAKE_PROC_BEFORE, "a");
+	assert_int_equal(runtime_processes_scan(f.p, 3), 0);
 	assert_int_equal(runtime_processes_count(f.p), 0);
 	assert_int_equal(f.n_asked, 0);
 	end(&f);
