@@ -111,7 +111,7 @@ async function run(python, node) {
   child.stdout.on("data", (data) => {
     for (const [, key, value] of String(data).matchAll(/^(\w+) (.*)$/gm)) said[key] = value;
   });
-  const exited = new Promise((resolve) => child.once("exit", resolve));
+  const exited = new Promise((resolve) => child.once("close", resolve)); // and all that it has said
   await eventually(`${python.name} takes turns`, () => said.begin || child.exitCode !== null);
   const peers = [[], []];
   if (hasPySpy && PEER_SECONDS > 0) {
