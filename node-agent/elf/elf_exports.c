@@ -7,31 +7,51 @@
 #define SYMBOLS_AT_ONCE 256u
 #define SYMBOLS_MAX 2000000u
 
+#define PLACES_MAX 8u
+
+/* Where a name is in the string table: as a string, or as the end of other ones. */
+struct places {
+	uint64_t offsets[PLACES_MAX];
+	unsigned n;
+	bool whole; /* the last one is a string */
+};
+
 struct search {
 	const char *const *names;
 	size_t n;
-	uint64_t strings[ELF_EXPORTS_NAMES_MAX]; /* offset in the string table; 0: not there */
-	bool whole[ELF_EXPORTS_NAMES_MAX];       /* else it is the end of another string */
+	struct places places[ELF_EXPORTS_NAMES_MAX];
 	uint64_t *vaddrs;
 	size_t n_wanted; /* found among the strings */
 	int n_found;
 };
 
-/* Finds a string in a chunk, or if there is none, the end of one: linkers may share it. */
+static bool is_at(const struct places *p, uint64_t offset)
+{
+	for (unsigned i = 0; i < p->n; i++) {
+		if (p->offsets[i] == offset)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Finds a string in a chunk. Linkers may share the end of another one, and nothing says which: all
+ * that are found before the string itself may be it.
+ */
 static void search_name(struct search *s, size_t i, const char *chunk, size_t len, uint64_t at)
 {
 	size_t name_len = strlen(s->names[i]) + 1;
+	struct places *p = &s->places[i];
 	const char *from = chunk, *found;
 
-	while (!s->whole[i]) {
+	while (!p->whole && p->n < PLACES_MAX) {
 		found = memmem(from, len - (size_t)(from - chunk), s->names[i], name_len);
 		if (!found)
 			return;
-		s->whole[i] = found > chunk && found[-1] == '\0';
-		if (s->whole[i] || s->strings[i] == 0) {
-			s->n_wanted += s->strings[i] == 0;
-			s->strings[i] = at + (uint64_t)(found - chunk);
-		}
+		p->whole = found > chunk && found[-1] == '\0';
+		s->n_wanted += p->n == 0;
+		if (!is_at(p, at + (uint64_t)(found - chunk)))
+			p->offsets[p->n++] = at + (uint64_t)(found - chunk);
 		from = found + 1;
 	}
 }
@@ -71,7 +91,7 @@ static void match(struct search *s, const Elf64_Sym *sym)
 	if (sym->st_shndx == SHN_UNDEF || sym->st_value == 0 || sym->st_name == 0)
 		return;
 	for (size_t i = 0; i < s->n; i++) {
-		if (s->strings[i] != sym->st_name || s->vaddrs[i] != 0)
+		if (s->vaddrs[i] != 0 || !is_at(&s->places[i], sym->st_name))
 			continue;
 		s->vaddrs[i] = sym->st_value;
 		s->n_found++;
