@@ -169,7 +169,20 @@ static __always_inline bool chain_matches(const struct chain_scratch *c)
 
 	if (f->end_at != CHAIN_END_HERE)
 		word = chain_word_at(word + (__s64)f->end_at);
-	return (word & f->end_mask) >= f->end_value;
+	if ((word & f->end_mask) < f->end_value)
+		return false;
+	return !f->end_code || chain_word_at(chain_word_of(c, f->code) & ~7ULL) & f->end_code;
+}
+
+/* See struct chain_frames. */
+static __always_inline __u32 chain_check_of(const struct chain_frames *f, __u64 code)
+{
+	__u64 word = chain_word_at(code + f->check);
+
+	if (!f->check_more)
+		return chain_check(word);
+	return chain_check(chain_word_at(word + (__s64)f->check_at)) ^
+	       chain_check(chain_word_at(chain_word_at(code + f->check_more) + (__s64)f->check_at));
 }
 
 static __always_inline void chain_note_code(struct chain_scratch *c, __u64 code)
@@ -193,7 +206,7 @@ static __always_inline void chain_push(struct chain_scratch *c)
 		c->frame = 0;
 		return;
 	}
-	check = chain_check(chain_word_at(code + f->check));
+	check = chain_check_of(f, code);
 	c->entries[unwind_masked(n, CHAIN_ENTRIES)] =
 		chain_entry(code, chain_word_of(c, f->at) & f->at_mask, c->index, check);
 	c->event.n_chain = (__u16)(n + 1);
@@ -406,6 +419,12 @@ static __always_inline __u32 chain_read_state(struct chain_scratch *c, enum chai
 	return (c->found << (p->shift & 63) ? CHAIN_STATE_SET : CHAIN_STATE_CLEAR) << 2 * kind;
 }
 
+/* Whether it is known which native frame a run belongs to. */
+static __always_inline bool chain_has_anchors(const struct chain_layout *l)
+{
+	return l->frames.end_is == CHAIN_END_BETWEEN || l->paths[0].anchor != 0;
+}
+
 int chain_finish(void);
 
 /*
@@ -422,7 +441,7 @@ __noinline int chain_finish(void)
 		chain_run(CHAIN_REST);
 	c->event.chain_state = chain_read_state(c, CHAIN_COLLECTS);
 	c->event.chain_state |= chain_read_state(c, CHAIN_HOLDS_LOCK);
-	if (c->n_left == 1 && c->layout.frames.end_is == CHAIN_END_EACH && !c->cut && !c->broken)
+	if (c->n_left == 1 && !chain_has_anchors(&c->layout) && !c->cut && !c->broken)
 		c->event.chain_state |= c->left << CHAIN_LEFT_SHIFT;
 	return 0;
 }

@@ -104,19 +104,28 @@ struct chain_frames {
 	__s16 end_at; /* if not CHAIN_END_HERE: the word at (the one at `end` + end_at) instead */
 	__u16 check;  /* in the code object: a word that changes when another one is there */
 	/*
+	 * If check_more is not 0, that word and the one at check_more are addresses, and it is the
+	 * words at (address + check_at) that change.
+	 */
+	__u16 check_more;
+	__s16 check_at;
+	/*
 	 * An anchor is an object of the interpreter on the C stack, in the native frame that
 	 * executes a run. It tells which native frame a run belongs to, even if a call of the loop
 	 * has just begun and has no frames yet. Anchors are a linked list: the word at (anchor +
 	 * anchor_next) is the next one. With CHAIN_END_BETWEEN, what ends a run is its anchor.
 	 */
 	__u16 anchor_next;
-	__u16 pad[2];
 	__u64 at_mask;
-	/* A frame matches if (word & end_mask) >= end_value. */
+	/*
+	 * A frame matches if (word & end_mask) >= end_value, and if the first word of its code
+	 * object has one of the bits end_code, unless that is 0.
+	 */
 	__u64 end_mask;
 	__u64 end_value;
+	__u64 end_code;
 };
-_Static_assert(sizeof(struct chain_frames) == 48, "chain_frames layout");
+_Static_assert(sizeof(struct chain_frames) == 56, "chain_frames layout");
 #define CHAIN_END_HERE (-32768)
 
 /* ---- of a process ---- */
@@ -154,7 +163,7 @@ struct chain_layout {
 	__u8 pad;
 	__u32 starts[CHAIN_RANGES];
 	__u32 ends[CHAIN_RANGES];
-	__u64 room[48];
+	__u64 room[47];
 };
 _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
 
@@ -163,8 +172,8 @@ _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
 /*
  * In sample_event.chain_state: from bit 2 * (enum chain_state_kind) on each state, and from bit
  * CHAIN_LEFT_SHIFT on 1 + the index of the one native frame in the loop that no frame was left for;
- * 0 if there is none, or more than one. If each frame is a run, the innermost call has none yet, or
- * no more, and each frame belongs to the next call.
+ * 0 if there is none, or more than one. Unless anchors tell whose a run is, the innermost call has
+ * none yet, or no more, and each run belongs to the next call.
  */
 #define CHAIN_LEFT_SHIFT 16
 

@@ -1,6 +1,6 @@
 /*
  * What a language implements so that the walk shows its functions: recognise a file that has its
- * interpreter, say how frames are found, and read the name of one. `python/` is the first.
+ * interpreter, say how frames are found, and read the name of one. `python/` and `php/` are there.
  *
  * All functions are pure but for what they read through their arguments: bytes of an ELF file, or
  * memory of a process. Both are hostile: every length and every chain has a limit.
@@ -13,6 +13,7 @@
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
 #include "node-agent/interpreter/interpreter_frame.h"
+#include "node-agent/interpreter/php_layout.h"
 #include "node-agent/interpreter/python_layout.h"
 
 #include "bpf/frame_chain.h"
@@ -21,6 +22,7 @@
 enum interpreter_language {
 	INTERPRETER_NONE,
 	INTERPRETER_PYTHON,
+	INTERPRETER_PHP,
 	INTERPRETER_MAX,
 };
 
@@ -75,11 +77,13 @@ struct interpreter_image {
 	uint8_t flags; /* enum chain_flag */
 	union {
 		struct python_layout python;
+		struct php_layout php;
 	};
 };
 
 struct interpreter_ops {
 	const char *name; /* "python" */
+	const char *mark; /* a symbol without which a file has not the interpreter */
 	/*
 	 * Fills all of *ret if the file has the interpreter. bias is 0 and memory NULL: nothing of
 	 * a process is read. Returns 0, -ENOENT if it has not; -ENOTSUP if its release is not

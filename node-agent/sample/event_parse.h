@@ -27,15 +27,20 @@ static inline const struct chain_entry *sample_event_chain(const struct sample_e
 
 /*
  * As chain_entry_index() of frame i, which is below n_chain. If the innermost call of the loop has
- * no frame, each frame is that of the next call.
+ * no frame, the frames of each call are those of the next one.
  */
 static inline uint32_t sample_event_chain_index(const struct sample_event *e, size_t i)
 {
-	uint32_t left = e->chain_state >> CHAIN_LEFT_SHIFT;
+	const struct chain_entry *chain = sample_event_chain(e);
+	uint32_t left = e->chain_state >> CHAIN_LEFT_SHIFT, index = chain_entry_index(&chain[i]);
 
 	if (left == 0)
-		return chain_entry_index(&sample_event_chain(e)[i]);
-	return i + 1 < e->n_chain ? chain_entry_index(&sample_event_chain(e)[i + 1]) : left - 1;
+		return index;
+	while (++i < e->n_chain) {
+		if (chain_entry_index(&chain[i]) != index)
+			return chain_entry_index(&chain[i]);
+	}
+	return left - 1;
 }
 
 /* The n_kernel + n_user addresses behind those. */

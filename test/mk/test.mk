@@ -134,6 +134,10 @@ $(O)/test/python/check_python_frames: $(call obj,test/python/check_python_frames
 check-python: $(O)/test/python/check_python_frames ## frames of Python by name, of every CPython that can be had (PYTHONS=)
 	$(Q)$(SUDO) test/python/python-frames.sh $<
 
+# ---- PHP of many releases --------------------------------------------------------
+check-php: $(O)/coroot-node-agent ## frames of PHP by name, of every PHP that Debian has (PHPS=)
+	$(Q)$(SUDO) test/php/php-frames.sh $<
+
 # ---- containers of real runtimes ----------------------------------------------
 $(O)/test/containers/cri_names: $(call obj,test/containers/cri_names.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)

@@ -250,6 +250,59 @@ TEST(a_run_may_end_with_a_frame)
 	check_entry(2, 3, 79, 2);
 }
 
+/* Of frames that may end a run, those do whose code object says so. */
+TEST(a_run_may_end_with_a_frame_of_some_kind)
+{
+	struct chain_layout l = layout(CHAIN_END_LAST);
+
+	l.frames.end_code = 6;
+	begin(&l);
+	native(LOOP);
+	native(HELPER);
+	native(LOOP);
+	native(START);
+	for (unsigned i = 1; i <= 4; i++)
+		frame(i, 77, OWNER_BETWEEN);
+	host.stack[CODE + 2] = 1;
+	host.stack[CODE + 4] = 2;
+	host.stack[CODE + 6] = 1;
+	host.stack[CODE + 8] = 4;
+	walk_all(4);
+	check_entry(0, 1, 77, 0);
+	check_entry(1, 2, 77, 0);
+	check_entry(2, 3, 77, 2);
+	check_entry(3, 4, 77, 2);
+}
+
+static uint32_t check_behind(uint64_t one, uint64_t other)
+{
+	struct chain_layout l = layout(CHAIN_END_EACH);
+
+	l.frames.check = 0;
+	l.frames.check_more = 8;
+	l.frames.check_at = 16;
+	begin(&l);
+	native(LOOP);
+	native(START);
+	frame(1, 77, 0);
+	host.stack[CODE + 2] = one;
+	host.stack[CODE + 3] = other;
+	host.stack[102] = 0x1234;
+	host.stack[112] = 0x567800;
+	walk_all(1);
+	return chain_entry_check(&host.chain.entries[0]);
+}
+
+TEST(a_check_may_be_of_words_behind_two_others)
+{
+	const uint64_t no_memory = 8;
+
+	assert_int_equal(check_behind(at(100), at(110)),
+			 chain_check(0x1234) ^ chain_check(0x567800));
+	assert_int_equal(check_behind(at(100), no_memory), chain_check(0x1234));
+	assert_int_equal(check_behind(no_memory, at(110)), chain_check(0x567800));
+}
+
 TEST(anchors_tell_whose_run_it_is)
 {
 	struct chain_layout l = layout(CHAIN_END_LAST);
@@ -313,6 +366,22 @@ TEST(a_call_that_no_frame_was_left_for_is_told)
 	assert_int_equal(left_of(3, 2), 1 + 4);
 	assert_int_equal(left_of(3, 1), 0); /* there can be one such call */
 	assert_int_equal(left_of(3, 4), 0);
+}
+
+/* Runs of several frames, and nothing says whose they are. */
+TEST(a_call_that_no_run_was_left_for_is_told)
+{
+	const struct chain_layout l = layout(CHAIN_END_LAST);
+
+	begin(&l);
+	native(LOOP);
+	native(HELPER);
+	native(LOOP);
+	native(START);
+	frame(1, 77, 0);
+	frame(2, 78, OWNER_BETWEEN);
+	walk_all(2);
+	assert_int_equal(host.chain.event.chain_state >> CHAIN_LEFT_SHIFT, 1 + 2);
 }
 
 TEST(a_call_whose_frame_cannot_be_read_is_not_left)

@@ -402,6 +402,22 @@ TEST_FIXTURE(a_call_without_a_frame_does_not_take_those_of_its_callers, set_up, 
 	assert_string_equal(folded(f, 0), "known_leaf;take_gil;f1;f2;main;" OWN_PROCESS_COMM);
 }
 
+/* The same, and a call of the loop executes several frames. */
+TEST_FIXTURE(a_call_without_a_frame_leaves_runs_to_its_callers, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), inside(take_gil), inside(known_caller),
+				  inside(known_leaf), (uint64_t)(uintptr_t)main + 1};
+
+	f->chain_state = (1 + 3) << CHAIN_LEFT_SHIFT;
+	add_chained(f, 1, 0);
+	add_chained(f, 2, 0);
+	add_chained(f, 5, 2);
+	add(f, WALK_END_BOTTOM, addrs, 5);
+	build(f);
+	assert_string_equal(folded(f, 0), "known_leaf;take_gil;f1;f2;f5;main;" OWN_PROCESS_COMM);
+}
+
 TEST_FIXTURE(a_chain_that_is_cut_is_marked, set_up, tear_down)
 {
 	struct fixture *f = *state;

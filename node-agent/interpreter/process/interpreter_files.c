@@ -3,6 +3,8 @@
 #include <errno.h>
 
 #include "common/data/table.h"
+#include "node-agent/interpreter/interpreter_symbols.h"
+#include "node-agent/interpreter/php/php_interpreter.h"
 #include "node-agent/interpreter/python/python_interpreter.h"
 #include "node-agent/interpreter/thread_variable.h"
 
@@ -27,6 +29,7 @@ struct interpreter_files {
 
 static const struct interpreter_ops *const all_ops[INTERPRETER_MAX] = {
 	[INTERPRETER_PYTHON] = &python_interpreter_ops,
+	[INTERPRETER_PHP] = &php_interpreter_ops,
 };
 
 const struct interpreter_ops *interpreter_ops_of(enum interpreter_language language)
@@ -97,15 +100,31 @@ static void keep_segments(const struct interpreter_files *f, struct file *e)
 	}
 }
 
+/* Most files have no interpreter, and are read once to know that. */
+static int find_marks(const struct interpreter_files *f, const struct byte_source *src,
+		      uint64_t vaddrs[INTERPRETER_MAX])
+{
+	const char *marks[INTERPRETER_MAX] = {""};
+
+	for (size_t i = INTERPRETER_NONE + 1; i < INTERPRETER_MAX; i++)
+		marks[i] = all_ops[i]->mark;
+	vaddrs[INTERPRETER_NONE] = 0;
+	return interpreter_symbols_find(&f->layout, src, marks + 1, vaddrs + 1,
+					INTERPRETER_MAX - 1);
+}
+
 static int recognise(struct interpreter_files *f, const struct byte_source *src, struct file *e)
 {
 	struct interpreter_image image;
-	int r = -ENOENT;
+	uint64_t marks[INTERPRETER_MAX];
+	int r = find_marks(f, src, marks);
 
-	for (size_t i = 0; r == -ENOENT && i < ARRAY_SIZE(all_ops); i++) {
+	r = r < 0 ? r : -ENOENT;
+	for (size_t i = INTERPRETER_NONE + 1; r == -ENOENT && i < INTERPRETER_MAX; i++) {
+		if (marks[i] == 0)
+			continue;
 		memset(&image, 0, sizeof(image));
-		if (all_ops[i])
-			r = all_ops[i]->recognise(&f->layout, src, &image);
+		r = all_ops[i]->recognise(&f->layout, src, &image);
 	}
 	if (r < 0)
 		return r;

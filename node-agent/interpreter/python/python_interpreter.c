@@ -6,14 +6,13 @@
 
 #include <errno.h>
 
-#include "node-agent/elf/elf_exports.h"
-#include "node-agent/interpreter/python/python_loops.h"
+#include "node-agent/interpreter/interpreter_loops.h"
+#include "node-agent/interpreter/interpreter_symbols.h"
 #include "node-agent/interpreter/python/python_names.h"
 #include "node-agent/interpreter/python/python_offsets.h"
 #include "node-agent/interpreter/python/python_thread_key.h"
 
-#define LOCAL_STRINGS_MAX (16u << 20) /* of symbols that are not exported; searched if none is */
-#define RELEASE_CANDIDATE 0xcu        /* of PY_VERSION_HEX; what is earlier has no fixed layout */
+#define RELEASE_CANDIDATE 0xcu /* of PY_VERSION_HEX; what is earlier has no fixed layout */
 
 #define MINOR_GC_OF_INTERPRETER 9u /* each interpreter has its own garbage */
 #define MINOR_CURRENT 12u          /* a thread-local variable has the current state */
@@ -60,28 +59,11 @@ struct file {
 	uint64_t symbols[SYMBOLS];
 };
 
-typedef int find_fn(const struct elf_layout *layout, const struct byte_source *src,
-		    const char *const *names, uint64_t *vaddrs, size_t n);
-
-/* Most files have none of the symbols: the first one decides. */
-static int find_symbols_by(struct file *f, find_fn *find)
-{
-	int r = find(f->layout, f->src, &symbol_names[SYMBOL_LOOP], &f->symbols[SYMBOL_LOOP], 1);
-
-	if (r > 0)
-		r = find(f->layout, f->src, symbol_names, f->symbols, SYMBOLS);
-	return r < 0 ? r : f->symbols[SYMBOL_LOOP] != 0 ? 0 : -ENOENT;
-}
-
 static int find_symbols(struct file *f)
 {
-	const struct elf_layout *l = f->layout;
-	int r = find_symbols_by(f, elf_exports_find);
+	int r = interpreter_symbols_find(f->layout, f->src, symbol_names, f->symbols, SYMBOLS);
 
-	if (r != -ENOENT || l->is_go ||
-	    l->sections[ELF_SECTION_SYMTAB_STRINGS].size_bytes > LOCAL_STRINGS_MAX)
-		return r;
-	return find_symbols_by(f, elf_names_find);
+	return r < 0 ? r : f->symbols[SYMBOL_LOOP] != 0 ? 0 : -ENOENT;
 }
 
 static int read_at(const struct file *f, uint64_t vaddr, void *to, size_t len)
@@ -220,6 +202,14 @@ static void find_states(const struct file *f, const struct python_offsets *o,
 		*holds = global(f->symbols[SYMBOL_CURRENT], true);
 }
 
+static bool is_loop(const char *name)
+{
+	static const char tail[] = "_TAIL_CALL_";
+
+	return strncmp(name, tail, sizeof(tail) - 1) == 0 ||
+	       interpreter_is_part(name, symbol_names[SYMBOL_LOOP]);
+}
+
 static int recognise(const struct elf_layout *layout, const struct byte_source *src,
 		     struct interpreter_image *ret)
 {
@@ -243,7 +233,7 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 	ret->python.code_type = f.symbols[SYMBOL_CODE_TYPE];
 	ret->python.str_type = f.symbols[SYMBOL_STR_TYPE];
 	ret->python.bytes_type = f.symbols[SYMBOL_BYTES_TYPE];
-	r = python_loops_find(layout, src, f.symbols[SYMBOL_LOOP], ret->loops);
+	r = interpreter_loops_find(layout, src, f.symbols[SYMBOL_LOOP], is_loop, ret->loops);
 	if (r < 0)
 		return r == -ENOENT ? -ENOTSUP : r;
 	ret->n_loops = (uint32_t)r;
@@ -260,4 +250,5 @@ static int name_frame(const struct interpreter_image *image, uint64_t bias,
 	return python_name_read(&image->python, bias, memory, f, ret);
 }
 
-const struct interpreter_ops python_interpreter_ops = {"python", recognise, name_frame};
+const struct interpreter_ops python_interpreter_ops = {"python", "_PyEval_EvalFrameDefault",
+						       recognise, name_frame};

@@ -8,7 +8,7 @@
  * bytes look like a jump to the middle of a function by chance happens, but not two of them to the
  * same one and back.
  */
-#include "node-agent/interpreter/python/python_loops.h"
+#include "node-agent/interpreter/interpreter_loops.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -30,6 +30,7 @@
 struct parts {
 	const struct elf_layout *layout;
 	const struct byte_source *src;
+	interpreter_is_loop_fn *is_loop;
 	struct interpreter_range *ranges; /* RANGES_MAX */
 	uint32_t n;
 };
@@ -43,15 +44,12 @@ static void add(struct parts *p, uint64_t start, uint64_t end)
 
 /* ---- by symbols ---- */
 
-/* "_PyEval_EvalFrameDefault", with what compilers and BOLT append to parts; "_TAIL_CALL_ADD". */
-static bool is_of_loop(const char *name)
+bool interpreter_is_part(const char *name, const char *function)
 {
-	static const char loop[] = "_PyEval_EvalFrameDefault", tail[] = "_TAIL_CALL_";
-	const char *rest = name + sizeof(loop) - 1;
+	size_t len = strlen(function);
 
-	if (strncmp(name, tail, sizeof(tail) - 1) == 0)
-		return true;
-	return strncmp(name, loop, sizeof(loop) - 1) == 0 && (*rest == '\0' || strchr("./", *rest));
+	return strncmp(name, function, len) == 0 &&
+	       (name[len] == '\0' || name[len] == '.' || name[len] == '/');
 }
 
 #define NAME_BYTES 64u /* longer ones are cut */
@@ -73,7 +71,7 @@ static int add_symbol(struct parts *p, const Elf64_Sym *sym, struct file_windows
 	if (r < 0)
 		return r;
 	memcpy(name, at, len);
-	if (is_of_loop(name))
+	if (p->is_loop(name))
 		add(p, sym->st_value, sym->st_value + sym->st_size);
 	return 0;
 }
@@ -296,11 +294,12 @@ static void join(struct parts *p, uint64_t gap)
 	p->n = n;
 }
 
-int python_loops_find(const struct elf_layout *layout, const struct byte_source *src,
-		      uint64_t function, struct interpreter_range ranges[CHAIN_RANGES])
+int interpreter_loops_find(const struct elf_layout *layout, const struct byte_source *src,
+			   uint64_t function, interpreter_is_loop_fn *is_loop,
+			   struct interpreter_range ranges[CHAIN_RANGES])
 {
 	AUTO_FREE struct interpreter_range *all = calloc(RANGES_MAX, sizeof(*all));
-	struct parts p = {.layout = layout, .src = src, .ranges = all};
+	struct parts p = {.layout = layout, .src = src, .is_loop = is_loop, .ranges = all};
 	int r;
 
 	if (!all)

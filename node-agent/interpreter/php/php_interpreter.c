@@ -1,0 +1,111 @@
+/*
+ * A file has PHP's engine if it has execute_ex() and executor_globals, whatever it is called: php,
+ * php-fpm, a module of Apache, or a program that embeds it. Extensions need these two, so files
+ * without further symbols have them.
+ *
+ * Frames (zend_execute_data) are a linked list, from executor_globals on, in which those of C
+ * functions stand between the others. What C code calls has a flag, be it a C function itself; so a
+ * run of the loop ends at a flagged frame of a function that was compiled.
+ *
+ * Builds for several threads (ZTS) keep the globals of a thread behind an offset that the process
+ * computes when it starts. They are not read.
+ */
+#include "node-agent/interpreter/php/php_interpreter.h"
+
+#include <errno.h>
+
+#include "node-agent/interpreter/interpreter_loops.h"
+#include "node-agent/interpreter/interpreter_symbols.h"
+#include "node-agent/interpreter/php/php_names.h"
+#include "node-agent/interpreter/php/php_release.h"
+
+/* zend_execute_data: Zend/zend_compile.h, the same in all these releases */
+#define FRAME_OPLINE 0u
+#define FRAME_FUNCTION 24u
+#define FRAME_TYPE_INFO 40u /* This.u1, in the lower half of the word */
+#define FRAME_PREVIOUS 48u
+#define FRAME_BYTES 56u
+#define CALL_TOP (1u << 17) /* ZEND_CALL_TOP */
+#define USER_FUNCTION 2u    /* ZEND_USER_FUNCTION, in the lowest byte of a zend_function */
+#define EVAL_CODE 4u
+#define FUNCTION_NAME 8u
+#define STRING_HASH 8u /* zend_string.h */
+#define CURRENT_EXECUTE_DATA 488u
+
+enum symbol { SYMBOL_LOOP, SYMBOL_GLOBALS, SYMBOLS };
+
+static const char *const symbol_names[SYMBOLS] = {
+	[SYMBOL_LOOP] = "execute_ex",
+	[SYMBOL_GLOBALS] = "executor_globals",
+};
+
+static bool is_loop(const char *name)
+{
+	return interpreter_is_part(name, symbol_names[SYMBOL_LOOP]);
+}
+
+/*
+ * The memory of functions is used again by the next request, for other functions. Their names'
+ * hashes tell them apart.
+ */
+static struct chain_frames frames_of(const struct php_layout *l)
+{
+	return (struct chain_frames){
+		.next_is = CHAIN_NEXT_WORD,
+		.end_is = CHAIN_END_LAST,
+		.n_bytes = FRAME_BYTES,
+		.code = FRAME_FUNCTION,
+		.at = FRAME_OPLINE,
+		.next = FRAME_PREVIOUS,
+		.end = FRAME_TYPE_INFO,
+		.end_at = CHAIN_END_HERE,
+		.end_code = USER_FUNCTION | EVAL_CODE,
+		.check = FUNCTION_NAME,
+		.check_more = l->filename,
+		.check_at = STRING_HASH,
+		.at_mask = ~UINT64_C(0),
+		.end_mask = CALL_TOP,
+		.end_value = CALL_TOP,
+	};
+}
+
+static int recognise(const struct elf_layout *layout, const struct byte_source *src,
+		     struct interpreter_image *ret)
+{
+	uint64_t symbols[SYMBOLS];
+	struct php_layout php;
+	int r = interpreter_symbols_find(layout, src, symbol_names, symbols, SYMBOLS);
+
+	if (r < 0)
+		return r;
+	if (symbols[SYMBOL_LOOP] == 0)
+		return -ENOENT;
+	r = php_release_find(layout, src, &php);
+	if (r < 0)
+		return r;
+	if (symbols[SYMBOL_GLOBALS] == 0)
+		return -ENOTSUP;
+	*ret = (struct interpreter_image){
+		.language = INTERPRETER_PHP,
+		.roots = {{.kind = INTERPRETER_ROOT_GLOBAL,
+			   .vaddr = symbols[SYMBOL_GLOBALS] + CURRENT_EXECUTE_DATA}},
+		.frames = frames_of(&php),
+		.flags = CHAIN_ANONYMOUS_IS_LOOP,
+		.php = php,
+	};
+	r = interpreter_loops_find(layout, src, symbols[SYMBOL_LOOP], is_loop, ret->loops);
+	if (r < 0)
+		return r == -ENOENT ? -ENOTSUP : r;
+	ret->n_loops = (uint32_t)r;
+	return 0;
+}
+
+static int name_frame(const struct interpreter_image *image, uint64_t bias,
+		      const struct interpreter_memory *memory, const struct interpreter_frame *f,
+		      struct interpreter_name *ret)
+{
+	(void)bias;
+	return php_name_read(&image->php, memory, f, ret);
+}
+
+const struct interpreter_ops php_interpreter_ops = {"php", "execute_ex", recognise, name_frame};
