@@ -64,6 +64,64 @@ TEST(what_could_not_be_read_is_tried_again_in_the_next_interval)
 	assert_false(name_cache_end_cycle(c));
 }
 
+TEST(another_try_replaces_what_could_not_be_read)
+{
+	CLEANUP(name_cache_freep) struct name_cache *c = NULL;
+	const struct cached_name lost = {"", "", 0, 0, -ESTALE};
+	struct cached_name found;
+
+	assert_int_equal(name_cache_new(&c, 2, 1000), 0);
+	assert_int_equal(name_cache_add(c, 1, &lost), 0);
+	assert_int_equal(name_cache_add(c, 1, &lost), 0);
+	assert_int_equal(name_cache_add(c, 1, &name), 0);
+	assert_int_equal(name_cache_count(c), 1);
+	assert_true(name_cache_find(c, 1, &found));
+	assert_int_equal(found.error, 0);
+	assert_string_equal(found.function, "Worker.run");
+	assert_false(name_cache_end_cycle(c)); /* nothing is left that has failed */
+}
+
+/* A request has ended before its script's frame was read; the next one is at the same address. */
+TEST(a_function_that_was_read_once_names_its_other_places)
+{
+	CLEANUP(name_cache_freep) struct name_cache *c = NULL;
+	const struct process_snapshot s = {.pid = 1}, other = {.pid = 2};
+	const struct cached_name lost = {"", "", 0, 0, -ESTALE};
+	const struct interpreter_frame f = {.code = 64, .check = 7, .at = 1},
+				       late = {.code = 64, .check = 7, .at = 2},
+				       never = {.code = 64, .check = 7, .at = 3},
+				       replaced = {.code = 64, .check = 8, .at = 1};
+	struct cached_name found;
+
+	assert_int_equal(name_cache_new(&c, 100, 1000), 0);
+	assert_int_equal(name_cache_add_frame(c, &s, &late, &lost), 0);
+	assert_true(name_cache_find_frame(c, &s, &late, &found));
+	assert_int_equal(found.error, -ESTALE);
+	assert_int_equal(name_cache_add_frame(c, &s, &f, &name), 0);
+	assert_true(name_cache_find_frame(c, &s, &f, &found));
+	assert_int_equal(found.line, name.line);
+	assert_true(name_cache_find_frame(c, &s, &late, &found));
+	assert_string_equal(found.function, "Worker.run");
+	assert_int_equal(found.line, name.start_line);
+	assert_true(name_cache_find_frame(c, &s, &never, &found));
+	assert_false(name_cache_find_frame(c, &s, &replaced, &found));
+	assert_false(name_cache_find_frame(c, &other, &f, &found));
+}
+
+/* Without a check, another function may be there by now. */
+TEST(a_function_without_a_check_names_one_place)
+{
+	CLEANUP(name_cache_freep) struct name_cache *c = NULL;
+	const struct process_snapshot s = {.pid = 1};
+	const struct interpreter_frame f = {.code = 64, .at = 1}, late = {.code = 64, .at = 2};
+	struct cached_name found;
+
+	assert_int_equal(name_cache_new(&c, 100, 1000), 0);
+	assert_int_equal(name_cache_add_frame(c, &s, &f, &name), 0);
+	assert_true(name_cache_find_frame(c, &s, &f, &found));
+	assert_false(name_cache_find_frame(c, &s, &late, &found));
+}
+
 TEST(limits_are_kept)
 {
 	CLEANUP(name_cache_freep) struct name_cache *c = NULL, *texts = NULL;

@@ -21,6 +21,7 @@
 
 #define QUEUE_JOBS 4096u
 #define SEEN_SLOTS 16384u /* a power of two */
+#define RETRIES 4096u     /* in an interval: a hostile process has frames that never succeed */
 #define DEFAULT_NAMES 65536u
 #define DEFAULT_TEXT_BYTES ((size_t)2 * 1024 * 1024)
 #define READ_TIMEOUT_NS NS_PER_S
@@ -98,8 +99,13 @@ struct interpreter_names {
 	struct program busy;          /* whose names are being read */
 	struct program hung[LEFT_ALONE_MAX];
 	uint64_t generation; /* counts what was forgotten */
+	uint32_t n_retries;  /* in this interval */
+	/*
+	 * Keys of frames that were submitted. The thread that sees samples sets them, and the one
+	 * that reads clears those that have to be tried again.
+	 */
+	atomic_uint_least64_t seen[SEEN_SLOTS];
 	/* of the thread that sees samples */
-	uint64_t seen[SEEN_SLOTS]; /* keys of frames that were submitted */
 	uint64_t seen_generation;
 	struct stall_watch watch;
 	uint64_t hang_ns;
@@ -138,26 +144,46 @@ static enum names_metric metric_of(int error)
 	}
 }
 
-static void keep(struct interpreter_names *n, uint64_t key, int error,
-		 const struct interpreter_name *name)
+/*
+ * Functions that live for a moment are read too late, now and then. A later call of the same
+ * function, at the same address, may be in time.
+ */
+static void try_again(struct interpreter_names *n, uint64_t key)
+{
+	uint64_t expected = key;
+
+	if (n->n_retries++ < RETRIES)
+		(void)atomic_compare_exchange_strong(&n->seen[key % SEEN_SLOTS], &expected, 0);
+}
+
+static void keep(struct interpreter_names *n, const struct process_snapshot *s,
+		 const struct interpreter_frame *f, int error, const struct interpreter_name *name)
 {
 	const struct cached_name cached = {name->function, name->file, name->line, name->start_line,
 					   error};
+	uint64_t key = name_cache_key(s, f);
+	struct cached_name before;
+	bool known_before;
 	int r;
 
 	pthread_mutex_lock(&n->lock);
-	r = name_cache_add(n->cache, key, &cached);
+	known_before = name_cache_find(n->cache, key, &before);
+	r = name_cache_add_frame(n->cache, s, f, &cached);
+	if (cached_name_has_failed(error))
+		try_again(n, key);
 	pthread_mutex_unlock(&n->lock);
-	metric_add(&n->metrics[metric_of(r < 0 ? r : error)], 1);
+	if (!known_before || !cached_name_has_failed(error))
+		metric_add(&n->metrics[metric_of(r < 0 ? r : error)], 1);
 }
 
+/* Whether the frame has a name, or needs none. */
 static bool is_known(struct interpreter_names *n, uint64_t key)
 {
 	struct cached_name name;
 	bool known;
 
 	pthread_mutex_lock(&n->lock);
-	known = name_cache_find(n->cache, key, &name);
+	known = name_cache_find(n->cache, key, &name) && !cached_name_has_failed(name.error);
 	pthread_mutex_unlock(&n->lock);
 	return known;
 }
@@ -199,7 +225,7 @@ static void run_job(const struct reader *k, const struct job *j)
 			error = interpreter_ops_of(process.image->language)
 					->name_frame(process.image, process.bias, &memory,
 						     &j->frames[i], &name);
-		keep(n, key, error, &name);
+		keep(n, j->snapshot, &j->frames[i], error, &name);
 	}
 }
 
@@ -309,12 +335,14 @@ static void watch_thread(struct interpreter_names *n)
 
 static bool is_new(struct interpreter_names *n, uint64_t key)
 {
-	uint64_t *slot = &n->seen[key % SEEN_SLOTS];
+	return atomic_exchange_explicit(&n->seen[key % SEEN_SLOTS], key, memory_order_relaxed) !=
+	       key;
+}
 
-	if (*slot == key)
-		return false;
-	*slot = key;
-	return true;
+static void forget_all_seen(struct interpreter_names *n)
+{
+	for (size_t i = 0; i < SEEN_SLOTS; i++)
+		atomic_store_explicit(&n->seen[i], 0, memory_order_relaxed);
 }
 
 static void submit(struct interpreter_names *n, struct job *j)
@@ -329,7 +357,7 @@ static void submit(struct interpreter_names *n, struct job *j)
 	pthread_mutex_unlock(&n->lock);
 	metric_add(&n->metrics[LOST_QUEUE], j->n);
 	/* they are asked for again */
-	memset(n->seen, 0, sizeof(n->seen));
+	forget_all_seen(n);
 	free_job(j);
 }
 
@@ -343,7 +371,7 @@ static void forget_seen(struct interpreter_names *n)
 	if (generation == n->seen_generation)
 		return;
 	n->seen_generation = generation;
-	memset(n->seen, 0, sizeof(n->seen));
+	forget_all_seen(n);
 }
 
 void interpreter_names_see(struct interpreter_names *n, struct process_snapshot *s,
@@ -414,7 +442,7 @@ int interpreter_names_find(struct interpreter_names *n, const struct process_sna
 	int r = -EINPROGRESS;
 
 	pthread_mutex_lock(&n->lock);
-	if (name_cache_find(n->cache, name_cache_key(s, f), &name)) {
+	if (name_cache_find_frame(n->cache, s, f, &name)) {
 		r = name.error;
 		copy_text(ret->function, sizeof(ret->function), name.function);
 		copy_text(ret->file, sizeof(ret->file), name.file);
@@ -431,6 +459,7 @@ void interpreter_names_end_cycle(struct interpreter_names *n)
 {
 	pthread_mutex_lock(&n->lock);
 	n->generation += name_cache_end_cycle(n->cache);
+	n->n_retries = 0;
 	metric_set(&n->metrics[NAMES], name_cache_count(n->cache));
 	metric_set(&n->metrics[BYTES], name_cache_bytes(n->cache));
 	pthread_mutex_unlock(&n->lock);

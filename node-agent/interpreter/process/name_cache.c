@@ -1,7 +1,5 @@
 #include "node-agent/interpreter/process/name_cache.h"
 
-#include <errno.h>
-
 #include "common/data/array.h"
 #include "common/data/intern.h"
 #include "common/data/number_index.h"
@@ -108,12 +106,20 @@ static int add_text(struct intern *texts, size_t *bytes, const char *text, uint3
 /* A frame that the interpreter has made for itself stays one. */
 static bool has_failed(const struct entry *e)
 {
-	return e->error < 0 && e->error != -ENODATA;
+	return cached_name_has_failed(e->error);
 }
 
 static int add_entry(struct name_cache *c, const struct entry *e)
 {
-	int r = ARRAY_RESERVE(c->entries, c->cap, c->n + 1);
+	struct entry *failed = find(c, e->key);
+	int r;
+
+	if (failed) {
+		c->n_failed -= !has_failed(e);
+		*failed = *e;
+		return 0;
+	}
+	r = ARRAY_RESERVE(c->entries, c->cap, c->n + 1);
 
 	if (r == 0)
 		r = number_index_add(&c->index, (uint32_t)e->key, c->n);
@@ -133,17 +139,53 @@ int name_cache_add(struct name_cache *c, uint64_t key, const struct cached_name 
 		.error = name->error,
 		.used = c->cycle,
 	};
+	const struct entry *known = find(c, key);
 	int r = 0;
 
-	if (find(c, key))
+	if (known && !has_failed(known))
 		return 0;
-	if (c->n >= c->max_names)
+	if (!known && c->n >= c->max_names)
 		return -ENOBUFS;
 	if (name->error == 0)
 		r = add_text(c->texts, &c->text_bytes, name->function, &e.function);
 	if (r == 0 && name->error == 0)
 		r = add_text(c->texts, &c->text_bytes, name->file, &e.file);
 	return r == 0 ? add_entry(c, &e) : r;
+}
+
+/* Of the function, wherever in it; 0: nothing tells it from another one at its address. */
+static uint64_t function_key(const struct process_snapshot *s, const struct interpreter_frame *f)
+{
+	const struct interpreter_frame function = {.code = f->code, .check = f->check, .at = ~0ULL};
+
+	return f->check == 0 ? 0 : name_cache_key(s, &function);
+}
+
+bool name_cache_find_frame(struct name_cache *c, const struct process_snapshot *s,
+			   const struct interpreter_frame *f, struct cached_name *ret)
+{
+	uint64_t function = function_key(s, f);
+	struct cached_name of_function;
+	bool found = name_cache_find(c, name_cache_key(s, f), ret);
+
+	if ((found && !cached_name_has_failed(ret->error)) || function == 0 ||
+	    !name_cache_find(c, function, &of_function))
+		return found;
+	*ret = of_function;
+	return true;
+}
+
+int name_cache_add_frame(struct name_cache *c, const struct process_snapshot *s,
+			 const struct interpreter_frame *f, const struct cached_name *name)
+{
+	struct cached_name of_function = *name;
+	uint64_t function = function_key(s, f);
+	int r = name_cache_add(c, name_cache_key(s, f), name);
+
+	of_function.line = name->start_line;
+	if (r == 0 && name->error == 0 && function != 0) /* without room it is done without */
+		(void)!name_cache_add(c, function, &of_function);
+	return r;
 }
 
 static bool is_filling(const struct name_cache *c)

@@ -8,6 +8,8 @@
 #ifndef NODE_AGENT_INTERPRETER_PROCESS_NAME_CACHE_H
 #define NODE_AGENT_INTERPRETER_PROCESS_NAME_CACHE_H
 
+#include <errno.h>
+
 #include "common/base.h"
 #include "node-agent/interpreter/interpreter_frame.h"
 #include "node-agent/process/process_snapshot.h"
@@ -30,11 +32,30 @@ struct cached_name {
 	int error; /* 0, or that of reading it */
 };
 
+/* Whether another try may find another thing. */
+static inline bool cached_name_has_failed(int error)
+{
+	return error < 0 && error != -ENODATA;
+}
+
 /* Returns false if the frame is not known. Texts are valid until the next change. */
 bool name_cache_find(struct name_cache *c, uint64_t key, struct cached_name *ret);
 
-/* Adds what was read, or that it cannot be. Returns 0, -ENOMEM, or -ENOBUFS at a limit. */
+/*
+ * Adds what was read, or that it cannot be; replaces only the latter. Returns 0, -ENOMEM, or
+ * -ENOBUFS at a limit.
+ */
 int name_cache_add(struct name_cache *c, uint64_t key, const struct cached_name *name) MUST_CHECK;
+
+/*
+ * The same of a frame, and of its function: what could not be read of this place in the function,
+ * because the frame was gone, may have been read of another one. Its line is then the first.
+ */
+bool name_cache_find_frame(struct name_cache *c, const struct process_snapshot *s,
+			   const struct interpreter_frame *f, struct cached_name *ret);
+int name_cache_add_frame(struct name_cache *c, const struct process_snapshot *s,
+			 const struct interpreter_frame *f,
+			 const struct cached_name *name) MUST_CHECK;
 
 /*
  * An interval has ended. Forgets what could not be read, so that it is tried again, and if the
