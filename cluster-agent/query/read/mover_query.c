@@ -38,7 +38,6 @@
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
 #define MAX_LIST_BYTES ((size_t)8 << 20)
-#define MIN_ROW_BYTES 82u /* two empty strings and ten numbers of 8 bytes */
 #define MAX_SERVICES 200u
 /* Each row of a profile is at least one sample. Twice ten minutes of 200 busy cores, say. */
 #define MAX_SAMPLES UINT64_C(50000000)
@@ -85,26 +84,18 @@
 	"FROM (SELECT " BETWEEN("") " + 2 * " BETWEEN("base_")                                   \
 		SQL_PROFILES("sides", SCHEMA_SUM, SCHEMA_LENGTH) "(" BETWEEN("") " OR " BETWEEN( \
 			"base_") ")" SQL_PROFILES_END ", sides)"
-#define SQL_SERVICES                                                                       \
-	"), instances AS (SELECT side, ServiceName, Type, sum(p_samples) AS samples, "     \
-	"sum(p_v) AS v, sum(p_w) AS w, sum(p_own) AS covered, sum(p_n) AS n, "             \
-	"min(p_begin) AS b, max(p_stop) AS e, "                                            \
-	"toFloat64(max(p_last) - b) * n / greatest(n - 1, 1) AS reach "                    \
-	"FROM profiles GROUP BY side, ServiceName, Type, Host, Instance), "                \
-	"held AS (SELECT side, ServiceName, Type, samples, v, w, "                         \
-	"if(side = 0, {from:Int64}, {base_from:Int64}) AS first, "                         \
-	"if(side = 0, {to:Int64}, {base_to:Int64}) AS last, "                              \
-	"toFloat64(least(max(e) OVER (PARTITION BY side), last) - "                        \
-	"greatest(min(b) OVER (PARTITION BY side), first)) AS span, "                      \
-	"w * greatest(least(reach, covered + n * {hold:UInt64}, span) / covered, 1) AS h " \
-	"FROM instances), "                                                                \
-	"spans AS (SELECT *, max(if(side = 0, span, 0)) OVER () AS now, "                  \
-	"max(if(side = 1, span, 0)) OVER () AS then FROM held) "                           \
-	"SELECT ServiceName, Type, sum(samples), sumIf(v, side = 0), sumIf(w, side = 0), " \
-	"sumIf(h, side = 0), any(now), sumIf(v, side = 1), sumIf(w, side = 1), "           \
-	"sumIf(h, side = 1), any(then) FROM spans"
-#define SQL_SERVICES_GROUPED " GROUP BY ServiceName, Type ORDER BY ServiceName, Type"
-#define SQL_OF_SERVICE " WHERE ServiceName = {service:String}"
+/*
+ * What is used on each side, of other services than that of the question in one row without a name.
+ * By instance where there are gaps between profiles. The rest is done in C: a query of more levels
+ * takes the engine longer to plan than to answer.
+ */
+#define SQL_USED(name)                                                                           \
+	") SELECT toUInt8(side), " name " AS name, Type, sum(p_samples), sum(p_v), sum(p_w), "   \
+	"sum(p_own), sum(p_n), min(p_begin), max(p_last), max(p_stop) FROM profiles "            \
+	"GROUP BY side, name, Type, name != '' AND Type NOT IN (${gapless_cpu_types}) AS each, " \
+	"if(each, Host, ''), if(each, Instance, 0) ORDER BY name, Type"
+#define SQL_USED_BY_ALL SQL_USED("ServiceName")
+#define SQL_USED_BY_ONE SQL_USED("if(ServiceName = {service:String}, ServiceName, '')")
 
 /*
  * What a leaf is compared by, as frame_file_key() has it, with the line 0: its name, the last
@@ -113,23 +104,27 @@
 #define KEY                                                                                      \
 	"replaceRegexpOne(frame, ' (?:(?:[^ ]*/)?(@?[^/@ ]*?)[0-9._-]*(?:@[^/ ]*)?(/))?([^/ ]*)" \
 	":-?[0-9]+(?::inlined)?$', ' \\\\1\\\\2\\\\3:0')"
-#define NUMBER                                                   \
+#define NUMBER_OF_MANY                                           \
 	"CAST(transform(ServiceName, {services:Array(String)}, " \
 	"CAST(arrayEnumerate({services:Array(String)}), 'Array(UInt16)'), toUInt16(0)), 'UInt16')"
-#define CHOSEN                                                                       \
+#define CHOSEN_OF_MANY                                                               \
 	"ServiceName IN {services:Array(String)} AND Type = transform(ServiceName, " \
 	"{services:Array(String)}, {types:Array(String)}, '') AND "
+/* Of one, it takes a third less to add up a million sums. */
+#define NUMBER_OF_ONE "toUInt16(1)"
+#define CHOSEN_OF_ONE \
+	"ServiceName = {services:Array(String)}[1] AND Type = {types:Array(String)}[1] AND "
 /*
  * Sums by stack, of samples of the range (side 1), of the base (2), or of both (3): they may
  * overlap, as those of a month and of the month that began a day earlier do. Services are numbers,
  * by which the engine groups in half the time.
  */
-#define VALUES(side)                                                                \
-	"SELECT " NUMBER " AS n, StackHash, toUInt8(" side ") AS side, " SCHEMA_SUM \
-	" AS v FROM ${samples} WHERE " CHOSEN
+#define VALUES(of, side)                                                                    \
+	"SELECT " NUMBER_OF_##of " AS n, StackHash, toUInt8(" side ") AS side, " SCHEMA_SUM \
+				 " AS v FROM ${samples} WHERE " CHOSEN_OF_##of
 #define BY_STACK " GROUP BY n, StackHash"
-#define SHORT_VALUES \
-	"(" VALUES("1") SIDE_RANGE BY_STACK " UNION ALL " VALUES("2") SIDE_BASE BY_STACK ")"
+#define SHORT_VALUES(of) \
+	"(" VALUES(of, "1") SIDE_RANGE BY_STACK " UNION ALL " VALUES(of, "2") SIDE_BASE BY_STACK ")"
 /*
  * A sample counts whole if it overlaps its side. Blocks that lie within the side are read from the
  * projection. Samples that end before the first of these blocks or begin after the last one are
@@ -140,13 +135,14 @@
 	"tail_block:UInt64})"
 #define ENDS_BEFORE(side) " AND End <= " AT(side "head") " AND Start < " AT(side "head")
 #define BEGINS_BEHIND(side) " AND Start >= " AT(side "tail") " AND End > " AT(side "head")
-#define LONG_VALUES                                                                                \
-	"(" VALUES(OF_BLOCKS("") " + 2 * " OF_BLOCKS("base_")) "(" OF_BLOCKS("") " OR " OF_BLOCKS( \
-		"base_") ")" BY_STACK ", side"                                                     \
-			 " UNION ALL " VALUES("1") SIDE_RANGE ENDS_BEFORE("") BY_STACK             \
-		" UNION ALL " VALUES("1") SIDE_RANGE BEGINS_BEHIND("") BY_STACK                    \
-		" UNION ALL " VALUES("2") SIDE_BASE ENDS_BEFORE("base_") BY_STACK                  \
-		" UNION ALL " VALUES("2") SIDE_BASE BEGINS_BEHIND("base_") BY_STACK ")"
+#define LONG_VALUES(of)                                                                   \
+	"(" VALUES(of, OF_BLOCKS("") " + 2 * " OF_BLOCKS("base_")) "(" OF_BLOCKS(         \
+		"") " OR " OF_BLOCKS("base_") ")" BY_STACK ", side"                       \
+					      " UNION ALL " VALUES(of, "1")               \
+						      SIDE_RANGE ENDS_BEFORE("") BY_STACK \
+		" UNION ALL " VALUES(of, "1") SIDE_RANGE BEGINS_BEHIND("") BY_STACK       \
+		" UNION ALL " VALUES(of, "2") SIDE_BASE ENDS_BEFORE("base_") BY_STACK     \
+		" UNION ALL " VALUES(of, "2") SIDE_BASE BEGINS_BEHIND("base_") BY_STACK ")"
 #define OF_RANGE "sumIf(v, side IN (1, 3))"
 #define OF_BASE "sumIf(v, side IN (2, 3))"
 
@@ -154,38 +150,49 @@
 	"ServiceName IN {services:Array(String)} AND LastSeen > " \
 	"fromUnixTimestamp64Nano(least({from:Int64}, {base_from:Int64}))"
 /* Stacks by leaf: there are few leaves, and what makes a key of one is slow. */
-#define LEAVES                                                                      \
-	"(SELECT n, frame, key, arrayJoin(hashes) AS Hash FROM (SELECT " NUMBER     \
-	" AS n, Stack[1] AS frame, " KEY " AS key, groupUniqArray(Hash) AS hashes " \
-	"FROM ${stacks} WHERE " CHOSEN_STACKS " AND notEmpty(Stack)"
+#define LEAVES(of)                                                                          \
+	"(SELECT n, frame, key, arrayJoin(hashes) AS Hash FROM (SELECT " NUMBER_OF_##of     \
+		" AS n, Stack[1] AS frame, " KEY " AS key, groupUniqArray(Hash) AS hashes " \
+		"FROM ${stacks} WHERE " CHOSEN_STACKS " AND notEmpty(Stack)"
 #define BY_LEAF " GROUP BY n, frame"
 #define LEAVES_END ")) AS s "
 /*
  * If those that changed are all stacks, the values are exact. They are a scalar, as they are used
  * twice, and only a scalar is not found out twice.
  */
-#define SQL_CHANGED(values)                                                             \
-	"WITH (SELECT groupArray((n, StackHash, x, y, change)) FROM (SELECT n, "        \
-	"StackHash, " OF_RANGE " AS x, " OF_BASE " AS y, "                              \
-	"x * {rates:Array(Float64)}[n] - y * {base_rates:Array(Float64)}[n] AS change " \
-	"FROM " values " GROUP BY n, StackHash "                                        \
-	"ORDER BY abs(change) DESC LIMIT {max:UInt64})) AS changes, "                   \
-	"changed AS (SELECT c.1 AS n, c.2 AS StackHash, c.3 AS x, c.4 AS y, "           \
-	"c.5 AS change FROM (SELECT arrayJoin(changes) AS c)) "                         \
-	"SELECT toUInt64(n), key, sum(x), sum(y), min(frame), "                         \
-	"toUInt8(length(changes) < {max:UInt64}) "                                      \
-	"FROM changed ${join} " LEAVES " AND (n, Hash) ${in} "                          \
-	"(SELECT n, StackHash FROM changed)" BY_LEAF LEAVES_END                         \
-	"ON changed.n = s.n AND changed.StackHash = s.Hash GROUP BY n, key "            \
-	"HAVING max(abs(change)) > 0 ORDER BY abs(sum(change)) DESC, n, key "           \
-	"LIMIT {candidates:UInt64}"
+#define SQL_CHANGED(values, of)                                                                   \
+	"WITH (SELECT groupArray((n, StackHash, x, y, change)) FROM (SELECT n, "                  \
+	"StackHash, " OF_RANGE " AS x, " OF_BASE " AS y, "                                        \
+	"x * {rates:Array(Float64)}[n] - y * {base_rates:Array(Float64)}[n] AS change "           \
+	"FROM " values(of) " GROUP BY n, StackHash "                                              \
+			   "ORDER BY abs(change) DESC LIMIT {max:UInt64})) AS changes, "          \
+			   "changed AS (SELECT c.1 AS n, c.2 AS StackHash, c.3 AS x, c.4 AS y, "  \
+			   "c.5 AS change FROM (SELECT arrayJoin(changes) AS c)) "                \
+			   "SELECT toUInt64(n), key, sum(x), sum(y), min(frame), "                \
+			   "toUInt8(length(changes) < {max:UInt64}) "                             \
+			   "FROM changed ${join} " LEAVES(                                        \
+				   of) " AND (n, Hash) ${in} "                                    \
+				       "(SELECT n, StackHash FROM changed)" BY_LEAF LEAVES_END    \
+				       "ON changed.n = s.n AND changed.StackHash = s.Hash GROUP " \
+				       "BY n, key "                                               \
+				       "HAVING max(abs(change)) > 0 ORDER BY abs(sum(change)) "   \
+				       "DESC, n, key "                                            \
+				       "LIMIT {candidates:UInt64}"
 /* The first of its files is that of the function, as in frame_functions.h. */
-#define SQL_EXACT(values)                                                                   \
-	"SELECT toUInt64(n), key, " OF_RANGE ", " OF_BASE ", min(frame), true FROM " values \
-	" AS v ${join} " LEAVES BY_LEAF " HAVING (n, key) IN (SELECT arrayJoin("            \
-	"arrayZip(arrayMap(o -> toUInt16(indexOf({services:Array(String)}, o)), "           \
-	"{owners:Array(String)}), {keys:Array(String)})))" LEAVES_END                       \
-	"ON v.n = s.n AND v.StackHash = s.Hash GROUP BY n, key"
+#define SQL_EXACT(values, of)                                                             \
+	"SELECT toUInt64(n), key, " OF_RANGE ", " OF_BASE                                 \
+	", min(frame), true FROM " values(of) " AS v ${join} " LEAVES(of) BY_LEAF         \
+		" HAVING (n, key) IN (SELECT arrayJoin("                                  \
+		"arrayZip(arrayMap(o -> toUInt16(indexOf({services:Array(String)}, o)), " \
+		"{owners:Array(String)}), {keys:Array(String)})))" LEAVES_END             \
+		"ON v.n = s.n AND v.StackHash = s.Hash GROUP BY n, key"
+
+/* By whether a side is long, and whether there is only one service. */
+#define FORMS(sql)                                                       \
+	{                                                                \
+		{sql(SHORT_VALUES, MANY), sql(SHORT_VALUES, ONE)},       \
+			{sql(LONG_VALUES, MANY), sql(LONG_VALUES, ONE)}, \
+	}
 
 struct service {
 	const char *name; /* of the list's arena */
@@ -217,38 +224,125 @@ static int rank_of(const struct service *s)
 	return 4 * both + 2 * (strncmp(s->type, "ebpf:", 5) == 0) + t->node_agent;
 }
 
-static int read_service(struct rowbinary_reader *r, struct mover_list *l, struct service *s)
+/* A row of SQL_USED. Its texts belong to the answer. */
+struct used {
+	unsigned side;
+	const char *name;
+	size_t name_len;
+	const char *type;
+	size_t type_len;
+	uint64_t n_samples;
+	double all;     /* CPU time in the samples */
+	double within;  /* of it, within the side */
+	double covered; /* ns of the side, by profiles one behind the other */
+	uint64_t n_profiles;
+	int64_t begin_ns; /* of the first profile, and of the last one */
+	int64_t last_ns;
+	int64_t stop_ns;
+};
+
+static struct used read_used(struct rowbinary_reader *r)
 {
-	size_t name_len, type_len;
-	const char *name = rowbinary_get_string(r, &name_len);
-	const char *type = rowbinary_get_string(r, &type_len);
-	bool gaps;
+	struct used u = {.side = rowbinary_get_u8(r) != 0};
 
-	s->name = arena_strndup(&l->arena, name ? name : "", name_len);
-	s->type = arena_strndup(&l->arena, type ? type : "", type_len);
-	if (!s->name || !s->type)
-		return -ENOMEM;
-	gaps = !profile_type_get(s->type)->node_agent;
-	s->n_samples = rowbinary_get_u64(r);
-	for (int side = 0; side < 2; side++) {
-		double all = rowbinary_get_f64(r), within = rowbinary_get_f64(r);
-		double held = rowbinary_get_f64(r), span = rowbinary_get_f64(r);
-
-		if (span <= 0)
-			continue;
-		l->has_data[side] = true;
-		s->cores[side] = (gaps ? held : within) / span;
-		s->rate[side] = all > 0 ? s->cores[side] / all : 0;
-	}
-	s->rank = rank_of(s);
-	return 0;
+	u.name = rowbinary_get_string(r, &u.name_len);
+	u.type = rowbinary_get_string(r, &u.type_len);
+	u.n_samples = rowbinary_get_u64(r);
+	u.all = rowbinary_get_f64(r);
+	u.within = rowbinary_get_f64(r);
+	u.covered = rowbinary_get_f64(r);
+	u.n_profiles = rowbinary_get_u64(r);
+	u.begin_ns = rowbinary_get_i64(r);
+	u.last_ns = rowbinary_get_i64(r);
+	u.stop_ns = rowbinary_get_i64(r);
+	return u;
 }
 
-/* Rows are sorted by service; of those of one service the best type stays. */
-static void keep_best(struct moves *m, const struct service *s)
+/* From the first to the last profile of each side, in ns. */
+struct spans {
+	double ns[2];
+	size_t n_rows;
+};
+
+static int find_spans(const struct moves *m, const struct bound_query *q, struct spans *ret,
+		      struct err *err)
+{
+	int64_t begin_ns[2] = {INT64_MAX, INT64_MAX}, stop_ns[2] = {INT64_MIN, INT64_MIN};
+	struct rowbinary_reader r;
+
+	rowbinary_reader_init(&r, q->answer.data, q->answer.len);
+	for (ret->n_rows = 0; rowbinary_has_more(&r); ret->n_rows++) {
+		struct used u = read_used(&r);
+
+		if (u.begin_ns < begin_ns[u.side])
+			begin_ns[u.side] = u.begin_ns;
+		if (u.stop_ns > stop_ns[u.side])
+			stop_ns[u.side] = u.stop_ns;
+	}
+	for (int side = 0; side < 2; side++) {
+		const struct query_filter *f = side == 0 ? m->f : m->base;
+		int64_t from_ns = begin_ns[side] > f->from_ns ? begin_ns[side] : f->from_ns;
+		int64_t to_ns = stop_ns[side] < f->to_ns ? stop_ns[side] : f->to_ns;
+
+		ret->ns[side] = to_ns > from_ns ? (double)(to_ns - from_ns) : 0;
+	}
+	return bound_query_check(&r, err);
+}
+
+/* CPU time within the side, of an instance as if its profiles had no gaps up to {hold}. */
+static double held(const struct used *u, double span_ns)
+{
+	double n = (double)u->n_profiles;
+	double reach = (double)((uint64_t)u->last_ns - (uint64_t)u->begin_ns) * n / fmax(n - 1, 1);
+	double covered = fmin(u->covered + n * (double)TIMELINE_HOLD_NS, fmin(reach, span_ns));
+
+	return u->within * fmax(covered / u->covered, 1);
+}
+
+static bool is_of(const struct service *s, const struct used *u)
+{
+	return s->name && u->name && u->type && strlen(s->name) == u->name_len &&
+	       strlen(s->type) == u->type_len && memcmp(s->name, u->name, u->name_len) == 0 &&
+	       memcmp(s->type, u->type, u->type_len) == 0;
+}
+
+static int name_service(struct moves *m, const struct used *u, const struct spans *spans,
+			struct service *s)
+{
+	struct mover_list *l = m->list;
+
+	*s = (struct service){
+		.name = arena_strndup(&l->arena, u->name ? u->name : "", u->name_len),
+		.type = arena_strndup(&l->arena, u->type ? u->type : "", u->type_len),
+	};
+	for (int side = 0; side < 2; side++)
+		l->has_data[side] |= spans->ns[side] > 0;
+	return s->name && s->type ? 0 : -ENOMEM;
+}
+
+/* Until take_service(), `rate` is the CPU time in the samples. */
+static void add_used(struct service *s, const struct used *u, const struct spans *spans)
+{
+	double span_ns = spans->ns[u->side];
+	bool gaps = !profile_type_get(s->type)->node_agent;
+
+	s->n_samples += u->n_samples;
+	if (span_ns <= 0)
+		return;
+	s->cores[u->side] += (gaps ? held(u, span_ns) : u->within) / span_ns;
+	s->rate[u->side] += u->all;
+}
+
+/* Takes a service that has been read; of the types of one the best stays. */
+static void take_service(struct moves *m, struct service *s)
 {
 	struct service *last = m->n_services > 0 ? &m->services[m->n_services - 1] : NULL;
 
+	if (!s->name)
+		return;
+	for (int side = 0; side < 2; side++)
+		s->rate[side] = s->rate[side] > 0 ? s->cores[side] / s->rate[side] : 0;
+	s->rank = rank_of(s);
 	if (!last || strcmp(last->name, s->name) != 0)
 		m->services[m->n_services++] = *s;
 	else if (s->rank > last->rank)
@@ -289,23 +383,34 @@ static void choose_services(struct moves *m)
 	m->n_services = n;
 }
 
+/* Rows are sorted by service and type. */
 static int read_services(struct moves *m, struct bound_query *q, struct err *err)
 {
-	size_t max = q->answer.len / MIN_ROW_BYTES + 1, n = 0;
+	struct service now = {0};
 	struct rowbinary_reader r;
-	int e = 0;
+	struct spans spans;
+	int e = find_spans(m, q, &spans, err);
 
-	m->services = calloc(max, sizeof(*m->services));
+	if (e < 0)
+		return e;
+	m->services = calloc(spans.n_rows + 1, sizeof(*m->services));
 	if (!m->services)
 		return -ENOMEM;
 	rowbinary_reader_init(&r, q->answer.data, q->answer.len);
-	while (e == 0 && rowbinary_has_more(&r) && n++ < max) {
-		struct service s = {0};
+	while (e == 0 && rowbinary_has_more(&r)) {
+		struct used u = read_used(&r);
 
-		e = read_service(&r, m->list, &s);
+		if (m->f->service && u.name_len == 0)
+			continue;
+		if (!is_of(&now, &u)) {
+			take_service(m, &now);
+			e = name_service(m, &u, &spans, &now);
+		}
 		if (e == 0)
-			keep_best(m, &s);
+			add_used(&now, &u, &spans);
 	}
+	if (e == 0)
+		take_service(m, &now);
 	return e < 0 ? e : bound_query_check(&r, err);
 }
 
@@ -385,8 +490,6 @@ static int query_services(struct moves *m, struct err *err)
 	if (r == 0)
 		r = bind_sides(&q, m);
 	if (r == 0)
-		r = bound_query_add_uint(&q, "hold", TIMELINE_HOLD_NS);
-	if (r == 0)
 		r = buf_addf(&q.sql, "WITH profiles AS (");
 	if (r == 0 && both)
 		r = bound_query_add_sql(&q, f, SQL_BLOCKS_OF_BOTH);
@@ -395,11 +498,7 @@ static int query_services(struct moves *m, struct err *err)
 	if (r == 0)
 		r = add_profiles(&q, m, true, !both);
 	if (r == 0)
-		r = bound_query_add_sql(&q, f, SQL_SERVICES);
-	if (r == 0 && f->service)
-		r = bound_query_add_sql(&q, f, SQL_OF_SERVICE);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, SQL_SERVICES_GROUPED);
+		r = bound_query_add_sql(&q, f, f->service ? SQL_USED_BY_ONE : SQL_USED_BY_ALL);
 	if (r == 0)
 		r = bound_query_run(&q, err);
 	if (r == 0)
@@ -514,13 +613,10 @@ static int read_movers(struct moves *m, const struct bound_query *q, size_t max,
 		     : bound_query_check(&r, err);
 }
 
-static bool has_long_side(const struct moves *m)
+static int ask(struct moves *m, struct bound_query *q, const char *const (*forms)[2],
+	       struct err *err)
 {
-	return is_long(m->f) || is_long(m->base);
-}
-
-static int ask(struct moves *m, struct bound_query *q, const char *sql, struct err *err)
-{
+	const char *sql = forms[is_long(m->f) || is_long(m->base)][m->n_services == 1];
 	int r = bind_sides(q, m);
 
 	if (r == 0)
@@ -532,6 +628,7 @@ static int ask(struct moves *m, struct bound_query *q, const char *sql, struct e
 
 static int query_candidates(struct moves *m, size_t max, struct err *err)
 {
+	static const char *const forms[2][2] = FORMS(SQL_CHANGED);
 	CLEANUP(bound_query_fini) struct bound_query q;
 	int r = bound_query_init(&q, m->store, m->f, MAX_ANSWER_BYTES);
 
@@ -542,9 +639,7 @@ static int query_candidates(struct moves *m, size_t max, struct err *err)
 	if (r == 0)
 		r = bound_query_add_uint(&q, "candidates", max);
 	if (r == 0)
-		r = ask(m, &q,
-			has_long_side(m) ? SQL_CHANGED(LONG_VALUES) : SQL_CHANGED(SHORT_VALUES),
-			err);
+		r = ask(m, &q, forms, err);
 	return r == 0 ? read_movers(m, &q, max, err) : r;
 }
 
@@ -584,6 +679,7 @@ static int add_candidates(struct bound_query *q, const struct moves *m)
 
 static int query_exact(struct moves *m, size_t max, struct err *err)
 {
+	static const char *const forms[2][2] = FORMS(SQL_EXACT);
 	CLEANUP(bound_query_fini) struct bound_query q;
 	int r = bound_query_init(&q, m->store, m->f, MAX_ANSWER_BYTES);
 
@@ -591,8 +687,7 @@ static int query_exact(struct moves *m, size_t max, struct err *err)
 	if (r == 0)
 		r = add_candidates(&q, m);
 	if (r == 0)
-		r = ask(m, &q, has_long_side(m) ? SQL_EXACT(LONG_VALUES) : SQL_EXACT(SHORT_VALUES),
-			err);
+		r = ask(m, &q, forms, err);
 	return r == 0 ? read_movers(m, &q, max, err) : r;
 }
 
