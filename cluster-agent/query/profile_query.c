@@ -123,14 +123,13 @@ static int put_instances(struct json_writer *w, struct store *store, const struc
 	return r;
 }
 
-static int put_series(struct json_writer *w, struct store *store, const struct query_filter *f,
-		      const struct timeline_by *by, struct err *err)
+static int put_series(struct json_writer *w, struct timeline_groups *groups, struct err *err)
 {
 	int r;
 
 	json_key(w, "series");
 	json_open(w, '[');
-	r = timeline_groups_write(w, store, f, by, err);
+	r = timeline_groups_write(w, groups, err);
 	json_close(w, ']');
 	return r;
 }
@@ -142,6 +141,7 @@ int profile_query_timeline(struct store *store, const struct query_request *p, s
 	struct query_filter filter = p->filter;
 	const struct query_filter *f = &filter;
 	AUTO_FREE struct timeline_step *steps = NULL;
+	CLEANUP(timeline_groups_freep) struct timeline_groups *groups = NULL;
 	struct timeline t = {.aggregation = profile_type_get(f->type)->aggregation};
 	struct rate rate = rate_of(f->type);
 	struct timeline_by by = {.label = p->label, .all = &t, .divisor = rate.divisor};
@@ -151,7 +151,10 @@ int profile_query_timeline(struct store *store, const struct query_request *p, s
 	filter.source = &source;
 	timeline_set_steps(&t, f->from_ns, f->to_ns, p->n_points);
 	t.steps = steps = calloc(t.n_steps, sizeof(*steps));
-	r = steps ? timeline_query(store, f, &t, err) : -ENOMEM;
+	if (!steps)
+		return -ENOMEM;
+	r = p->label && p->label[0] ? timeline_groups_open(&groups, store, f, &by, &t, err)
+				    : timeline_query(store, f, &t, err);
 	if (r < 0)
 		return r;
 	json_writer_init(&w, out);
@@ -159,8 +162,8 @@ int profile_query_timeline(struct store *store, const struct query_request *p, s
 	put_steps(&w, &t, rate.divisor);
 	json_member_text(&w, "unit", rate.unit);
 	r = put_instances(&w, store, f, &by, err);
-	if (r == 0 && p->label && p->label[0])
-		r = put_series(&w, store, f, &by, err);
+	if (r == 0 && groups)
+		r = put_series(&w, groups, err);
 	json_close(&w, '}');
 	return r < 0 ? r : json_writer_finish(&w);
 }

@@ -230,6 +230,31 @@ static int check_series(void *ctx, const struct timeline_group *g)
 	return 0;
 }
 
+/* The timeline that comes with the series is the one that is asked for alone. */
+static void check_together(const struct query_filter *f, const struct timeline_by *by,
+			   const struct series *of)
+{
+	static struct timeline_step steps[STEPS];
+	CLEANUP(timeline_groups_freep) struct timeline_groups *g = NULL;
+	struct timeline t = *of->all;
+	const struct timeline_by with = {.label = by->label, .all = &t, .divisor = 1};
+	struct series s = {of->q, &t, 0};
+	struct err err = {""};
+
+	t.steps = steps;
+	t.covered_ns = 0;
+	if (timeline_groups_open(&g, store, f, &with, &t, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_near("covered together", 0, t.covered_ns, of->all->covered_ns);
+	for (uint32_t i = 0; i < t.n_steps; i++) {
+		assert_true(steps[i].covered_ns == of->all->steps[i].covered_ns);
+		assert_near("value together", i, steps[i].value, of->all->steps[i].value);
+	}
+	if (timeline_groups_each(g, check_series, &s, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(s.n, of->n);
+}
+
 static void check(const struct question *q)
 {
 	static const char *const labels[] = {"version", "host.name", TIMELINE_BY_INSTANCE};
@@ -264,6 +289,8 @@ static void check(const struct question *q)
 		if (timeline_groups_query(store, &f, &by, check_series, &s, &err) < 0)
 			fail_msg("%s", err.msg);
 		assert_true(s.n > 0);
+		if (i == 0)
+			check_together(&f, &by, &s);
 	}
 }
 

@@ -395,6 +395,57 @@ TEST(movers_are_those_of_the_samples)
 	check_all_movers();
 }
 
+/* Of one whose profiles have no gaps, and of one that is scraped. */
+TEST(movers_of_all_services_are_those_of_each)
+{
+	static const int64_t range[2] = {12345, 6 * DAY + 2}, base[2] = {12345 - DAY, 5 * DAY + 2};
+	const int64_t *const sides[] = {range, base};
+	const struct query_filter f = {.from_ns = (FIRST + range[0]) * (int64_t)NS_PER_S,
+				       .to_ns = (FIRST + range[1]) * (int64_t)NS_PER_S};
+	const struct query_filter b = {.from_ns = (FIRST + base[0]) * (int64_t)NS_PER_S,
+				       .to_ns = (FIRST + base[1]) * (int64_t)NS_PER_S};
+	struct mover_list l = {0};
+	struct err err = {""};
+
+	if (mover_query(store, &f, &b, 10, &l, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_in_range(l.n_services, 2, 3); /* "mixed" of an earlier test is a copy of "whole" */
+	assert_int_equal(l.n_items, 6);
+	for (size_t i = 0; i < l.n_items; i++) {
+		const struct mover *m = &l.items[i];
+
+		assert_string_equal(m->type, m->service[0] == 'w' ? types[0] : types[2]);
+		assert_float_equal((double)m->self, self_of(m->service, m->type, m->name, range),
+				   1);
+		assert_float_equal((double)m->base_self,
+				   self_of(m->service, m->type, m->name, base), 1);
+	}
+	for (int side = 0; side < 2; side++) {
+		double whole[2], scraped[2];
+
+		cores_of("whole", types[0], sides[side], whole);
+		cores_of("scraped", types[2], sides[side], scraped);
+		assert_true(l.has_data[side]);
+		whole[1] *= (double)l.n_services - 1;
+		assert_float_equal(l.cores[side] / (whole[1] + scraped[0]), 1, 1e-6);
+	}
+	mover_list_fini(&l);
+}
+
+/* Which is new or gone: the time is that of all services. */
+TEST(movers_of_a_service_that_is_not_there_are_none)
+{
+	const struct query_filter f = {.service = "other",
+				       .from_ns = FIRST * (int64_t)NS_PER_S,
+				       .to_ns = (FIRST + DAY) * (int64_t)NS_PER_S};
+	struct mover_list l = {0};
+	struct err err = {""};
+
+	assert_int_equal(mover_query(store, &f, &f, 10, &l, &err), 0);
+	assert_int_equal(l.n_items + l.n_services, 0);
+	mover_list_fini(&l);
+}
+
 /* Or weeks would be read sample by sample. */
 TEST(sums_are_read_from_projections)
 {

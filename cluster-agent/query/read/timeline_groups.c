@@ -1,7 +1,8 @@
 /*
  * The first query finds the largest values of the label; the second one returns windows as
  * timeline_query.c does, with the number of the series that they belong to. What the first one did
- * not name is series 0, "other", so no window is lost.
+ * not name is series 0, "other", so no window is lost. Windows by hour are enough for the timeline
+ * of all as well.
  */
 #include "cluster-agent/query/read/timeline_groups.h"
 
@@ -90,13 +91,14 @@ enum by {
 			    "begin), "
 #define SQL_SERIES "SELECT series, " SQL_MERGED SQL_FROM_WINDOWS("series, ") " ORDER BY series"
 
-struct groups {
+struct timeline_groups {
 	struct store *store;
 	const struct query_filter *filter;
 	const struct timeline_by *what;
 	enum by by;
 	bool whole; /* profiling_quality has all profiles with their labels */
 	bool hours; /* and windows are those of timeline_hours.h */
+	bool is_asked;
 	struct arena arena;
 	const char *names[TIMELINE_MOST_GROUPS + 1];
 	size_t n_names;
@@ -110,7 +112,7 @@ static bool is_sum(const struct query_filter *f)
 	return profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
 }
 
-static int read_names(struct bound_query *q, struct groups *g, struct err *err)
+static int read_names(struct bound_query *q, struct timeline_groups *g, struct err *err)
 {
 	struct rowbinary_reader r;
 
@@ -158,7 +160,7 @@ static int add_by(struct bound_query *q, const struct timeline_by *what)
 	return q->by ? 0 : -ENOMEM;
 }
 
-static int ask_names(struct groups *g, const char *sql, const char *end, size_t max,
+static int ask_names(struct timeline_groups *g, const char *sql, const char *end, size_t max,
 		     struct err *err)
 {
 	const struct query_filter *f = g->filter;
@@ -181,7 +183,7 @@ static int ask_names(struct groups *g, const char *sql, const char *end, size_t 
 	return r == 0 ? read_names(&q, g, err) : r;
 }
 
-static int find_names(struct groups *g, struct err *err)
+static int find_names(struct timeline_groups *g, struct err *err)
 {
 	static const char *const sums[BY_MAX] = FOR_EACH_BY(SQL_TOP_SUM);
 	static const char *const levels[BY_MAX] = FOR_EACH_BY(SQL_TOP_LEVEL);
@@ -202,7 +204,7 @@ static int find_names(struct groups *g, struct err *err)
 }
 
 /* Windows of profiles, held or not. */
-static int add_profiles(struct bound_query *q, const struct groups *g, bool held)
+static int add_profiles(struct bound_query *q, const struct timeline_groups *g, bool held)
 {
 	static const char *const plain[BY_MAX] = FOR_EACH_BY(SQL_PLAIN_BY);
 	static const char *const own[BY_MAX] = FOR_EACH_BY(SQL_OWN_BY);
@@ -221,7 +223,7 @@ static int add_profiles(struct bound_query *q, const struct groups *g, bool held
 	return r == 0 ? buf_addf(&q->sql, held ? "), " : ") ") : r;
 }
 
-static int add_windows(struct bound_query *q, const struct groups *g)
+static int add_windows(struct bound_query *q, const struct timeline_groups *g)
 {
 	const struct query_filter *f = g->filter;
 	int r = bound_query_add_uint(q, "sum", is_sum(f));
@@ -238,7 +240,7 @@ static int add_windows(struct bound_query *q, const struct groups *g)
 }
 
 /* Series are exact for any gaps, as the time that their windows cover does not count. */
-static int add_hours(struct bound_query *q, const struct groups *g, struct err *err)
+static int add_hours(struct bound_query *q, const struct timeline_groups *g, struct err *err)
 {
 	static const char *const sets_of[BY_MAX] = FOR_EACH_BY(SETS_OF);
 	CLEANUP(hour_sets_fini) struct hour_sets sets;
@@ -251,7 +253,7 @@ static int add_hours(struct bound_query *q, const struct groups *g, struct err *
 	return r == 0 ? timeline_hours_add(q, g->filter, &sets, g->what->all, SERIES_OF) : r;
 }
 
-static int add_all(struct bound_query *q, const struct groups *g)
+static int add_all(struct bound_query *q, const struct timeline_groups *g)
 {
 	const struct query_filter *f = g->filter;
 	int r = timeline_bind_grid(q, f->to_ns - f->from_ns, g->what->all);
@@ -261,7 +263,7 @@ static int add_all(struct bound_query *q, const struct groups *g)
 	return r == 0 ? bound_query_add_sql(q, f, SQL_SERIES) : r;
 }
 
-static int ask_windows(struct groups *g, struct err *err)
+static int ask_windows(struct timeline_groups *g, struct err *err)
 {
 	struct bound_query *q = &g->query;
 	int r = add_by(q, g->what);
@@ -274,7 +276,7 @@ static int ask_windows(struct groups *g, struct err *err)
 }
 
 /* Rows are sorted by series. n gets the number of windows of each; windows has room for all. */
-static int read_windows(const struct groups *g, struct timeline_window *windows, size_t *n,
+static int read_windows(const struct timeline_groups *g, struct timeline_window *windows, size_t *n,
 			struct err *err)
 {
 	struct rowbinary_reader r;
@@ -306,7 +308,7 @@ struct delivery {
 };
 
 /* name is NULL for all others. */
-static int deliver(const struct groups *g, struct delivery *d, const char *name,
+static int deliver(const struct timeline_groups *g, struct delivery *d, const char *name,
 		   struct timeline_window *windows, size_t n)
 {
 	const struct timeline *all = g->what->all;
@@ -340,8 +342,8 @@ static int largest_part_first(const void *a, const void *b)
 }
 
 /* Divides the windows into those of "all others", which come first, and of each name. */
-static void divide(const struct groups *g, struct timeline_window *windows, const size_t *n,
-		   struct part *parts)
+static void divide(const struct timeline_groups *g, struct timeline_window *windows,
+		   const size_t *n, struct part *parts)
 {
 	for (size_t k = 0; k <= g->n_names; k++) {
 		struct part *p = &parts[k];
@@ -356,7 +358,8 @@ static void divide(const struct groups *g, struct timeline_window *windows, cons
 	}
 }
 
-static int deliver_all(const struct groups *g, timeline_group_fn fn, void *ctx, struct err *err)
+static int deliver_all(const struct timeline_groups *g, timeline_group_fn fn, void *ctx,
+		       struct err *err)
 {
 	size_t max = g->query.answer.len / WINDOW_BYTES + 1;
 	AUTO_FREE struct timeline_window *windows = calloc(max, sizeof(*windows));
@@ -382,7 +385,26 @@ static int deliver_all(const struct groups *g, timeline_group_fn fn, void *ctx, 
 	return r == 0 && n[0] > 0 ? deliver(g, &d, NULL, parts[0].windows, n[0]) : r;
 }
 
-static int query(struct groups *g, timeline_group_fn fn, void *ctx, struct err *err)
+static enum by by_of(const struct timeline_by *by)
+{
+	if (by->n_labels > 0 || strcmp(by->label, TIMELINE_BY_INSTANCE) != 0)
+		return BY_OF_LABEL;
+	return by->with_host ? BY_OF_ID_AND_HOST : BY_OF_ID;
+}
+
+static int ask(struct timeline_groups *g, struct err *err)
+{
+	int r;
+
+	g->by = by_of(g->what);
+	r = find_names(g, err);
+	if (r == 0)
+		r = ask_windows(g, err);
+	g->is_asked = r == 0;
+	return r;
+}
+
+static int find_source(struct timeline_groups *g, struct err *err)
 {
 	int r = bound_query_init(&g->query, g->store, g->filter, MAX_ANSWER_BYTES);
 
@@ -391,39 +413,81 @@ static int query(struct groups *g, timeline_group_fn fn, void *ctx, struct err *
 		r = profile_source_is_whole(g->store, g->filter, true, &g->whole, err);
 	g->hours = g->whole && profile_type_get(g->filter->type)->node_agent &&
 		   timeline_hours_fit(g->filter, g->what->all);
+	return r;
+}
+
+static int new_groups(struct timeline_groups **ret, struct store *store,
+		      const struct query_filter *f, const struct timeline_by *by, struct err *err)
+{
+	CLEANUP(timeline_groups_freep) struct timeline_groups *g = NULL;
+	int r;
+
+	if (by->n_labels > TIMELINE_MOST_LABELS) {
+		(void)err_set(err, -EINVAL, "more than %u labels to group by",
+			      TIMELINE_MOST_LABELS);
+		return -EINVAL;
+	}
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return -ENOMEM;
+	g->store = store;
+	g->filter = f;
+	g->what = by;
+	g->max_names = by->max_groups > TIMELINE_MOST_GROUPS ? TIMELINE_MOST_GROUPS
+		       : by->max_groups > 0                  ? by->max_groups
+							     : TIMELINE_MAX_GROUPS;
+	arena_init(&g->arena, NAMES_BYTES);
+	r = find_source(g, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(g);
+	return 0;
+}
+
+int timeline_groups_open(struct timeline_groups **ret, struct store *store,
+			 const struct query_filter *f, const struct timeline_by *by,
+			 struct timeline *all, struct err *err)
+{
+	CLEANUP(timeline_groups_freep) struct timeline_groups *g = NULL;
+	int r = new_groups(&g, store, f, by, err);
+
+	if (r < 0)
+		return r;
+	if (g->hours && by_of(by) == BY_OF_LABEL)
+		r = ask(g, err);
 	if (r == 0)
-		r = find_names(g, err);
+		r = timeline_query_of(store, f, all, g->is_asked ? &g->query.answer : NULL, err);
 	if (r == 0)
-		r = ask_windows(g, err);
+		*ret = TAKE_PTR(g);
+	return r;
+}
+
+int timeline_groups_each(struct timeline_groups *g, timeline_group_fn fn, void *ctx,
+			 struct err *err)
+{
+	int r = g->is_asked ? 0 : ask(g, err);
+
 	return r == 0 ? deliver_all(g, fn, ctx, err) : r;
+}
+
+void timeline_groups_freep(struct timeline_groups **g)
+{
+	if (!*g)
+		return;
+	arena_fini(&(*g)->arena);
+	bound_query_fini(&(*g)->query);
+	free(*g);
+	*g = NULL;
 }
 
 int timeline_groups_query(struct store *store, const struct query_filter *f,
 			  const struct timeline_by *by, timeline_group_fn fn, void *ctx,
 			  struct err *err)
 {
-	AUTO_FREE struct groups *g = calloc(1, sizeof(*g));
-	int r;
+	CLEANUP(timeline_groups_freep) struct timeline_groups *g = NULL;
+	int r = new_groups(&g, store, f, by, err);
 
-	if (!g)
-		return -ENOMEM;
-	if (by->n_labels > TIMELINE_MOST_LABELS)
-		return err_set(err, -EINVAL, "more than %u labels to group by",
-			       TIMELINE_MOST_LABELS);
-	g->store = store;
-	g->filter = f;
-	g->what = by;
-	g->by = by->n_labels > 0 || strcmp(by->label, TIMELINE_BY_INSTANCE) != 0 ? BY_OF_LABEL
-		: by->with_host                                                  ? BY_OF_ID_AND_HOST
-										 : BY_OF_ID;
-	g->max_names = by->max_groups > TIMELINE_MOST_GROUPS ? TIMELINE_MOST_GROUPS
-		       : by->max_groups > 0                  ? by->max_groups
-							     : TIMELINE_MAX_GROUPS;
-	arena_init(&g->arena, NAMES_BYTES);
-	r = query(g, fn, ctx, err);
-	arena_fini(&g->arena);
-	bound_query_fini(&g->query);
-	return r;
+	return r == 0 ? timeline_groups_each(g, fn, ctx, err) : r;
 }
 
 /* ---- JSON ---- */
@@ -455,10 +519,9 @@ static int put_series(void *ctx, const struct timeline_group *g)
 	return 0;
 }
 
-int timeline_groups_write(struct json_writer *w, struct store *store, const struct query_filter *f,
-			  const struct timeline_by *by, struct err *err)
+int timeline_groups_write(struct json_writer *w, struct timeline_groups *g, struct err *err)
 {
-	struct writing to = {w, by->all->n_steps};
+	struct writing to = {w, g->what->all->n_steps};
 
-	return timeline_groups_query(store, f, by, put_series, &to, err);
+	return timeline_groups_each(g, put_series, &to, err);
 }

@@ -183,21 +183,32 @@ struct spans {
 	size_t n;
 };
 
+/* What the rows of an answer are of. */
+enum columns {
+	OF_TIME,
+	OF_VALUES,
+	OF_SERIES, /* values behind the number of a series */
+};
+
 /* Takes the rows of an answer behind those that there are. */
-static int read_spans(struct spans *s, const struct bound_query *q, bool values, struct err *err)
+static int read_spans(struct spans *s, const struct buf *answer, enum columns columns,
+		      struct err *err)
 {
-	size_t max = s->n + q->answer.len / SPAN_BYTES;
+	const bool values = columns != OF_TIME;
+	size_t max = s->n + answer->len / SPAN_BYTES;
 	struct span *items = reallocarray(s->items, max + 1, sizeof(*items));
 	struct rowbinary_reader r;
 
 	if (!items)
 		return -ENOMEM;
 	s->items = items;
-	rowbinary_reader_init(&r, q->answer.data, q->answer.len);
+	rowbinary_reader_init(&r, answer->data, answer->len);
 	/* a row that is cut off is one more than max: it ends in an error of the reader */
 	while (rowbinary_has_more(&r) && s->n <= max) {
 		struct span *to = &items[s->n++];
 
+		if (columns == OF_SERIES)
+			rowbinary_get_u64(&r);
 		*to = (struct span){.w.start_ns = rowbinary_get_i64(&r)};
 		to->w.end_ns = rowbinary_get_i64(&r);
 		to->w.value = values ? rowbinary_get_f64(&r) : 0;
@@ -234,6 +245,70 @@ static size_t unite(struct spans *s, struct timeline_window *ret)
 			ret[n - 1].end_ns = from->w.end_ns;
 	}
 	return n;
+}
+
+/* What the SELECT of values groups profiles by that are read one by one. */
+struct edge {
+	uint64_t hour;
+	uint64_t start;
+	uint64_t end;
+};
+
+static struct edge edge_of(const struct span *s, uint64_t grid_ns)
+{
+	return (struct edge){s->hour, (uint64_t)s->w.start_ns / grid_ns,
+			     (uint64_t)s->w.end_ns / grid_ns};
+}
+
+static int compare_edges(const void *a, const void *b, void *ctx)
+{
+	const uint64_t *grid_ns = ctx;
+	struct edge x = edge_of(a, *grid_ns), y = edge_of(b, *grid_ns);
+
+	return memcmp(&x, &y, sizeof(x));
+}
+
+static double length_of(const struct timeline_window *w)
+{
+	return w->end_ns > w->start_ns ? (double)(w->end_ns - w->start_ns) : 1;
+}
+
+static void join(struct timeline_window *to, const struct timeline_window *w, bool sum)
+{
+	double integral = to->value * length_of(to) + w->value * length_of(w);
+
+	to->start_ns = to->start_ns < w->start_ns ? to->start_ns : w->start_ns;
+	to->end_ns = to->end_ns > w->end_ns ? to->end_ns : w->end_ns;
+	to->value = sum ? to->value + w->value : integral / length_of(to);
+}
+
+/*
+ * Joins windows of series where there is one without series. Those that only have values need it
+ * not: they lie within an hour.
+ */
+static void join_series(struct spans *s, uint64_t grid_ns, bool sum)
+{
+	size_t n_values = 0, n;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct span item = s->items[i];
+
+		if (!item.w.is_value)
+			continue;
+		s->items[i] = s->items[n_values];
+		s->items[n_values++] = item;
+	}
+	n = n_values;
+	if (s->n > n_values)
+		qsort_r(s->items + n_values, s->n - n_values, sizeof(*s->items), compare_edges,
+			&grid_ns);
+	for (size_t i = n_values; i < s->n; i++) {
+		if (n > n_values && compare_edges(&s->items[n - 1], &s->items[i], &grid_ns) == 0)
+			join(&s->items[n - 1].w, &s->items[i].w, sum);
+		else
+			s->items[n++] = s->items[i];
+	}
+	s->n = n;
 }
 
 static int compare_hours(const void *a, const void *b)
@@ -303,21 +378,35 @@ struct asking {
 	struct spans spans;
 };
 
+static bool is_sum(const struct asking *a)
+{
+	return profile_type_get(a->f->type)->aggregation == PROFILE_AGGREGATION_SUM;
+}
+
 static int ask_values(struct asking *a, const struct timeline *t, struct err *err)
 {
-	bool sum = profile_type_get(a->f->type)->aggregation == PROFILE_AGGREGATION_SUM;
 	CLEANUP(bound_query_fini) struct bound_query q;
 	int r = bound_query_init(&q, a->store, a->f, MAX_ANSWER_BYTES);
 
 	if (r == 0)
-		r = bound_query_add_uint(&q, "sum", sum);
+		r = bound_query_add_uint(&q, "sum", is_sum(a));
 	if (r == 0)
 		r = buf_addf(&q.sql, "WITH ");
 	if (r == 0)
 		r = timeline_hours_add(&q, a->f, &a->sets, t, "");
 	if (r == 0)
 		r = bound_query_run(&q, err);
-	return r == 0 ? read_spans(&a->spans, &q, true, err) : r;
+	return r == 0 ? read_spans(&a->spans, &q.answer, OF_VALUES, err) : r;
+}
+
+static int take_values(struct asking *a, const struct timeline *t, const struct buf *series,
+		       struct err *err)
+{
+	int r = read_spans(&a->spans, series, OF_SERIES, err);
+
+	if (r == 0)
+		join_series(&a->spans, timeline_grid_ns(a->f->to_ns - a->f->from_ns, t), is_sum(a));
+	return r;
 }
 
 /* Appends the condition for these hours, for all if there are none. */
@@ -357,7 +446,7 @@ static int ask_spans(struct asking *a, const struct hours *h, uint64_t every, st
 		r = bound_query_add_sql(&q, a->f, every > 0 ? SPANS_GROUPED : EXACT_SPANS_GROUPED);
 	if (r == 0)
 		r = bound_query_run(&q, err);
-	return r == 0 ? read_spans(&a->spans, &q, false, err) : r;
+	return r == 0 ? read_spans(&a->spans, &q.answer, OF_TIME, err) : r;
 }
 
 /* Every how many-th set is asked first, so that there are FEW_SETS at a time. */
@@ -388,7 +477,7 @@ static int ask_covered(struct asking *a, struct err *err)
 }
 
 /* Sets ret to all that is known but the spans with gaps. */
-static int take_windows(const struct spans *s, struct timeline_window **ret, size_t *ret_n)
+static int take_windows(const struct spans *s, struct hour_windows *ret)
 {
 	struct timeline_window *windows = calloc(s->n + 1, sizeof(*windows));
 	size_t n = 0;
@@ -398,24 +487,23 @@ static int take_windows(const struct spans *s, struct timeline_window **ret, siz
 	for (size_t i = 0; i < s->n; i++)
 		if (!s->items[i].has_gaps)
 			windows[n++] = s->items[i].w;
-	*ret = windows;
-	*ret_n = n;
+	*ret = (struct hour_windows){windows, n};
 	return 0;
 }
 
 int timeline_hours_query(struct store *store, const struct query_filter *f,
-			 const struct timeline *t, struct timeline_window **ret, size_t *ret_n,
-			 struct err *err)
+			 const struct timeline *t, const struct buf *series,
+			 struct hour_windows *ret, struct err *err)
 {
 	struct asking a = {.store = store, .f = f};
 	int r = hour_sets_find(store, f, &a.sets, err);
 
 	if (r == 0)
-		r = ask_values(&a, t, err);
+		r = series ? take_values(&a, t, series, err) : ask_values(&a, t, err);
 	if (r == 0 && a.spans.n > 0)
 		r = ask_covered(&a, err);
 	if (r == 0)
-		r = take_windows(&a.spans, ret, ret_n);
+		r = take_windows(&a.spans, ret);
 	free(a.spans.items);
 	hour_sets_fini(&a.sets);
 	return r;

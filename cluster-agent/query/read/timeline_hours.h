@@ -37,13 +37,19 @@ int timeline_hours_add(struct bound_query *q, const struct query_filter *f,
 		       const struct hour_sets *sets, const struct timeline *t,
 		       const char *series) MUST_CHECK;
 
+struct hour_windows {
+	struct timeline_window *items; /* NULL: not asked for */
+	size_t n;
+};
+
 /*
- * Finds the windows of all profiles of the filter; *ret is the caller's. Gaps between profiles of
- * one set of labels count if they are longer than 5 s. f->source is known. Errors are those of
- * bound_query_run().
+ * Finds the windows of all profiles of the filter; ret->items is the caller's. Gaps between
+ * profiles of one set of labels count if they are longer than 5 s. f->source is known. series are
+ * the rows of the SELECT above by series, if there are any: their values are not asked for again
+ * then. Errors are those of bound_query_run().
  */
 int timeline_hours_query(struct store *store, const struct query_filter *f,
-			 const struct timeline *t, struct timeline_window **ret, size_t *ret_n,
-			 struct err *err) MUST_CHECK;
+			 const struct timeline *t, const struct buf *series,
+			 struct hour_windows *ret, struct err *err) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_QUERY_READ_TIMELINE_HOURS_H */

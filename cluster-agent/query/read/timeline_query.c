@@ -213,9 +213,9 @@ static int query_windows(struct store *store, const struct query_filter *f,
 	return r == 0 ? read_windows(&q, ret, ret_n, err) : r;
 }
 
-/* Finds the windows of hours, if t can have them: *ret is NULL if not. */
+/* Finds the windows of hours, if t can have them. */
 static int query_hours(struct store *store, const struct query_filter *f, const struct timeline *t,
-		       struct timeline_window **ret, size_t *ret_n, struct err *err)
+		       const struct buf *series, struct hour_windows *ret, struct err *err)
 {
 	struct profile_source source = {0};
 	struct query_filter own = *f;
@@ -226,24 +226,32 @@ static int query_hours(struct store *store, const struct query_filter *f, const 
 	if (!timeline_hours_fit(f, t))
 		return 0;
 	r = profile_source_is_whole(store, &own, false, &whole, err);
-	return r == 0 && whole ? timeline_hours_query(store, &own, t, ret, ret_n, err) : r;
+	return r == 0 && whole ? timeline_hours_query(store, &own, t, series, ret, err) : r;
 }
 
 int timeline_query(struct store *store, const struct query_filter *f, struct timeline *t,
 		   struct err *err)
 {
+	return timeline_query_of(store, f, t, NULL, err);
+}
+
+int timeline_query_of(struct store *store, const struct query_filter *f, struct timeline *t,
+		      const struct buf *series, struct err *err)
+{
+	struct hour_windows hours = {0};
 	AUTO_FREE struct timeline_window *windows = NULL;
 	size_t n_windows = 0;
-	bool hours;
-	int r = leaves_gaps(f) ? 0 : query_hours(store, f, t, &windows, &n_windows, err);
+	int r = leaves_gaps(f) ? 0 : query_hours(store, f, t, series, &hours, err);
 
-	hours = windows;
-	if (r == 0 && !hours)
+	windows = hours.items;
+	n_windows = hours.n;
+	if (r == 0 && !hours.items)
 		r = query_windows(store, f, t, &windows, &n_windows, err);
 	if (r < 0)
 		return r;
 	timeline_fill(t, windows, n_windows);
-	t->covered_ns = hours ? timeline_covered_ns(windows, n_windows, f->from_ns, f->to_ns) : 0;
+	t->covered_ns =
+		hours.items ? timeline_covered_ns(windows, n_windows, f->from_ns, f->to_ns) : 0;
 	return 0;
 }
 
@@ -295,17 +303,17 @@ static int ask_covered(struct store *store, const struct query_filter *f, bool h
 static int query_covered(struct store *store, const struct query_filter *f, bool held,
 			 double *ret_ns, struct err *err)
 {
-	AUTO_FREE struct timeline_window *windows = NULL;
+	struct hour_windows hours = {0};
 	struct timeline_step step;
 	struct timeline t = whole_range(f, &step);
-	size_t n = 0;
-	int r = held ? 0 : query_hours(store, f, &t, &windows, &n, err);
+	int r = held ? 0 : query_hours(store, f, &t, NULL, &hours, err);
 
 	if (r < 0)
 		return r;
-	if (!windows)
+	if (!hours.items)
 		return ask_covered(store, f, held, ret_ns, err);
-	timeline_fill(&t, windows, n);
+	timeline_fill(&t, hours.items, hours.n);
+	free(hours.items);
 	*ret_ns = step.covered_ns;
 	return 0;
 }

@@ -21,6 +21,13 @@
 int timeline_query(struct store *store, const struct query_filter *f, struct timeline *t,
 		   struct err *err) MUST_CHECK;
 
+/*
+ * The same; series are the rows of timeline_hours_query(), or NULL. They are of this filter and
+ * this timeline.
+ */
+int timeline_query_of(struct store *store, const struct query_filter *f, struct timeline *t,
+		      const struct buf *series, struct err *err) MUST_CHECK;
+
 /* Sets *ret_ns to the time within the range that profiles cover; nothing is held. */
 int timeline_query_covered(struct store *store, const struct query_filter *f, double *ret_ns,
 			   struct err *err) MUST_CHECK;

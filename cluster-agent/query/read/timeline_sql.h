@@ -1,4 +1,4 @@
-/* What the queries of timelines share, for timeline_query.c and timeline_groups.c only. */
+/* What the queries of timelines share, for timeline_*.c only. */
 #ifndef CLUSTER_AGENT_QUERY_READ_TIMELINE_SQL_H
 #define CLUSTER_AGENT_QUERY_READ_TIMELINE_SQL_H
 
@@ -53,14 +53,17 @@
 	"sum(y * greatest(e - s, 1)) / greatest(b - a, 1))"
 
 /* A second on long ranges, and more if there are thousands of steps; else they must be equal. */
+static inline uint64_t timeline_grid_ns(int64_t range_ns, const struct timeline *t)
+{
+	const uint64_t of_steps = UINT64_C(3000000) * t->n_steps;
+
+	return range_ns <= EXACT_RANGE_NS ? 1 : of_steps > NS_PER_S ? of_steps : NS_PER_S;
+}
+
 static inline int timeline_bind_grid(struct bound_query *q, int64_t range_ns,
 				     const struct timeline *t)
 {
-	const uint64_t of_steps = UINT64_C(3000000) * t->n_steps;
-	int r = bound_query_add_uint(q, "grid",
-				     range_ns <= EXACT_RANGE_NS ? 1
-				     : of_steps > NS_PER_S      ? of_steps
-								: NS_PER_S);
+	int r = bound_query_add_uint(q, "grid", timeline_grid_ns(range_ns, t));
 
 	if (r == 0)
 		r = bound_query_add_uint(q, "origin", t->from_ns > 0 ? (uint64_t)t->from_ns : 0);
