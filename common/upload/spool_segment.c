@@ -132,17 +132,13 @@ static int take_record(struct spool_segment *s, const struct record *record)
 	return 0;
 }
 
-int spool_segment_load(struct spool_segment **ret, const struct record_dir *dir, uint64_t number)
+static int load(struct spool_segment *s, const struct record_dir *dir)
 {
-	CLEANUP(spool_segment_freep) struct spool_segment *s = segment_alloc(number);
 	AUTO_FREE char *content = NULL;
 	struct record_cursor c = {0};
 	struct record record;
-	int r;
+	int r = record_dir_load(dir, s->number, SPOOL_FILE, FILE_MAX_BYTES + 1, &content, &c);
 
-	if (!s)
-		return -ENOMEM;
-	r = record_dir_load(dir, number, SPOOL_FILE, FILE_MAX_BYTES + 1, &content, &c);
 	if (r == 0 && c.len > FILE_MAX_BYTES)
 		r = -EBADMSG;
 	while (r == 0 && record_cursor_read(&c, &record))
@@ -151,16 +147,24 @@ int spool_segment_load(struct spool_segment **ret, const struct record_dir *dir,
 		return r;
 	s->n_damaged += c.n_damaged;
 	s->n_bytes = record_boundary(c.offset);
-	if (s->n_bytes != c.len) {
-		r = open_file(s, dir);
-		if (r == 0)
-			r = record_file_cut(&s->file, s->n_bytes);
-		if (r < 0)
-			return r;
+	if (s->n_bytes == c.len)
+		return 0;
+	r = open_file(s, dir);
+	if (r == 0)
+		r = record_file_cut(&s->file, s->n_bytes);
+	if (r == 0)
 		spool_segment_close(s);
-	}
-	*ret = TAKE_PTR(s);
-	return 0;
+	return r;
+}
+
+int spool_segment_load(struct spool_segment **ret, const struct record_dir *dir, uint64_t number)
+{
+	CLEANUP(spool_segment_freep) struct spool_segment *s = segment_alloc(number);
+	int r = s ? load(s, dir) : -ENOMEM;
+
+	if (r == 0)
+		*ret = TAKE_PTR(s);
+	return r;
 }
 
 /* ---- reading and writing records ---- */
