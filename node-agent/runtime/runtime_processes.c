@@ -512,8 +512,20 @@ static int begin(struct runtime_processes *ps, struct entry *e, const struct pro
 		       : examine(ps, e, now_ns);
 }
 
+/* On its way out a process denies what it would have shown before. */
+static bool is_gone(const struct runtime_processes *ps, pid_t pid)
+{
+	AUTO_CLOSE int fd = procfs_open_process(ps->cfg.root_fd, pid);
+	struct proc_stat st;
+	int r = fd < 0 ? fd : procfs_read_stat(fd, &st);
+
+	return r == -ESRCH || r == -ENOENT;
+}
+
 static void add_denied(struct runtime_processes *ps, pid_t pid)
 {
+	if (is_gone(ps, pid))
+		return;
 	if (ps->n_denied++ == 0)
 		access_denial_explain(&ps->denied, ps->cfg.root_fd, pid, ACCESS_SEE);
 }
