@@ -169,7 +169,7 @@ TEST(test_a_process_reported_as_started_is_new)
 			 0); /* it executes a program */
 	assert_int_equal(runtime_processes_scan(f.p, 2), 0);
 	assert_true(is_from_zero(find(&f, 1)));
-	/* once: what is reported of it later is not of another process */
+	/* once: later reports are about the same process */
 	runtime_processes_done(f.p, find(&f, 1), 1, true);
 	assert_int_equal(runtime_processes_change(f.p, 1, PROCESS_STARTED), 0);
 	assert_int_equal(runtime_processes_scan(f.p, 3), 0);

@@ -41,11 +41,11 @@ int object_template_fill(json_t **ret, json_t *template,
 
 /*
  * The parts of ../templates or of the chart's files/agents.yaml that are below this name. They live
- * as long as the process, and nobody changes them. NULL: there are none, or no memory to read them.
+ * as long as the process, and never change. NULL if there are none, or no memory to read them.
  */
 json_t *object_templates(const char *name);
 
-/* Their text: all files, one behind the other. */
+/* The text of all files, concatenated. */
 extern const char object_templates_yaml[];
 
 /*

@@ -234,7 +234,7 @@ struct used {
 	uint64_t n_samples;
 	double all;     /* CPU time in the samples */
 	double within;  /* of it, within the side */
-	double covered; /* ns of the side, by profiles one behind the other */
+	double covered; /* ns of the side that consecutive profiles cover */
 	uint64_t n_profiles;
 	int64_t begin_ns; /* of the first profile, and of the last one */
 	int64_t last_ns;

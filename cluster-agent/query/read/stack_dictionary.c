@@ -31,7 +31,7 @@ struct stack_dictionary {
 	struct stack_dictionary_limits limits;
 	struct arena arena; /* texts */
 	struct text *texts;
-	uint64_t *text_hashes; /* apart, because all of them are looked at all the time */
+	uint64_t *text_hashes; /* in an array of their own, as lookups compare only these */
 	size_t n_texts;
 	size_t max_texts;
 	size_t max_text_hashes;

@@ -187,10 +187,10 @@ struct spans {
 enum columns {
 	OF_TIME,
 	OF_VALUES,
-	OF_SERIES, /* values behind the number of a series */
+	OF_SERIES, /* a value, after the number of its series */
 };
 
-/* Takes the rows of an answer behind those that there are. */
+/* Appends the rows of an answer. */
 static int read_spans(struct spans *s, const struct buf *answer, enum columns columns,
 		      struct err *err)
 {
