@@ -3,12 +3,11 @@
 #define CLUSTER_AGENT_CLUSTER_OPTIONS_H
 
 #include "cluster-agent/discover/scrape_target.h"
+#include "common/agent/agent_options.h"
 #include "common/base.h"
 #include "common/err.h"
 #include "common/options/ignored_flags.h"
 #include "common/options/options.h"
-#include "common/privilege/syscall_filter.h"
-#include "common/telemetry/log.h"
 
 enum cluster_storage {
 	STORAGE_AUTO, /* see cluster_options_storage() */

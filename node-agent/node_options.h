@@ -2,12 +2,11 @@
 #ifndef NODE_AGENT_NODE_OPTIONS_H
 #define NODE_AGENT_NODE_OPTIONS_H
 
+#include "common/agent/agent_options.h"
 #include "common/base.h"
 #include "common/err.h"
 #include "common/options/ignored_flags.h"
 #include "common/options/options.h"
-#include "common/privilege/syscall_filter.h"
-#include "common/telemetry/log.h"
 #include "node-agent/named_uploads.h"
 
 enum go_heap_mode {

@@ -2,11 +2,10 @@
 #ifndef CLUSTER_AGENT_OPERATOR_OPERATOR_OPTIONS_H
 #define CLUSTER_AGENT_OPERATOR_OPERATOR_OPTIONS_H
 
+#include "common/agent/agent_options.h"
 #include "common/base.h"
 #include "common/err.h"
 #include "common/options/options.h"
-#include "common/privilege/syscall_filter.h"
-#include "common/telemetry/log.h"
 
 struct operator_options {
 	char *listen;

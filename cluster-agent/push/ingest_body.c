@@ -10,11 +10,11 @@
 #include "cluster-agent/push/folded_stacks.h"
 #include "cluster-agent/push/foreign_part.h"
 #include "cluster-agent/push/jfr_recording.h"
-#include "cluster-agent/push/multipart_body.h"
 #include "cluster-agent/push/node_stacks.h"
 #include "cluster-agent/push/previous_profile.h"
 #include "cluster-agent/push/sample_type_config.h"
 #include "cluster-agent/push/speedscope_profiles.h"
+#include "common/http/multipart.h"
 #include "common/limits.h"
 
 struct decoding {
@@ -27,8 +27,19 @@ struct decoding {
 };
 
 struct text {
-	const char *data;
+	const char *data; /* NULL: there is none */
 	size_t len;
+};
+
+#define FORM_PARTS_MAX 16u
+
+/* What is read of a form. */
+enum form_part { PART_JFR, PART_PROFILE, PART_PREVIOUS, PART_CONFIG, FORM_PARTS };
+static const char *const form_parts[FORM_PARTS] = {
+	[PART_JFR] = "jfr",
+	[PART_PROFILE] = "profile",
+	[PART_PREVIOUS] = "prev_profile",
+	[PART_CONFIG] = "sample_type_config",
 };
 
 static int add_part(struct decoding *d, const struct profile *p)
@@ -86,8 +97,8 @@ static int read_config(struct decoding *d, const struct text *json, struct sampl
 	int r;
 
 	*ret = (struct sample_type_config){.metric = ""};
-	foreign_body_init(&b, json ? json->data : "", json ? json->len : 0, &d->left_bytes);
-	if (!json)
+	foreign_body_init(&b, json->data ?: "", json->len, &d->left_bytes);
+	if (!json->data)
 		return 0;
 	r = foreign_body_inflate(&b, d->err);
 	if (r == 0)
@@ -107,7 +118,7 @@ static int read_pprof(struct decoding *d, const struct text *body, const struct 
 	if (r == 0)
 		r = foreign_pprof_decode(&profile, d->arena, body->data, body->len, &d->left_bytes,
 					 d->err);
-	if (r == 0 && previous) {
+	if (r == 0 && previous->data) {
 		r = foreign_pprof_decode(&before, d->arena, previous->data, previous->len,
 					 &d->left_bytes, d->err);
 		if (r < 0)
@@ -197,6 +208,7 @@ static enum ingest_format format_of_type(const char *content_type)
 static int read_plain(struct decoding *d, const struct text *body)
 {
 	enum ingest_format format = d->params->format;
+	const struct text none = {NULL, 0};
 
 	if (format == INGEST_FORMAT_NONE)
 		format = format_of(body);
@@ -204,7 +216,7 @@ static int read_plain(struct decoding *d, const struct text *body)
 	case INGEST_FORMAT_JFR:
 		return read_jfr(d, body);
 	case INGEST_FORMAT_PPROF:
-		return read_pprof(d, body, NULL, NULL);
+		return read_pprof(d, body, &none, &none);
 	case INGEST_FORMAT_SPEEDSCOPE:
 		return read_speedscope(d, body);
 	case INGEST_FORMAT_TRIE:
@@ -216,60 +228,65 @@ static int read_plain(struct decoding *d, const struct text *body)
 	}
 }
 
-/* Returns the part of that name, in *to, or NULL. */
-static const struct text *find_part(const struct multipart_body *m, const char *name,
-				    struct text *to)
+/* The first part of each name; those that are missing have no data. */
+static int read_parts(struct decoding *d, struct multipart_reader *m, struct text ret[FORM_PARTS])
 {
-	const struct multipart_part *part = multipart_find(m, name);
+	struct multipart_part part;
+	unsigned n, name;
+	int r;
 
-	if (!part)
-		return NULL;
-	*to = (struct text){part->data, part->len};
-	return to;
+	for (n = 0; (r = multipart_next(m, &part)) > 0; n++) {
+		if (n == FORM_PARTS_MAX)
+			return err_set(d->err, -EBADMSG,
+				       "more than %u parts in multipart/form-data", FORM_PARTS_MAX);
+		for (name = 0; name < FORM_PARTS; name++)
+			if (!ret[name].data && part.name_len == strlen(form_parts[name]) &&
+			    memcmp(part.name, form_parts[name], part.name_len) == 0)
+				ret[name] = (struct text){part.data, part.len};
+	}
+	return r < 0 ? err_set(d->err, r, "the body is not valid multipart/form-data") : 0;
 }
 
-static int read_form(struct decoding *d, const struct text *body, const char *boundary,
-		     size_t boundary_len)
+static int read_form(struct decoding *d, struct multipart_reader *m)
 {
-	struct text jfr, profile, previous, config;
-	struct multipart_body m;
-	int r = multipart_body_parse(&m, boundary, boundary_len, body->data, body->len, d->err);
+	struct text parts[FORM_PARTS] = {{NULL, 0}}, *profile = &parts[PART_PROFILE];
+	int r = read_parts(d, m, parts);
 
 	if (r < 0)
 		return r;
-	if (find_part(&m, "jfr", &jfr))
-		return read_jfr(d, &jfr);
-	if (!find_part(&m, "profile", &profile))
+	if (parts[PART_JFR].data)
+		return read_jfr(d, &parts[PART_JFR]);
+	if (!profile->data)
 		return err_set(d->err, -EBADMSG,
 			       "multipart/form-data has neither \"profile\" nor \"jfr\"");
-	if (d->params->format == INGEST_FORMAT_NONE && speedscope_detect(profile.data, profile.len))
+	if (d->params->format == INGEST_FORMAT_NONE &&
+	    speedscope_detect(profile->data, profile->len))
 		d->params->format = INGEST_FORMAT_SPEEDSCOPE;
 	if (d->params->format != INGEST_FORMAT_NONE && d->params->format != INGEST_FORMAT_PPROF)
-		return read_plain(d, &profile);
-	return read_pprof(d, &profile, find_part(&m, "prev_profile", &previous),
-			  find_part(&m, "sample_type_config", &config));
+		return read_plain(d, profile);
+	return read_pprof(d, profile, &parts[PART_PREVIOUS], &parts[PART_CONFIG]);
 }
 
 static int read_body(struct decoding *d, const struct ingest_request *req, const void *data,
 		     size_t len)
 {
 	CLEANUP(foreign_body_fini) struct foreign_body b;
-	const char *boundary = NULL;
+	struct multipart_reader form;
 	struct text body;
-	int boundary_len = multipart_boundary(req->content_type, &boundary);
-	int r;
+	int is_form = multipart_begin(&form, req->content_type), r;
 
 	foreign_body_init(&b, data, len, &d->left_bytes);
-	if (boundary_len < 0)
-		return err_set(d->err, boundary_len, "Content-Type has no valid boundary");
+	if (is_form < 0)
+		return err_set(d->err, is_form, "Content-Type has no valid boundary");
 	r = foreign_body_inflate(&b, d->err);
 	if (r < 0)
 		return r;
 	body = (struct text){b.data, b.len};
 	if (body.len == 0)
 		return err_set(d->err, -EBADMSG, "the body is empty");
-	return boundary ? read_form(d, &body, boundary, (size_t)boundary_len)
-			: read_plain(d, &body);
+	form.p = body.data;
+	form.end = body.data + body.len;
+	return is_form ? read_form(d, &form) : read_plain(d, &body);
 }
 
 int ingest_body_decode(struct upload_parts *ret, struct arena *arena, const void *ctx,

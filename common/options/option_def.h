@@ -29,4 +29,23 @@ struct option_def {
 	const char *help;           /* one sentence without a full stop */
 };
 
+/*
+ * The beginning of an entry: {STRING_OPTION("listen", listen), .value = "ADDR:PORT", .help = …}.
+ * The file of the table defines OPTIONS as the agent's struct. A field of another C type than the
+ * option has does not compile.
+ */
+#define OPTION(option_name, option_type, c_type, field)             \
+	.name = (option_name), .type = (option_type),               \
+	.offset = _Generic(((OPTIONS *)NULL)->field, typeof(c_type) \
+			   : offsetof(OPTIONS, field))
+#define STRING_OPTION(name, field) OPTION(name, OPTION_STRING, char *, field)
+#define LIST_OPTION(name, field) OPTION(name, OPTION_LIST, char *, field)
+#define SECRET_OPTION(name, field) OPTION(name, OPTION_SECRET, char *, field)
+#define UINT_OPTION(name, field) OPTION(name, OPTION_UINT, uint64_t, field)
+#define DURATION_OPTION(name, field) OPTION(name, OPTION_DURATION, uint64_t, field)
+#define SIZE_OPTION(name, field) OPTION(name, OPTION_SIZE, uint64_t, field)
+#define BOOL_OPTION(name, field) OPTION(name, OPTION_BOOL, bool, field)
+/* Enums without negative values are unsigned. */
+#define ENUM_OPTION(name, field) OPTION(name, OPTION_ENUM, unsigned, field)
+
 #endif /* COMMON_OPTIONS_OPTION_DEF_H */

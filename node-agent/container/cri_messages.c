@@ -1,19 +1,18 @@
 /*
- * A gRPC message is one byte that says whether it is compressed, four bytes of length, and
- * protobuf. The outermost message of a list is walked by hand, and protobuf-c unpacks its elements
- * one by one into an arena that is cleared after each (as pprof_decode.c does): the whole list
- * unpacked at once would take several times its size before the first limit could refuse it.
+ * The outermost message of a list is walked by hand, and protobuf-c unpacks its elements one by one
+ * into an arena that is cleared after each (as pprof_decode.c does): the whole list unpacked at
+ * once would take several times its size before the first limit could refuse it.
  */
 #include "node-agent/container/cri_messages.h"
 
 #include <errno.h>
 
 #include "common/data/arena.h"
+#include "common/http/grpc_frame.h"
 #include "common/pprof/pprof_wire.h"
 #include "common/text/parse.h"
 #include "proto/cri.pb-c.h"
 
-#define FRAME_HEAD_BYTES 5
 #define ELEMENTS_FIELD 1 /* of each kind of list */
 
 /* An element being decoded. */
@@ -61,24 +60,23 @@ static int decoder_error(struct decoder *d)
 
 static int put_head(struct buf *out, size_t len)
 {
-	const uint8_t head[FRAME_HEAD_BYTES] = {0, (uint8_t)(len >> 24), (uint8_t)(len >> 16),
-						(uint8_t)(len >> 8), (uint8_t)len};
+	uint8_t head[GRPC_FRAME_HEAD_BYTES];
 
+	grpc_frame_head(head, len);
 	return buf_add(out, head, sizeof(head));
 }
 
 /* An answer to one request has exactly one message. */
 static int open_frame(const void *data, size_t len, struct wire_reader *ret)
 {
-	const uint8_t *p = data;
-	size_t body_len;
+	struct grpc_frame frame;
+	int r = grpc_frame_read(&frame, data, len, NULL);
 
-	if (len < FRAME_HEAD_BYTES || p[0] != 0)
+	if (r < 0)
+		return r;
+	if (frame.compressed || frame.len > CRI_ANSWER_MAX_BYTES)
 		return -EBADMSG;
-	body_len = (size_t)p[1] << 24 | (size_t)p[2] << 16 | (size_t)p[3] << 8 | p[4];
-	if (body_len != len - FRAME_HEAD_BYTES || body_len > CRI_ANSWER_MAX_BYTES)
-		return -EBADMSG;
-	*ret = (struct wire_reader){p + FRAME_HEAD_BYTES, p + len};
+	*ret = (struct wire_reader){frame.message, frame.message + frame.len};
 	return 0;
 }
 

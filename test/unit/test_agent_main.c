@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include "common/agent/agent_main.h"
+#include "common/agent/agent_options.h"
 #include "test/lib/unit.h"
 
 struct opts {
@@ -9,18 +10,10 @@ struct opts {
 	enum log_level log_level;
 };
 
+#define OPTIONS struct opts
 static const struct option_def defs[] = {
-	{.name = "listen",
-	 .type = OPTION_STRING,
-	 .offset = offsetof(struct opts, listen),
-	 .value = "ADDR",
-	 .help = "address to listen on"},
-	{.name = "log-level",
-	 .type = OPTION_ENUM,
-	 .offset = offsetof(struct opts, log_level),
-	 .choices = log_level_names,
-	 .def = "info",
-	 .help = "least severe level that is logged"},
+	{STRING_OPTION("listen", listen), .value = "ADDR", .help = "address to listen on"},
+	LOG_LEVEL_OPTION,
 	{0},
 };
 
