@@ -196,7 +196,7 @@ static inline enum chain_state chain_state_of(__u32 states, enum chain_state_kin
  * executes the frame, among all that were walked, or CHAIN_REST.
  */
 struct chain_entry {
-	/* bits 0 to 44: the address / 8; 45 to 55: the index; then the check's upper 8 */
+	/* bits 0 to 44: the address / 8; 45 to 56: the index; then the check's upper 7 */
 	__u64 code;
 	__u64 at; /* bits 0 to 47; then the lower 16 of the check */
 };
@@ -211,19 +211,19 @@ _Static_assert(sizeof(struct chain_entry) == 16, "chain_entry layout");
  * The index of frames that are left when the native walk has ended: it has not come by every call
  * of the loop.
  */
-#define CHAIN_REST 2047u
+#define CHAIN_REST 4095u
 
-/* What is sent of the check word, 24 bits; 0 if it could not be read, too. */
+/* What is sent of the check word, 23 bits; 0 if it could not be read, too. */
 static inline __u32 chain_check(__u64 word)
 {
-	return (__u32)(word ^ word >> 24 ^ word >> 48) & 0xffffff;
+	return (__u32)(word ^ word >> 24 ^ word >> 48) & 0x7fffff;
 }
 
 static inline struct chain_entry chain_entry(__u64 code, __u64 at, __u32 index, __u32 check)
 {
 	return (struct chain_entry){
 		.code = (code >> CHAIN_CODE_SHIFT & CHAIN_CODE_MASK) |
-			(__u64)index << CHAIN_INDEX_SHIFT | (__u64)(check >> 16) << 56,
+			(__u64)index << CHAIN_INDEX_SHIFT | (__u64)(check >> 16) << 57,
 		.at = (at & CHAIN_AT_MASK) | (__u64)check << 48,
 	};
 }
@@ -245,7 +245,7 @@ static inline __u32 chain_entry_index(const struct chain_entry *e)
 
 static inline __u32 chain_entry_check(const struct chain_entry *e)
 {
-	return (__u32)(e->code >> 56) << 16 | (__u32)(e->at >> 48);
+	return (__u32)(e->code >> 57) << 16 | (__u32)(e->at >> 48);
 }
 
 #endif /* BPF_FRAME_CHAIN_H */

@@ -25,8 +25,12 @@
 #include "unwind_rules.bpf.h"
 #include "walk_state.bpf.h"
 
-/* Frames at most: the walk costs some 50 ns for each, with interrupts off. */
-#define WALK_MAX_FRAMES 2048
+/*
+ * Frames at most: the walk costs some 50 ns for each, with interrupts off. 1000 calls of Python,
+ * its own limit, are up to 4000 native frames until 3.10.
+ */
+#define WALK_MAX_FRAMES 4032 /* beside the leaf */
+_Static_assert(WALK_MAX_FRAMES < CHAIN_REST, "an index of a frame fits into an entry");
 
 /*
  * Keeps the first frames and, in a ring, the last ones. The index is masked, so that old verifiers
@@ -96,6 +100,24 @@ __noinline int walk_frame(void)
 	return s->end == WALK_CONTINUES;
 }
 
+#define WALK_AT_ONCE 64
+
+int walk_frames(void);
+
+/*
+ * Goes on by WALK_AT_ONCE frames. Returns whether there is a caller. The verifier follows each
+ * round of a loop: two loops of 64 rounds are much less to it than one of 4096.
+ */
+__noinline int walk_frames(void)
+{
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < WALK_AT_ONCE; i++) {
+		if (!walk_frame())
+			return false;
+	}
+	return true;
+}
+
 int join_root(void);
 
 /*
@@ -129,8 +151,8 @@ static __always_inline enum walk_end walk_user(struct scratch *s)
 	if (s->walk.compat)
 		return WALK_END_COMPAT;
 #pragma clang loop unroll(disable)
-	for (int i = 1; i < WALK_MAX_FRAMES; i++) {
-		if (!walk_frame())
+	for (int i = 0; i < WALK_MAX_FRAMES / WALK_AT_ONCE; i++) {
+		if (!walk_frames())
 			break;
 	}
 	barrier(); /* from here on, it does not matter in which round the loop ended */

@@ -170,7 +170,7 @@ function compare(python, ran, receiver) {
     percent(most.names, most.samples),
     percent(most.lines, most.samples),
     percent(deep.good, deep.samples),
-    percent(deep.lines, deep.samples),
+    percent(deep.rooted, deep.samples),
     percent(short.good, short.samples),
     percent(all.good, all.samples),
     `${percent(plain.names, plain.samples)}, ${percent(plain.lines, plain.samples)}`,
@@ -217,7 +217,7 @@ async function main() {
   );
   console.log(
     "| CPython | samples | whole and true | whole | names | lines | 900 calls: whole and true | " +
-      "names and lines | code of a moment | from its start | py-spy: names, lines | " +
+      "true, from the root | code of a moment | from its start | py-spy: names, lines | " +
       "py-spy --native: whole, names |",
   );
   console.log(`|${"---|".repeat(12)}`);

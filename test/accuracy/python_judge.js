@@ -100,21 +100,25 @@ function placeFault(user, known, truth) {
   return "";
 }
 
-// Returns null for a stack of a process that ends, else { fault, whole, names, lines, turn }. All
-// stacks of a program that takes its turns must be below them; others may be from before or after.
+// Returns null for a stack of a process that ends, else { fault, whole, names, lines, turn,
+// rooted }: rooted if it is true and begins at the root, and native frames may be left out in its
+// middle. All stacks of a program that takes its turns must be below them; others may be from
+// before or after.
 function verdict(frames, truth, takesTurns) {
   const user = frames.filter((f) => !isKernel(f));
   const python = user.filter(isPython);
   const mark = user.find((f) => MARK.test(f.name));
   if (frames.some((f) => isKernel(f) && ENDING.test(f.name))) return null;
   const found = { fault: "", whole: true, names: true, lines: true, turn: turnOf(python) };
+  found.rooted = user.length > 0 && isStart(user[0]);
   if (mark || user.length === 0) Object.assign(found, { fault: mark?.name ?? "no user stack" });
-  else if (!isStart(user[0])) found.fault = "no start";
+  else if (!found.rooted) found.fault = "no start";
   found.whole = found.fault === "";
   if (found.turn) {
     const own = judgePython(python, truth, exact);
     const place = own.known && found.whole ? placeFault(user, own.known, truth) : "";
-    return { ...found, ...own, fault: found.fault || own.fault || place };
+    const rooted = found.rooted && own.lines;
+    return { ...found, ...own, rooted, fault: found.fault || own.fault || place };
   }
   // a thread that begins or ends has no frames
   const isThread = user.length > 0 && THREAD.test(bareName(user[0].name));
@@ -132,12 +136,12 @@ function turnOf(python) {
 
 // Adds up verdicts of [{ frames, count }], with the most frequent stacks of each fault.
 function tally(stacks, decide) {
-  const sum = { samples: 0, good: 0, whole: 0, names: 0, lines: 0, faults: new Map() };
+  const sum = { samples: 0, good: 0, whole: 0, names: 0, lines: 0, rooted: 0, faults: new Map() };
   for (const { frames, count } of stacks) {
     const v = decide(frames);
     if (!v) continue;
     sum.samples += count;
-    for (const key of ["whole", "names", "lines"]) if (v[key]) sum[key] += count;
+    for (const key of ["whole", "names", "lines", "rooted"]) if (v[key]) sum[key] += count;
     if (!v.fault) {
       sum.good += count;
       continue;

@@ -71,6 +71,14 @@ test("a path is where its thread is, and below what has called it", () => {
   );
 });
 
+test("native frames may be left out of a stack that is true from its root on", () => {
+  const cut = [...good.slice(0, 4), native("[truncated]"), ...good.slice(4)];
+  const v = verdict(cut, truth, true);
+  assert.deepStrictEqual([v.fault, v.whole, v.rooted], ["[truncated]", false, true]);
+  assert.ok(!verdict([native("[truncated]"), ...good.slice(1)], truth, true).rooted);
+  assert.ok(!verdict(cut.filter((_, i) => i !== 5), truth, true).rooted);
+});
+
 test("stacks that are cut, or have no path while the program takes turns, are found", () => {
   assert.strictEqual(fault([native("[truncated]"), ...good.slice(1)]), "[truncated]");
   assert.strictEqual(fault(good.slice(1)), "no start");

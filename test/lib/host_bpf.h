@@ -39,7 +39,7 @@ static inline long host_read_user(void *ret, uint32_t size, const void *at);
 #define HOST_TGID 77u
 #define HOST_START_TIME 1000u
 #define HOST_STACK_AT 0x7f0000000000u
-#define HOST_STACK_WORDS 8192u
+#define HOST_STACK_WORDS 16384u
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"

@@ -38,7 +38,7 @@ TEST(frames_of_an_interpreter_are_between_a_sample_and_its_addresses)
 		uint64_t addrs[3];
 	} r = {.e = good().e, .addrs = {1, 2, 3}};
 
-	r.chain[1] = chain_entry(0x7f0000000018, 0x7f00000000ff, CHAIN_REST, 0xabcdef);
+	r.chain[1] = chain_entry(0x7f0000000018, 0x7f00000000ff, CHAIN_REST, 0x7bcdef);
 	r.e.n_chain = 2;
 	r.e.header.size = sizeof(r);
 	assert_int_equal(event_parse(&r, sizeof(r)), EVENT_SAMPLE);
@@ -46,7 +46,7 @@ TEST(frames_of_an_interpreter_are_between_a_sample_and_its_addresses)
 	assert_int_equal(chain_entry_code(&sample_event_chain(&r.e)[1]), 0x7f0000000018);
 	assert_int_equal(chain_entry_at(&sample_event_chain(&r.e)[1]), 0x7f00000000ff);
 	assert_int_equal(chain_entry_index(&sample_event_chain(&r.e)[1]), CHAIN_REST);
-	assert_int_equal(chain_entry_check(&sample_event_chain(&r.e)[1]), 0xabcdef);
+	assert_int_equal(chain_entry_check(&sample_event_chain(&r.e)[1]), 0x7bcdef);
 	r.e.n_chain = 3;
 	assert_int_equal(event_parse(&r, sizeof(r)), -EBADMSG);
 	r.e.n_chain = CHAIN_ENTRIES;

@@ -413,6 +413,10 @@ TEST(a_deep_stack_keeps_its_leaf_and_its_root)
 		assert_int_equal(s->addrs[SAMPLER_USER_FRAMES - 1], in_function(2));
 	}
 
+	/* 1000 calls of Python, which are four frames each */
+	assert_int_equal(walk_recursion(4000), WALK_END_DEPTH_LIMIT);
+	assert_int_equal(s->event.root_at, SAMPLER_ROOT_AT);
+
 	assert_int_equal(walk_recursion(WALK_MAX_FRAMES + 1), WALK_END_DEPTH_LIMIT);
 	assert_int_equal(s->n_user, SAMPLER_USER_FRAMES);
 	assert_int_equal(s->event.root_at, 0);
