@@ -22,8 +22,10 @@
 #include "unwind_lookup.bpf.h"
 #include "walk_state.bpf.h"
 
-#define CHAIN_RECENT 1024 /* code objects that are remembered; a power of two */
-#define CHAIN_TAKES 2048  /* frames of a chain that are read for one record, at most */
+#define CHAIN_RECENT 256 /* sets of code objects that are remembered; a power of two */
+#define CHAIN_WAYS 4     /* code objects of a set */
+#define CHAIN_TAKES 2048 /* frames of a chain that are read for one record, at most */
+#define CHAIN_FRESH 2    /* code objects that are sent with one record; a power of two */
 
 struct chain_scratch {
 	struct chain_layout layout;     /* of the process; a copy */
@@ -44,7 +46,11 @@ struct chain_scratch {
 	bool rest;    /* run after run is taken, up to the end of the chain */
 	bool cut;     /* there are more frames than entries */
 	bool fresh;   /* a code object was not among those that were seen lately */
-	__u32 recent[CHAIN_RECENT];
+	__u32 tgid;
+	__u32 n_fresh; /* of those, how many are to be sent */
+	struct chain_entry fresh_entries[CHAIN_FRESH];
+	struct code_event code;
+	__u32 recent[CHAIN_RECENT][CHAIN_WAYS];
 	struct sample_event event;
 	struct chain_entry
 		entries[CHAIN_ENTRIES]; /* these two must follow: all is sent as one piece */
@@ -185,13 +191,29 @@ static __always_inline __u32 chain_check_of(const struct chain_frames *f, __u64 
 	       chain_check(chain_word_at(chain_word_at(code + f->check_more) + (__s64)f->check_at));
 }
 
-static __always_inline void chain_note_code(struct chain_scratch *c, __u64 code)
+/*
+ * Notes a code object that was not seen lately. If there are too many, the next sample that has it
+ * sends it. Some of the same hash have room beside each other: else two of a stack could make each
+ * other new in every sample.
+ */
+static __always_inline void chain_note_code(struct chain_scratch *c, const struct chain_entry *e)
 {
-	__u64 hash = (code ^ c->thread_pointer >> 12) * 0x9e3779b97f4a7c15;
-	__u32 *slot = &c->recent[unwind_masked(hash >> 54, CHAIN_RECENT)];
+	__u64 word = chain_entry_code(e) ^ (__u64)chain_entry_check(e) << 41;
+	__u64 hash = (word ^ (__u64)c->tgid << 16) * 0x9e3779b97f4a7c15;
+	__u32 *set = c->recent[unwind_masked(hash >> 56, CHAIN_RECENT)];
+	__u32 tag = (__u32)(hash >> 16), n = c->n_fresh;
 
-	c->fresh |= *slot != (__u32)(hash >> 16);
-	*slot = (__u32)(hash >> 16);
+	if (set[0] == tag || set[1] == tag || set[2] == tag || set[3] == tag)
+		return;
+	c->fresh = true;
+	if (n >= CHAIN_FRESH)
+		return;
+	c->fresh_entries[unwind_masked(n, CHAIN_FRESH)] = *e;
+	c->n_fresh = n + 1;
+	set[3] = set[2];
+	set[2] = set[1];
+	set[1] = set[0];
+	set[0] = tag;
 }
 
 static __always_inline void chain_push(struct chain_scratch *c)
@@ -199,6 +221,7 @@ static __always_inline void chain_push(struct chain_scratch *c)
 	const struct chain_frames *f = &c->layout.frames;
 	__u64 code = chain_word_of(c, f->code) & ~7ULL;
 	__u32 n = c->event.n_chain;
+	struct chain_entry *e = &c->entries[unwind_masked(n, CHAIN_ENTRIES)];
 	__u32 check;
 
 	if (n >= CHAIN_ENTRIES - 1) {
@@ -207,10 +230,9 @@ static __always_inline void chain_push(struct chain_scratch *c)
 		return;
 	}
 	check = chain_check_of(f, code);
-	c->entries[unwind_masked(n, CHAIN_ENTRIES)] =
-		chain_entry(code, chain_word_of(c, f->at) & f->at_mask, c->index, check);
+	*e = chain_entry(code, chain_word_of(c, f->at) & f->at_mask, c->index, check);
 	c->event.n_chain = (__u16)(n + 1);
-	chain_note_code(c, code);
+	chain_note_code(c, e);
 }
 
 /*
@@ -396,6 +418,8 @@ __noinline int chain_start(void)
 	c->anchor = 0;
 	c->n_taken = 0;
 	c->n_left = 0;
+	c->n_fresh = 0;
+	c->tgid = s->event.header.tgid;
 	c->cut = c->fresh = c->broken = false;
 	b = (const char *)unwind_block_at(s->walk.mappings.chain.block);
 	at = (__u64)s->walk.mappings.chain.first * UNWIND_CHAIN_UNIT;
@@ -444,6 +468,60 @@ __noinline int chain_finish(void)
 	if (c->n_left == 1 && !chain_has_anchors(&c->layout) && !c->cut && !c->broken)
 		c->event.chain_state |= c->left << CHAIN_LEFT_SHIFT;
 	return 0;
+}
+
+/* ---- code objects ---- */
+
+#define CODE_PAGE_BYTES 4096 /* the smallest page that there is */
+
+/* Less than a whole piece if the next page cannot be read. */
+static __always_inline void chain_keep_piece(struct code_event *e, __u32 i, __u64 at)
+{
+	__u64 bytes = sizeof(e->words[i]);
+
+	e->at[i] = at;
+	e->n_bytes[i] = 0;
+	if (!at)
+		return;
+	if (bpf_probe_read_user(e->words[i], bytes, (void *)at)) {
+		bytes = CODE_PAGE_BYTES - at % CODE_PAGE_BYTES;
+		if (bytes >= sizeof(e->words[i]) ||
+		    bpf_probe_read_user(e->words[i], bytes, (void *)at))
+			return;
+	}
+	e->n_bytes[i] = (__u16)bytes;
+}
+
+/* Where a text of the code object in e lies; 0: there is none. */
+static __always_inline __u64 chain_text_at(const struct code_event *e, __u32 offset)
+{
+	if (offset == CHAIN_TEXT_AT)
+		return chain_entry_at(&e->entry);
+	if (offset == 0 || offset + sizeof(__u64) > e->n_bytes[0])
+		return 0;
+	return e->words[0][unwind_masked(offset / 8, CODE_PIECE_WORDS)];
+}
+
+int chain_keep(__u32 number);
+
+/*
+ * Fills c->code, but for its header, with one of the c->n_fresh code objects. Returns whether it
+ * could be read. A global function.
+ */
+__noinline int chain_keep(__u32 number)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct code_event *e;
+
+	if (!c || number >= CHAIN_FRESH)
+		return 0;
+	e = &c->code;
+	e->entry = c->fresh_entries[unwind_masked(number, CHAIN_FRESH)];
+	chain_keep_piece(e, 0, chain_entry_code(&e->entry));
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < CHAIN_TEXTS; i++)
+		chain_keep_piece(e, i + 1, chain_text_at(e, c->layout.texts[i]));
+	return e->n_bytes[0] > 0;
 }
 
 #endif /* BPF_CHAIN_WALK_BPF_H */

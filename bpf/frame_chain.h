@@ -17,6 +17,8 @@
 #ifndef BPF_FRAME_CHAIN_H
 #define BPF_FRAME_CHAIN_H
 
+#include "sample_event.h"
+
 /* ---- where the first frame is ---- */
 
 /* What a path starts from. */
@@ -139,6 +141,11 @@ enum chain_state_kind {
 	CHAIN_STATES,
 };
 
+#define CHAIN_TEXTS 3
+
+/* In chain_layout.texts: what lies where the frame is in its code, struct chain_frames.at. */
+#define CHAIN_TEXT_AT 1
+
 #define CHAIN_RANGES 32 /* a power of two */
 
 enum chain_flag {
@@ -163,7 +170,13 @@ struct chain_layout {
 	__u8 pad;
 	__u32 starts[CHAIN_RANGES];
 	__u32 ends[CHAIN_RANGES];
-	__u64 room[47];
+	/*
+	 * What struct code_event has beside the code object: where this has pointers to it, in
+	 * bytes, a multiple of a word; or CHAIN_TEXT_AT; 0: nothing.
+	 */
+	__u16 texts[CHAIN_TEXTS];
+	__u16 pad2;
+	__u64 room[46];
 };
 _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
 
@@ -247,5 +260,25 @@ static inline __u32 chain_entry_check(const struct chain_entry *e)
 {
 	return (__u32)(e->code >> 57) << 16 | (__u32)(e->at >> 48);
 }
+
+/* ---- code objects ---- */
+
+#define CODE_PIECES (1 + CHAIN_TEXTS)
+#define CODE_PIECE_WORDS 32 /* a power of two */
+
+/*
+ * EVENT_CODE, in front of a sample with a code object that was not seen lately: the memory that its
+ * name is read from. Some code is gone after a moment (what eval() runs, a module that has been
+ * imported), so it cannot be read later. In user space it is an excerpt of the memory of the
+ * process, and names are read from it as from the memory itself.
+ */
+struct code_event {
+	struct event_header header;
+	struct chain_entry entry;   /* its index is of no meaning */
+	__u64 at[CODE_PIECES];      /* where pieces lie; that of the code object is the first */
+	__u16 n_bytes[CODE_PIECES]; /* 0: there is none */
+	__u64 words[CODE_PIECES][CODE_PIECE_WORDS];
+};
+_Static_assert(sizeof(struct code_event) == 88 + 256 * CODE_PIECES, "code_event layout");
 
 #endif /* BPF_FRAME_CHAIN_H */

@@ -50,6 +50,7 @@ enum event_type {
 	EVENT_EXIT = 3, /* the last thread of a process exited */
 	EVENT_FORK = 4, /* a process was made by another one */
 	EVENT_MAP = 5,  /* a process has a file mapped */
+	EVENT_CODE = 6, /* a code object of an interpreter: struct code_event in frame_chain.h */
 };
 
 /* Starts every record, and is all of EVENT_EXIT. */
@@ -201,7 +202,7 @@ struct sampler_counters {
 	__u64 sent;           /* samples in the ring buffer */
 	__u64 lost_ring_full; /* samples dropped because the ring was full */
 	__u64 lost_no_task;   /* samples whose process could not be read */
-	__u64 events_sent;    /* exec, fork, exit, map */
+	__u64 events_sent;    /* exec, fork, exit, map, code */
 	__u64 events_lost;    /* likewise, dropped because the ring was too full */
 	__u64 kernel_stack_errors;
 	__u64 wakeups; /* of user space */

@@ -470,6 +470,21 @@ static void send_map_of(struct scratch *s, struct task_struct *task)
 	bpf_find_vma(bpf_get_current_task_btf(), addr, send_map, &h, 0);
 }
 
+/* In front of the sample, so that its names can be read from them. */
+static void send_codes(const struct scratch *s)
+{
+	struct chain_scratch *c = s->walk.chained ? get_chain_scratch() : NULL;
+
+	for (__u32 i = 0; c && i < CHAIN_FRESH && i < c->n_fresh; i++) {
+		if (!chain_keep(i))
+			continue;
+		c->code.header = s->event.header;
+		c->code.header.type = EVENT_CODE;
+		c->code.header.size = sizeof(c->code);
+		send_event(&c->code, sizeof(c->code));
+	}
+}
+
 static __always_inline int sample(struct bpf_perf_event_data *ctx, bool send_maps)
 {
 	struct task_struct *task = (void *)bpf_get_current_task(), *leader;
@@ -499,6 +514,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool send_map
 	fill_header(&s->event.header, EVENT_SAMPLE, leader, begin_ns);
 	s->event.flags = BPF_CORE_READ(task, flags) & PF_KTHREAD ? SAMPLE_KERNEL_THREAD : 0;
 	take_stacks(ctx, s, task, c);
+	send_codes(s);
 	s->event.cost_ns = (__u32)(bpf_ktime_get_ns() - begin_ns);
 	if (send_maps)
 		send_map_of(s, task);

@@ -159,10 +159,22 @@ static void on_process_exit(void *ctx, const struct event_header *e)
 	event_processes_exit(a->processes, e);
 }
 
+static void on_code(void *ctx, const struct code_event *e)
+{
+	const struct node_agent *a = ctx;
+
+	interpreter_names_keep(a->names, e);
+}
+
 static void drain(struct node_agent *a)
 {
-	const struct sampler_handlers handlers = {on_sample,       on_process_fork, on_process_exec,
-						  on_process_exit, on_process_map,  a};
+	const struct sampler_handlers handlers = {on_sample,
+						  on_process_fork,
+						  on_process_exec,
+						  on_process_exit,
+						  on_process_map,
+						  on_code,
+						  a};
 	int r = sampler_drain(a->sampler, &handlers);
 
 	if (r < 0)

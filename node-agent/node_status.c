@@ -81,8 +81,10 @@ static const struct metric_def metric_defs[STATUS_METRIC_MAX] = {
 	[LOST_BYTES_FULL] = {LOST("bytes_full")},
 	[LOST_NO_MEMORY] = {LOST("no_memory")},
 	[LOST_WORKER_BUSY] = {LOST("worker_busy")},
-	[EVENTS_LOST] = {PREFIX "_process_events_lost_total", NULL,
-			 "Fork, exec and exit events lost because the ring buffer was full"},
+	[EVENTS_LOST] =
+		{PREFIX "_process_events_lost_total", NULL,
+		 "Fork, exec and exit events, and code objects of interpreters, lost because the "
+		 "ring buffer was full"},
 	[BPF_RUN_TIME] =
 		{PREFIX "_bpf_run_seconds_total", NULL,
 		 "Run time of the BPF program; counted while kernel.bpf_stats_enabled is 1",

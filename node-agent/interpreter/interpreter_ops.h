@@ -72,6 +72,7 @@ struct interpreter_image {
 	struct interpreter_root states[CHAIN_STATES];
 	uint8_t state_shifts[CHAIN_STATES]; /* chain_path.shift */
 	struct chain_frames frames;
+	uint16_t texts[CHAIN_TEXTS]; /* of what a name is made: chain_layout.texts */
 	struct interpreter_range loops[CHAIN_RANGES]; /* ascending, disjoint */
 	uint32_t n_loops;
 	uint8_t flags; /* enum chain_flag */

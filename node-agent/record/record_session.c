@@ -209,6 +209,13 @@ static void on_map(void *ctx, const struct map_event *e)
 	event_processes_map(s->processes, e);
 }
 
+static void on_code(void *ctx, const struct code_event *e)
+{
+	const struct record_session *s = ctx;
+
+	interpreter_names_keep(s->names, e);
+}
+
 static void end_recording(struct record_session *s);
 
 static void on_exited(void *ctx, const struct event_header *e)
@@ -221,8 +228,8 @@ static void on_exited(void *ctx, const struct event_header *e)
 
 static void drain(struct record_session *s)
 {
-	const struct sampler_handlers handlers = {on_sample, on_fork, on_exec,
-						  on_exited, on_map,  s};
+	const struct sampler_handlers handlers = {on_sample, on_fork, on_exec, on_exited,
+						  on_map,    on_code, s};
 	int r;
 
 	do

@@ -26,6 +26,15 @@ static int check_exec(const struct exec_event *e)
 	return EVENT_EXEC;
 }
 
+static int check_code(const struct code_event *e)
+{
+	for (size_t i = 0; i < CODE_PIECES; i++) {
+		if (e->n_bytes[i] > sizeof(e->words[i]))
+			return -EBADMSG;
+	}
+	return EVENT_CODE;
+}
+
 void event_file_version(const struct event_file *f, struct file_version *ret)
 {
 	*ret = (struct file_version){
@@ -56,6 +65,8 @@ int event_parse(const void *data, size_t len)
 		return len == sizeof(struct fork_event) ? EVENT_FORK : -EBADMSG;
 	case EVENT_MAP:
 		return len == sizeof(struct map_event) ? EVENT_MAP : -EBADMSG;
+	case EVENT_CODE:
+		return len == sizeof(struct code_event) ? check_code(data) : -EBADMSG;
 	case EVENT_EXIT:
 		return len == sizeof(*h) ? (int)h->type : -EBADMSG;
 	default:

@@ -305,6 +305,9 @@ static int on_record(void *ctx, void *data, size_t len)
 	case EVENT_MAP:
 		h->on_map(h->ctx, data);
 		break;
+	case EVENT_CODE:
+		h->on_code(h->ctx, data);
+		break;
 	default:
 		s->bad_records++;
 		break;

@@ -22,6 +22,7 @@ const SHORT_RUNS = 12;
 // applications are named by their scripts, which have these names
 const SHOP = program("shop");
 const SHORT = program("short");
+const MOMENT = program("shown");
 const BY_SCRIPT = "--name-rule=/python3[.0-9]* (.*/)?(sho[^/]+)[.]py$=\\2";
 
 const shop = `import functools, threading
@@ -53,9 +54,22 @@ const short = `def early(n):
 early(1000000)
 `;
 
+// Of each text, the code is gone before its name can be read, and other objects take its place.
+const moment = `def momentary(x):
+    for i in range(20000): x = (x * 48271) % 2147483647
+    return x
+
+n = 0
+while True:
+    n += 1
+    eval(compile("[momentary(%d), %d, %d][0]" % (n, n, n + 1), "<moment>", "eval"))
+    junk = [bytes(size) for size in range(16, 512, 8)]
+`;
+
 let cluster;
 let node;
 let child;
+let second;
 let dir;
 const fileOf = (name) => path.join(dir, `${name}.py`);
 
@@ -63,13 +77,15 @@ before(async () => {
   dir = tempDir("python", { base: "/var/tmp" });
   fs.writeFileSync(fileOf(SHOP), shop);
   fs.writeFileSync(fileOf(SHORT), short);
+  fs.writeFileSync(fileOf(MOMENT), moment);
   cluster = await startCluster();
   node = await startNode({ cluster, interval: "2s", args: [BY_SCRIPT] });
   child = spawn(PYTHON, [fileOf(SHOP)], { stdio: "inherit" });
-  process.on("exit", () => child.kill("SIGKILL"));
+  process.on("exit", () => [child, second].forEach((c) => c?.kill("SIGKILL")));
 });
 after(async () => {
   child?.kill("SIGKILL");
+  second?.kill("SIGKILL");
   await node?.stop();
   await cluster?.stop();
 });
@@ -136,6 +152,15 @@ test("scripts that end after a moment have names, too", async () => {
   const file = fileOf(SHORT);
   for (const { frames } of stacks)
     assert.ok(frames.includes(`<module> ${file}:5`), frames.join("\n"));
+});
+
+test("code that is gone after a moment has a name", async () => {
+  second = spawn(PYTHON, [fileOf(MOMENT)], { stdio: "inherit" });
+  const stacks = await stacksOf(MOMENT, ["momentary"], SAMPLES / 3);
+  second.kill("SIGKILL");
+  const named = stacks.filter(({ frames }) => frames.includes("<module> <moment>:1"));
+  const [ns, total] = [nsOf(named), nsOf(stacks)];
+  assert.ok(ns >= 0.98 * total, `${ns} of ${total}: ${JSON.stringify(stacks.slice(0, 5))}`);
 });
 
 test("what became of names is counted", async () => {

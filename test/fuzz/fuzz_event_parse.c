@@ -1,9 +1,25 @@
 /* A record of the ring buffer, byte by byte. */
 #include <stdlib.h>
 
+#include "node-agent/interpreter/process/kept_codes.h"
 #include "node-agent/sample/event_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Whatever the addresses of pieces are, what is read is inside them. */
+static uint64_t read_pieces(const struct code_event *e)
+{
+	struct kept_memory k = {.code = *e, .error = -1};
+	uint64_t sum = 0, word;
+
+	for (unsigned i = 0; i < CODE_PIECES; i++) {
+		for (unsigned offset = 0; offset <= sizeof(e->words[0]); offset++) {
+			if (kept_memory_read(&k, e->at[i] + offset, &word, sizeof(word)) == 0)
+				sum += word;
+		}
+	}
+	return sum;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -33,6 +49,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sum = strlen(e->path) + version.id.dev;
 		break;
 	}
+	case EVENT_CODE:
+		sum = read_pieces(copy);
+		break;
 	default:
 		break;
 	}

@@ -158,7 +158,7 @@ static int find_name(void *ctx, const struct process_snapshot *s, const struct i
 
 	fixture->n_asked++;
 	assert_ptr_equal(s, fixture->self);
-	assert_int_equal(f->check, 0xabc000 + n);
+	assert_int_equal(f->check, 0x2bc000 + n);
 	assert_int_equal(f->at, 100 + n);
 	if (n == 3 || n == 4)
 		return n == 3 ? -ENODATA : -ESRCH;
@@ -170,7 +170,7 @@ static int find_name(void *ctx, const struct process_snapshot *s, const struct i
 /* Frame n of the interpreter, of the native frame with this index. */
 static void add_chained(struct fixture *f, unsigned n, uint32_t index)
 {
-	f->chain[f->n_chain++] = chain_entry(n * 8, 100 + n, index, 0xabc000 + n);
+	f->chain[f->n_chain++] = chain_entry(n * 8, 100 + n, index, 0x2bc000 + n);
 }
 
 static void build(struct fixture *f)

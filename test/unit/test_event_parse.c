@@ -151,3 +151,17 @@ TEST(the_ring_follows_rate_and_cpus_within_its_limits)
 	assert_int_equal(sampler_ring_bytes(99, 16), 2u << 20);
 	assert_int_equal(sampler_ring_bytes(10000, 512), SAMPLER_RING_MAX_BYTES);
 }
+
+TEST(pieces_of_a_code_object_end_inside_their_record)
+{
+	struct code_event e = {.header = {.type = EVENT_CODE, .size = sizeof(e)}};
+
+	assert_int_equal(event_parse(&e, sizeof(e)), EVENT_CODE);
+	e.n_bytes[CODE_PIECES - 1] = sizeof(e.words[0]);
+	assert_int_equal(event_parse(&e, sizeof(e)), EVENT_CODE);
+	e.n_bytes[CODE_PIECES - 1]++;
+	assert_int_equal(event_parse(&e, sizeof(e)), -EBADMSG);
+	e.n_bytes[CODE_PIECES - 1] = 0;
+	e.header.size = sizeof(e) - 8;
+	assert_int_equal(event_parse(&e, sizeof(e) - 8), -EBADMSG);
+}

@@ -40,6 +40,9 @@ TEST(a_file_is_php_by_what_it_has)
 	assert_int_equal(image.roots[0].vaddr, GLOBALS + 488);
 	assert_int_equal(image.php.filename, 152);
 	assert_int_equal(image.frames.check_more, 152);
+	assert_int_equal(image.texts[0], 8);
+	assert_int_equal(image.texts[1], 152);
+	assert_int_equal(image.texts[2], CHAIN_TEXT_AT);
 	assert_int_equal(image.n_loops, 1);
 	assert_int_equal(image.loops[0].start, TEXT);
 	assert_int_equal(image.loops[0].end, TEXT + 256);

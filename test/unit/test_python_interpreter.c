@@ -39,6 +39,9 @@ TEST(a_file_is_cpython_by_what_it_has)
 	assert_int_equal(image.roots[0].n_steps, 1);
 	assert_int_equal(image.roots[0].steps[0], 72);
 	assert_int_equal(image.frames.end_value, UINT64_C(3) << 16);
+	assert_int_equal(image.texts[0], image.python.code_qualname);
+	assert_int_equal(image.texts[1], image.python.code_filename);
+	assert_int_equal(image.texts[2], image.python.code_lines);
 	assert_int_equal(image.flags, 0);
 }
 

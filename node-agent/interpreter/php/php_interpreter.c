@@ -90,6 +90,7 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 		.roots = {{.kind = INTERPRETER_ROOT_GLOBAL,
 			   .vaddr = symbols[SYMBOL_GLOBALS] + CURRENT_EXECUTE_DATA}},
 		.frames = frames_of(&php),
+		.texts = {FUNCTION_NAME, php.filename, CHAIN_TEXT_AT},
 		.flags = CHAIN_ANONYMOUS_IS_LOOP,
 		.php = php,
 	};

@@ -349,6 +349,7 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 		.language = (uint8_t)image->language,
 		.flags = image->flags,
 	};
+	memcpy(ret->texts, image->texts, sizeof(ret->texts));
 	for (size_t i = 0; i < CHAIN_PATHS; i++) {
 		int error = make_path(&p, &image->roots[i], &p.interpreter->variables[i],
 				      &ret->paths[i]);

@@ -16,6 +16,7 @@
 #include "common/thread/stall_watch.h"
 #include "common/thread/worker_thread.h"
 #include "node-agent/interpreter/process/interpreter_files.h"
+#include "node-agent/interpreter/process/kept_codes.h"
 #include "node-agent/interpreter/process/name_cache.h"
 #include "node-agent/interpreter/process/process_memory.h"
 
@@ -95,6 +96,7 @@ struct interpreter_names {
 	/* under the lock */
 	struct condition done;
 	struct name_cache *cache;
+	struct kept_codes *kept;
 	uint64_t n_submitted, n_done; /* jobs */
 	struct program busy;          /* whose names are being read */
 	struct program hung[LEFT_ALONE_MAX];
@@ -203,18 +205,37 @@ static int begin_job(struct interpreter_names *n, const struct process_snapshot 
 	return r;
 }
 
+/* kept: with the memory of the process. What is kept of the code object is filled in. */
+static int read_name(struct interpreter_names *n, const struct interpreter_process *p, pid_t pid,
+		     struct kept_memory *kept, const struct interpreter_frame *f,
+		     struct interpreter_name *ret)
+{
+	const struct interpreter_memory excerpt = {kept_memory_read, kept};
+	bool is_kept;
+
+	pthread_mutex_lock(&n->lock);
+	is_kept = kept_codes_find(n->kept, (uint32_t)pid, f, &kept->code);
+	pthread_mutex_unlock(&n->lock);
+	if (!is_kept && !kept->below)
+		return kept->error;
+	return interpreter_ops_of(p->image->language)
+		->name_frame(p->image, p->bias, is_kept ? &excerpt : kept->below, f, ret);
+}
+
 static void run_job(const struct reader *k, const struct job *j)
 {
 	struct interpreter_names *n = k->names;
 	struct interpreter_process process = {0};
 	struct interpreter_name name = {0};
 	struct interpreter_memory memory;
+	struct kept_memory kept = {0};
 	int r = begin_job(n, j->snapshot);
 
 	if (r == 0)
 		r = interpreter_files_find(k->files, j->snapshot, &process);
 	if (r == 0)
-		r = process_memory_get(k->memory, j->snapshot, &memory);
+		kept.error = process_memory_get(k->memory, j->snapshot, &memory);
+	kept.below = kept.error == 0 ? &memory : NULL;
 	for (size_t i = 0; i < j->n; i++) {
 		uint64_t key = name_cache_key(j->snapshot, &j->frames[i]);
 		int error = r;
@@ -222,9 +243,8 @@ static void run_job(const struct reader *k, const struct job *j)
 		if (is_known(n, key))
 			continue;
 		if (r == 0)
-			error = interpreter_ops_of(process.image->language)
-					->name_frame(process.image, process.bias, &memory,
-						     &j->frames[i], &name);
+			error = read_name(n, &process, j->snapshot->pid, &kept, &j->frames[i],
+					  &name);
 		keep(n, j->snapshot, &j->frames[i], error, &name);
 	}
 }
@@ -405,6 +425,13 @@ void interpreter_names_see(struct interpreter_names *n, struct process_snapshot 
 		submit(n, j);
 }
 
+void interpreter_names_keep(struct interpreter_names *n, const struct code_event *e)
+{
+	pthread_mutex_lock(&n->lock);
+	kept_codes_add(n->kept, e);
+	pthread_mutex_unlock(&n->lock);
+}
+
 /* ---- on any thread ---- */
 
 void interpreter_names_wait(struct interpreter_names *n, uint64_t timeout_ns)
@@ -475,6 +502,7 @@ static void destroy(struct interpreter_names *n)
 		free_job(j);
 	queue_free(n->jobs);
 	name_cache_free(n->cache);
+	kept_codes_free(n->kept);
 	condition_fini(&n->done);
 	pthread_mutex_destroy(&n->lock);
 	free(n);
@@ -522,6 +550,8 @@ int interpreter_names_new(struct interpreter_names **ret,
 	stall_watch_init(&n->watch, POLL_NS, clock_monotonic_ns());
 	r = name_cache_new(&n->cache, cfg->max_names ?: DEFAULT_NAMES,
 			   cfg->max_text_bytes ?: DEFAULT_TEXT_BYTES);
+	if (r == 0)
+		r = kept_codes_new(&n->kept);
 	if (r == 0)
 		r = queue_new(&n->jobs, QUEUE_JOBS);
 	if (r == 0)

@@ -47,6 +47,9 @@ void interpreter_names_unref(struct interpreter_names *n);
 void interpreter_names_see(struct interpreter_names *n, struct process_snapshot *s,
 			   const struct chain_entry *chain, size_t n_chain);
 
+/* What a sample that follows has names in: it may be gone when they are read. The same thread. */
+void interpreter_names_keep(struct interpreter_names *n, const struct code_event *e);
+
 /*
  * Waits until what was seen so far is read: while something is read every timeout_ns, but no longer
  * than five times that. Any thread.

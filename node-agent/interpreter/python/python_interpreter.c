@@ -227,6 +227,8 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 	*ret = (struct interpreter_image){
 		.language = INTERPRETER_PYTHON,
 		.frames = offsets.frames,
+		.texts = {offsets.objects.code_qualname ?: offsets.objects.code_name,
+			  offsets.objects.code_filename, offsets.objects.code_lines},
 		.flags = f.symbols[SYMBOL_JIT] ? CHAIN_ANONYMOUS_IS_LOOP : 0,
 		.python = offsets.objects,
 	};
