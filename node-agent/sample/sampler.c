@@ -306,7 +306,8 @@ static int on_record(void *ctx, void *data, size_t len)
 		h->on_map(h->ctx, data);
 		break;
 	case EVENT_CODE:
-		h->on_code(h->ctx, data);
+		if (h->on_code)
+			h->on_code(h->ctx, data);
 		break;
 	default:
 		s->bad_records++;

@@ -44,7 +44,7 @@ struct sampler_handlers {
 	void (*on_exec)(void *ctx, const struct exec_event *e);
 	void (*on_exit)(void *ctx, const struct event_header *e);
 	void (*on_map)(void *ctx, const struct map_event *e);
-	void (*on_code)(void *ctx, const struct code_event *e);
+	void (*on_code)(void *ctx, const struct code_event *e); /* NULL: not wanted */
 	void *ctx;
 };
 

@@ -169,8 +169,8 @@ static int compare(const void *a, const void *b)
 
 static uint32_t median_cost(struct bench *b, uint8_t flags)
 {
-	const struct sampler_handlers h = {on_sample,   ignore_fork, ignore_exec,
-					   ignore_exit, ignore_map,  b};
+	const struct sampler_handlers h = {
+		on_sample, ignore_fork, ignore_exec, ignore_exit, ignore_map, NULL, b};
 
 	b->n = 0;
 	b->flags = flags;

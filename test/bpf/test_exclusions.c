@@ -269,12 +269,6 @@ static void on_exec(void *ctx, const struct exec_event *e)
 	(void)process_table_exec(f->processes, &exec);
 }
 
-static void on_code(void *ctx, const struct code_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
 static void on_map(void *ctx, const struct map_event *e)
 {
 	(void)ctx;
@@ -292,7 +286,7 @@ static void on_exit_event(void *ctx, const struct event_header *e)
 static void drain(struct fixture *f)
 {
 	const struct sampler_handlers h = {on_sample, on_fork, on_exec, on_exit_event,
-					   on_map,    on_code, f};
+					   on_map,    NULL,    f};
 
 	assert_true(sampler_drain(f->sampler, &h) >= 0);
 }

@@ -233,12 +233,6 @@ static void on_exit_event(void *ctx, const struct event_header *e)
 	s->n_exit += (pid_t)e->tgid == s->pid;
 }
 
-static void on_code(void *ctx, const struct code_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
 static void on_map(void *ctx, const struct map_event *e)
 {
 	struct seen *s = ctx;
@@ -255,7 +249,7 @@ static void on_map(void *ctx, const struct map_event *e)
 static struct sampler_handlers handlers(struct seen *s)
 {
 	return (struct sampler_handlers){on_sample, on_fork, on_exec, on_exit_event,
-					 on_map,    on_code, s};
+					 on_map,    NULL,    s};
 }
 
 static void drain(struct sampler *sampler, struct seen *s)

@@ -159,12 +159,6 @@ static void on_exit_event(void *ctx, const struct event_header *e)
 	process_table_exit(s->table, (pid_t)e->tgid, e->start_boottime_ns, clock_monotonic_ns());
 }
 
-static void on_code(void *ctx, const struct code_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
 static void on_map(void *ctx, const struct map_event *e)
 {
 	struct seen *s = ctx;
@@ -206,7 +200,7 @@ static void run(struct seen *s, void (*body)(void), const char *comm)
 {
 	const struct sampler_config cfg = {.hz = HZ, .ring_bytes = RING_BYTES};
 	const struct sampler_handlers h = {on_sample, on_fork, on_exec, on_exit_event,
-					   on_map,    on_code, s};
+					   on_map,    NULL,    s};
 	CLEANUP(sampler_freep) struct sampler *sampler = NULL;
 	uint64_t lost = 0;
 	struct err err = {0};

@@ -43,6 +43,7 @@ sampling_handlers(void (*on_sample)(void *ctx, const struct sample_event *e), vo
 					 sampling_ignore_exec,
 					 sampling_ignore_exit,
 					 sampling_ignore_map,
+					 NULL,
 					 ctx};
 }
 
