@@ -37,7 +37,7 @@
 #include "node-agent/profile/profile_worker.h"
 #include "node-agent/runtime/runtime_states.h"
 #include "node-agent/runtime/runtime_worker.h"
-#include "node-agent/sample/cycle.h"
+#include "node-agent/sample/cycle_turns.h"
 #include "node-agent/sample/event_processes.h"
 #include "node-agent/sample/exclusions.h"
 #include "node-agent/sample/sampler.h"
@@ -85,9 +85,7 @@ struct node_agent {
 	struct runtime_worker *go; /* NULL: disabled */
 	struct runtime_worker *java;
 
-	struct cycle *cycle;     /* the current one */
-	uint64_t cycle_start_ns; /* since the Unix epoch */
-	uint64_t cycle_start_mono_ns;
+	struct cycle_turns cycles;
 	struct sampler_stats before; /* at the start of the cycle */
 
 	struct loop_source *ring;
@@ -114,7 +112,7 @@ static void add_sample(struct node_agent *a, struct process_snapshot *snapshot,
 		       const struct sample_event *e)
 {
 	/* it counts what it drops */
-	if (cycle_add_sample(a->cycle, snapshot, e) == 0)
+	if (cycle_add_sample(cycle_turns_at(&a->cycles, e->header.ktime_ns), snapshot, e) == 0)
 		interpreter_names_see(a->names, snapshot, sample_event_chain(e), e->n_chain);
 }
 
@@ -126,7 +124,8 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	if (e->end == WALK_END_NO_TABLE && a->unwinder)
 		unwinder_want(a->unwinder);
 	if (event_processes_get(a->processes, e, &snapshot) < 0)
-		cycle_add_lost(a->cycle, CYCLE_LOST_NO_MEMORY, 1);
+		cycle_add_lost(cycle_turns_at(&a->cycles, e->header.ktime_ns), CYCLE_LOST_NO_MEMORY,
+			       1);
 	else if (!exclusions_drop(a->exclusions, e))
 		add_sample(a, snapshot, e);
 }
@@ -215,29 +214,22 @@ static void on_beat(void *ctx)
 	naming_beat(a->naming);
 }
 
-/* If there is no memory for a new cycle, the current one stays. */
-static int start_cycle(struct node_agent *a)
+static int start_cycle(struct cycle_turn *ret)
 {
-	const struct cycle_config cfg = {CYCLE_MAX_STACKS, CYCLE_MAX_BYTES};
-	int r = cycle_new(&a->cycle, &cfg);
-
-	if (r < 0)
-		return r;
-	a->cycle_start_ns = clock_realtime_ns();
-	a->cycle_start_mono_ns = clock_monotonic_ns();
-	return 0;
+	return cycle_turn_begin(ret, &(struct cycle_config){CYCLE_MAX_STACKS, CYCLE_MAX_BYTES});
 }
 
 /* Adds the samples that BPF dropped during this cycle. */
 static void add_kernel_losses(struct node_agent *a, const struct sampler_stats *now)
 {
 	const struct sampler_stats *before = &a->before;
+	struct cycle *c = a->cycles.current.cycle;
 
-	cycle_add_lost(a->cycle, CYCLE_LOST_RING_FULL,
+	cycle_add_lost(c, CYCLE_LOST_RING_FULL,
 		       now->kernel.lost_ring_full - before->kernel.lost_ring_full);
-	cycle_add_lost(a->cycle, CYCLE_LOST_NO_TASK,
+	cycle_add_lost(c, CYCLE_LOST_NO_TASK,
 		       now->kernel.lost_no_task - before->kernel.lost_no_task);
-	cycle_add_lost(a->cycle, CYCLE_LOST_BAD_RECORD, now->bad_records - before->bad_records);
+	cycle_add_lost(c, CYCLE_LOST_BAD_RECORD, now->bad_records - before->bad_records);
 	a->before = *now;
 }
 
@@ -247,33 +239,32 @@ static void add_kernel_losses(struct node_agent *a, const struct sampler_stats *
  */
 static void end_cycle(struct node_agent *a)
 {
-	uint64_t start_ns = a->cycle_start_ns;
-	int64_t duration_ns = (int64_t)(clock_monotonic_ns() - a->cycle_start_mono_ns);
 	struct cycle_losses losses;
-	struct cycle *done = a->cycle;
+	struct cycle_turn done;
 	struct sampler_stats stats;
-	int r;
+	int64_t duration_ns;
+	int r = start_cycle(&a->cycles.next);
 
 	drain(a);
 	update_status(a, &stats);
 	add_kernel_losses(a, &stats);
-	losses = *cycle_losses(done);
-
-	r = start_cycle(a);
 	if (r < 0) {
 		log_warn_limited("no memory for a new cycle; extending the interval",
 				 "error=\"%s\"", strerror(-r));
 		return;
 	}
-	r = profile_worker_adopt(a->worker, done, (int64_t)start_ns + duration_ns, duration_ns);
+	done = cycle_turns_end(&a->cycles, &duration_ns);
+	losses = *cycle_losses(done.cycle);
+	r = profile_worker_adopt(a->worker, done.cycle, (int64_t)done.start_ns + duration_ns,
+				 duration_ns);
 	if (r == 0) {
 		node_status_add_losses(a->status, &losses);
 	} else {
-		cycle_add_dropped(a->cycle, done);
+		cycle_add_dropped(a->cycles.current.cycle, done.cycle);
 		log_warn_limited("dropped one interval: building profiles takes longer than "
 				 "--profile-interval",
-				 "samples=%llu", (unsigned long long)cycle_n_samples(done));
-		cycle_free(done);
+				 "samples=%llu", (unsigned long long)cycle_n_samples(done.cycle));
+		cycle_free(done.cycle);
 	}
 }
 
@@ -529,7 +520,9 @@ static int make_sampling(struct node_agent *a, struct err *err)
 		(struct process_listener){.on_snapshot = log_snapshot, .on_exited = log_exit};
 	process_table_subscribe(a->processes, &a->process_log);
 	process_table_subscribe(a->processes, naming_listener(a->naming));
-	r = sampler_new(&a->sampler, &cfg, err);
+	r = start_cycle(&a->cycles.current); /* what follows takes a while */
+	if (r == 0)
+		r = sampler_new(&a->sampler, &cfg, err);
 	if (r < 0)
 		return r;
 	r = process_table_scan(a->processes); /* events tell of all that start from now on */
@@ -541,7 +534,7 @@ static int make_sampling(struct node_agent *a, struct err *err)
 	if (r == 0)
 		r = loop_add_fd(a->base.loop, sampler_fd(a->sampler), EPOLLIN, on_ring, a,
 				&a->ring);
-	return r == 0 ? start_cycle(a) : r;
+	return r;
 }
 
 /* "runtime:java:off=2": how many programs of the workload are in that state. */
@@ -726,7 +719,7 @@ void node_agent_free(struct node_agent *a)
 	loop_remove(a->ring);
 	exclusions_free(a->exclusions);
 	sampler_free(a->sampler);
-	cycle_free(a->cycle);
+	cycle_turns_fini(&a->cycles);
 	process_table_free(a->processes);
 	if (unwinder_end(a->unwinder))
 		unwind_maps_free(a->unwind_maps);

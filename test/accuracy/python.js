@@ -32,7 +32,7 @@ const AT_ONCE = Number(process.env.AT_ONCE || 2);
 const PEER_SECONDS = Number(process.env.PEER_SECONDS || SECONDS / 2 - 1);
 const PY_SPY = process.env.PY_SPY || "py-spy";
 const TARGET = 0.999;
-const LATE_MS = 3000;
+const LATE_MS = 0;
 // turns that are judged by themselves: 900 calls, and code that is gone after a moment
 const APART = ["acc_deep", "acc_eval"];
 const VERBOSE = Boolean(process.env.VERBOSE);
