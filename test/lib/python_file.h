@@ -7,7 +7,7 @@
 
 #include <elf.h>
 
-#include "test/lib/elf_builder.h"
+#include "test/lib/elf_functions.h"
 
 #define PYTHON_FILE_FUNCTION_BYTES 128u
 
@@ -29,55 +29,18 @@ static inline uint64_t python_file_at(const struct python_file *f, enum python_f
 /* A jump from one function to another. */
 static inline void python_file_jump(struct python_file *f, uint64_t from, uint64_t to)
 {
-	const Elf64_Ehdr *eh = elf_builder_header(&f->elf);
-	uint8_t *b = f->elf.data + from;
-
-	if (eh->e_machine == EM_AARCH64) {
-		uint32_t w = 0x14000000 | ((uint32_t)((int64_t)(to - from) / 4) & 0x3ffffff);
-
-		memcpy(b, &w, sizeof(w));
-	} else {
-		int32_t distance = (int32_t)(to - from - 5);
-
-		b[0] = 0xe9;
-		memcpy(b + 1, &distance, sizeof(distance));
-	}
+	elf_functions_link(&f->elf, from, to, false);
 }
 
-static inline void python_file_u32(uint8_t *to, uint64_t v)
-{
-	uint32_t w = (uint32_t)v;
-
-	memcpy(to, &w, sizeof(w));
-}
-
-/* .eh_frame with a description of each function, and its index in front of that. */
 static inline void python_file_unwind(struct python_file *f)
 {
-	static const uint8_t cie[] = {16,  0, 0, 0,    0,  0, 0,    0, 1, 'z',
-				      'R', 0, 1, 0x78, 16, 1, 0x1b, 0, 0, 0};
-	enum { INDEX_BYTES = 12 + FILE_FUNCTIONS * 8, FDE_BYTES = 24 };
-	uint8_t zeros[INDEX_BYTES + sizeof(cie) + FILE_FUNCTIONS * FDE_BYTES] = {1, 0x1b, 3, 0x3b};
-	uint64_t at = elf_builder_section(&f->elf, ".eh_frame_hdr", SHT_PROGBITS, SHF_ALLOC, 0,
-					  zeros, sizeof(zeros))
-			      ->sh_offset;
-	uint8_t *hdr = f->elf.data + at;
+	struct elf_function functions[FILE_FUNCTIONS];
 
-	python_file_u32(hdr + 4, INDEX_BYTES - 4);
-	python_file_u32(hdr + 8, FILE_FUNCTIONS);
-	memcpy(hdr + INDEX_BYTES, cie, sizeof(cie));
-	for (unsigned i = 0; i < FILE_FUNCTIONS; i++) {
-		uint64_t start = python_file_at(f, (enum python_file_function)i);
-		uint64_t fde = at + INDEX_BYTES + sizeof(cie) + (uint64_t)i * FDE_BYTES;
-
-		python_file_u32(hdr + 12 + (size_t)i * 8, start - at);
-		python_file_u32(hdr + 16 + (size_t)i * 8, fde - at);
-		python_file_u32(f->elf.data + fde, FDE_BYTES - 4);
-		python_file_u32(f->elf.data + fde + 4, fde + 4 - (at + INDEX_BYTES));
-		python_file_u32(f->elf.data + fde + 8, start - (fde + 8));
-		python_file_u32(f->elf.data + fde + 12, PYTHON_FILE_FUNCTION_BYTES);
-	}
-	elf_builder_segment(&f->elf, PT_GNU_EH_FRAME, PF_R, at, at, sizeof(zeros));
+	for (unsigned i = 0; i < FILE_FUNCTIONS; i++)
+		functions[i] =
+			(struct elf_function){python_file_at(f, (enum python_file_function)i),
+					      PYTHON_FILE_FUNCTION_BYTES};
+	elf_functions_unwind(&f->elf, functions, FILE_FUNCTIONS);
 }
 
 /* The first words of _PyRuntime in 3.15.2, as far as they are read. */
@@ -160,7 +123,7 @@ static inline void python_file_exports(struct python_file *f)
 
 static inline void python_file_end(struct python_file *f)
 {
-	python_file_u32(f->elf.data + f->data + 840, f->version);
+	elf_functions_u32(f->elf.data + f->data + 840, f->version);
 	elf_builder_symbol_table(&f->elf, SHT_DYNSYM);
 	python_file_unwind(f);
 	elf_builder_segment(&f->elf, PT_LOAD, PF_R | PF_X, 0, 0, ELF_BUILDER_BYTES / 2);

@@ -134,9 +134,11 @@ $(O)/test/python/check_python_frames: $(call obj,test/python/check_python_frames
 check-python: $(O)/test/python/check_python_frames ## frames of Python by name, of every CPython that can be had (PYTHONS=)
 	$(Q)$(SUDO) test/python/python-frames.sh $<
 
-# ---- PHP of many releases --------------------------------------------------------
-check-php: $(O)/coroot-node-agent ## frames of PHP by name, of every PHP that Debian has (PHPS=)
-	$(Q)$(SUDO) test/php/php-frames.sh $<
+# ---- scripts of many releases ----------------------------------------------------
+# Not to be had this way: PHP 7.3, 8.0, 8.1, 8.3, and for several threads
+check-php: $(O)/coroot-node-agent ## frames of PHP by name, of every PHP that Debian has (RELEASES=)
+	$(Q)$(SUDO) test/interpreters/releases.sh $< php bullseye:php7.4:php7.4-cli \
+	    bookworm:php8.2:php8.2-cli trixie:php8.4:php8.4-cli
 
 # ---- containers of real runtimes ----------------------------------------------
 $(O)/test/containers/cri_names: $(call obj,test/containers/cri_names.c) $(O)/libnode.a $(O)/libcommon.a

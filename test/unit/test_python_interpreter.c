@@ -203,7 +203,7 @@ TEST(before_that_a_variable_says_who_has_the_gil)
 	python_file_exports(&file);
 	python_file_function(&file, "PyGILState_GetThisThreadState", FILE_OTHER);
 	at = python_file_at(&file, FILE_OTHER);
-	python_file_u32(code + 10, file.data + KEY - (at + sizeof(code)));
+	elf_functions_u32(code + 10, file.data + KEY - (at + sizeof(code)));
 	memcpy(file.elf.data + at, code, sizeof(code));
 	assert_int_equal(recognise(), 0);
 	assert_int_equal(image.python.minor, 7);
