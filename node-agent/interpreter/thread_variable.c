@@ -21,15 +21,51 @@ static int read_at(const struct code *c, uint64_t vaddr, void *to, size_t n)
 	return r == 0 ? byte_source_read(c->src, offset, to, n) : r;
 }
 
+#define RELOCATIONS_MAX 262144u
+#define RELOCATIONS_AT_ONCE 512u
+
+/* The variable that the dynamic linker is to store the offset of. */
+static bool find_relocation(const struct code *c, uint64_t vaddr, Elf64_Rela *ret)
+{
+	const struct elf_section *s = &c->layout->sections[ELF_SECTION_RELA_DYN];
+	uint64_t n = s->size_bytes / sizeof(*ret);
+	AUTO_FREE Elf64_Rela *some = malloc(RELOCATIONS_AT_ONCE * sizeof(*some));
+
+	for (uint64_t i = 0; some && i < n && i < RELOCATIONS_MAX; i += RELOCATIONS_AT_ONCE) {
+		size_t count = n - i < RELOCATIONS_AT_ONCE ? (size_t)(n - i) : RELOCATIONS_AT_ONCE;
+
+		if (byte_source_read(c->src, s->offset + i * sizeof(*some), some,
+				     count * sizeof(*some)) < 0)
+			return false;
+		for (size_t j = 0; j < count; j++) {
+			if (some[j].r_offset != vaddr)
+				continue;
+			*ret = some[j];
+			return ELF64_R_TYPE(ret->r_info) == R_X86_64_DTPOFF64;
+		}
+	}
+	return false;
+}
+
 /*
- * The offset of a variable in its module's: the linker stores it behind the module's number, if the
- * variable is the file's own.
+ * The offset of a variable in its module's stands behind the module's number. The linker stores it
+ * there, or if the file exports the variable, the dynamic linker does.
  */
 static int64_t offset_in_module(const struct code *c, uint64_t vaddr)
 {
+	const struct elf_section *symbols = &c->layout->sections[ELF_SECTION_DYNSYM];
 	int64_t offset;
+	Elf64_Rela rela;
+	Elf64_Sym sym;
 
-	return read_at(c, vaddr + 8, &offset, sizeof(offset)) == 0 ? offset : 0;
+	if (read_at(c, vaddr + 8, &offset, sizeof(offset)) < 0)
+		return 0;
+	if (offset != 0 || !find_relocation(c, vaddr + 8, &rela) ||
+	    ELF64_R_SYM(rela.r_info) >= symbols->size_bytes / sizeof(sym) ||
+	    byte_source_read(c->src, symbols->offset + ELF64_R_SYM(rela.r_info) * sizeof(sym), &sym,
+			     sizeof(sym)) < 0)
+		return offset;
+	return (int64_t)sym.st_value + rela.r_addend;
 }
 
 /* ---- x86-64 ---- */

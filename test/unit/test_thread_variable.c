@@ -79,6 +79,45 @@ TEST(in_a_library_it_is_one_of_its_module)
 		  THREAD_VARIABLE_MODULE, 24 + 0x18, GOT_AT);
 }
 
+/* A variable that the file exports: its offset is stored when the library is loaded. */
+TEST(the_offset_may_be_that_of_a_symbol)
+{
+	static const char code[] = "\x48\x8d\x3d\xf9\0\0\0\xe8\0\0\0\0\x48\x8b\x00\xc3";
+	struct {
+		uint8_t code[GOT_AT - CODE_AT + 16];
+		Elf64_Rela relocations[2];
+		Elf64_Sym symbols[3];
+	} f = {.relocations = {{GOT_AT, ELF64_R_INFO(2, R_X86_64_DTPMOD64), 0},
+			       {GOT_AT + 8, ELF64_R_INFO(2, R_X86_64_DTPOFF64), 4}},
+	       .symbols = {[2] = {.st_value = 16}}};
+	struct elf_layout layout = {
+		.segments = {{.vaddr = CODE_AT, .file_bytes = sizeof(f), .executable = true}},
+		.n_segments = 1,
+		.machine = EM_X86_64,
+	};
+	struct thread_variable v;
+	struct byte_source src;
+
+	memcpy(f.code, code, sizeof(code) - 1);
+	layout.sections[ELF_SECTION_RELA_DYN] =
+		(struct elf_section){.offset = (size_t)((uint8_t *)f.relocations - (uint8_t *)&f),
+				     .size_bytes = sizeof(f.relocations)};
+	layout.sections[ELF_SECTION_DYNSYM] =
+		(struct elf_section){.offset = (size_t)((uint8_t *)f.symbols - (uint8_t *)&f),
+				     .size_bytes = sizeof(f.symbols)};
+	byte_source_from_memory(&src, (const uint8_t *)&f, sizeof(f));
+	assert_int_equal(thread_variable_of_getter(&layout, &src, CODE_AT, &v), 0);
+	assert_int_equal(v.kind, THREAD_VARIABLE_MODULE);
+	assert_int_equal(v.offset, 16 + 4);
+	/* the file ends before the symbol, or it is another relocation */
+	layout.sections[ELF_SECTION_DYNSYM].size_bytes = sizeof(Elf64_Sym) * 2;
+	assert_int_equal(thread_variable_of_getter(&layout, &src, CODE_AT, &v), 0);
+	assert_int_equal(v.offset, 0);
+	f.relocations[1].r_info = ELF64_R_INFO(2, R_X86_64_64);
+	assert_int_equal(thread_variable_of_getter(&layout, &src, CODE_AT, &v), 0);
+	assert_int_equal(v.offset, 0);
+}
+
 static void check_arm64(const uint32_t *code, size_t n, enum thread_variable_kind kind,
 			int64_t offset, uint64_t vaddr)
 {
