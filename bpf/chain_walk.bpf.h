@@ -35,6 +35,7 @@ struct chain_scratch {
 	__u64 frame;                    /* to be taken next; 0: none */
 	__u64 anchor;                   /* of the run that is taken next; 0: not known */
 	__u64 low, high;                /* of the native frame whose run is taken; its stack */
+	__u64 owner;                    /* of the frame in words; 0: none */
 	__u64 run_frame;                /* where the run began, as the next */
 	__u64 words[CHAIN_FRAME_WORDS]; /* of a frame */
 	__u32 run_n;
@@ -125,6 +126,8 @@ static __always_inline bool chain_origin_of(const struct chain_path *p, __u64 th
 	}
 }
 
+#define CHAIN_THREAD_PATH (CHAIN_PATHS + CHAIN_STATES) /* the number of layout.thread */
+
 int chain_follow(__u32 number);
 
 /*
@@ -137,11 +140,15 @@ __noinline int chain_follow(__u32 number)
 	const struct chain_path *p;
 	__u64 at = 0;
 
-	if (!c || number >= CHAIN_PATHS + CHAIN_STATES)
+	if (!c || number > CHAIN_THREAD_PATH)
 		return 0;
 	c->found = 0;
-	p = number < CHAIN_PATHS ? &c->layout.paths[number & (CHAIN_PATHS - 1)]
-				 : &c->layout.states[(number - CHAIN_PATHS) & (CHAIN_STATES - 1)];
+	if (number < CHAIN_PATHS)
+		p = &c->layout.paths[number & (CHAIN_PATHS - 1)];
+	else if (number < CHAIN_THREAD_PATH)
+		p = &c->layout.states[(number - CHAIN_PATHS) & (CHAIN_STATES - 1)];
+	else
+		p = &c->layout.thread;
 	if (!chain_origin_of(p, c->thread_pointer, &at))
 		return 0;
 	if (number < CHAIN_PATHS)
@@ -168,13 +175,20 @@ static __always_inline __u64 chain_word_of(const struct chain_scratch *c, __u32 
 				      CHAIN_FRAME_WORDS)];
 }
 
-static __always_inline bool chain_matches(const struct chain_scratch *c)
+/* What tells which frames end a run. */
+static __always_inline __u64 chain_end_word(const struct chain_scratch *c)
 {
 	const struct chain_frames *f = &c->layout.frames;
 	__u64 word = chain_word_of(c, f->end);
 
-	if (f->end_at != CHAIN_END_HERE)
-		word = chain_word_at(word + (__s64)f->end_at);
+	return f->end_at == CHAIN_END_HERE ? word : chain_word_at(word + (__s64)f->end_at);
+}
+
+static __always_inline bool chain_matches(const struct chain_scratch *c)
+{
+	const struct chain_frames *f = &c->layout.frames;
+	__u64 word = chain_end_word(c);
+
 	if ((word & f->end_mask) < f->end_value)
 		return false;
 	return !f->end_code || chain_word_at(chain_word_of(c, f->code) & ~7ULL) & f->end_code;
@@ -194,11 +208,13 @@ static __always_inline __u32 chain_check_of(const struct chain_frames *f, __u64 
 /*
  * Notes a code object that was not seen lately. If there are too many, the next sample that has it
  * sends it. Some of the same hash have room beside each other: else two of a stack could make each
- * other new in every sample.
+ * other new in every sample. Layouts without texts send none.
  */
 static __always_inline void chain_note_code(struct chain_scratch *c, const struct chain_entry *e)
 {
-	__u64 word = chain_entry_code(e) ^ (__u64)chain_entry_check(e) << 41;
+	__u32 place_bits = c->layout.frames.owner.environment ? CHAIN_AT_BITS : 0;
+	__u32 check = chain_entry_check(e) >> place_bits;
+	__u64 word = chain_entry_code(e) ^ (__u64)check << 41;
 	__u64 hash = (word ^ (__u64)c->tgid << 16) * 0x9e3779b97f4a7c15;
 	__u32 *set = c->recent[unwind_masked(hash >> 56, CHAIN_RECENT)];
 	__u32 tag = (__u32)(hash >> 16), n = c->n_fresh;
@@ -206,20 +222,76 @@ static __always_inline void chain_note_code(struct chain_scratch *c, const struc
 	if (set[0] == tag || set[1] == tag || set[2] == tag || set[3] == tag)
 		return;
 	c->fresh = true;
-	if (n >= CHAIN_FRESH)
-		return;
-	c->fresh_entries[unwind_masked(n, CHAIN_FRESH)] = *e;
-	c->n_fresh = n + 1;
+	if (c->layout.texts[0]) {
+		if (n >= CHAIN_FRESH)
+			return;
+		c->fresh_entries[unwind_masked(n, CHAIN_FRESH)] = *e;
+		c->n_fresh = n + 1;
+	}
 	set[3] = set[2];
 	set[2] = set[1];
 	set[1] = set[0];
 	set[0] = tag;
 }
 
+/* The owner that an environment has; 0: none. */
+static __always_inline __u64 chain_owner_in(const struct chain_owner *o, __u64 environment)
+{
+	__u64 object = chain_word_at(environment + (__s64)o->value);
+	__u64 kind = object ? chain_word_at(object) & o->kind_mask : 0;
+
+	if (kind != o->box)
+		return kind == o->kind ? object : 0;
+	object = chain_word_at(object + o->box_value);
+	return object && (chain_word_at(object) & o->kind_mask) == o->kind ? object : 0;
+}
+
+int chain_find_owner(void);
+
+/* Finds the owner of the frame in c->words. A global function. */
+__noinline int chain_find_owner(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	const struct chain_owner *o;
+	__u64 environment;
+
+	if (!c)
+		return 0;
+	o = &c->layout.frames.owner;
+	c->owner = 0;
+	environment = chain_word_of(c, o->environment);
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < CHAIN_OWNER_STEPS && environment; i++) {
+		c->owner = chain_owner_in(o, environment);
+		if (c->owner || chain_word_at(environment + (__s64)o->last) & o->last_mask)
+			break;
+		environment = chain_word_at(environment + (__s64)o->next) & ~7ULL;
+	}
+	return 0;
+}
+
+/* Sets what an entry has of a frame with an owner. */
+static __always_inline void chain_use_owner(const struct chain_scratch *c, __u64 *code, __u64 *at,
+					    __u32 *check)
+{
+	const struct chain_owner *o = &c->layout.frames.owner;
+	__u64 body;
+
+	if (*code == 0) {
+		*code = c->owner;
+		*check = chain_check(chain_word_at(c->owner + o->body));
+		return;
+	}
+	body = chain_word_at(*code + o->body);
+	*check = chain_check_at((*at - chain_word_at(body + o->first)) / 8, body);
+	*at = c->owner;
+}
+
 static __always_inline void chain_push(struct chain_scratch *c)
 {
 	const struct chain_frames *f = &c->layout.frames;
 	__u64 code = chain_word_of(c, f->code) & ~7ULL;
+	__u64 at = chain_word_of(c, f->at) & f->at_mask;
 	__u32 n = c->event.n_chain;
 	struct chain_entry *e = &c->entries[unwind_masked(n, CHAIN_ENTRIES)];
 	__u32 check;
@@ -229,8 +301,13 @@ static __always_inline void chain_push(struct chain_scratch *c)
 		c->frame = 0;
 		return;
 	}
-	check = chain_check_of(f, code);
-	*e = chain_entry(code, chain_word_of(c, f->at) & f->at_mask, c->index, check);
+	if (f->owner.environment) {
+		chain_find_owner();
+		chain_use_owner(c, &code, &at, &check);
+	} else {
+		check = chain_check_of(f, code);
+	}
+	*e = chain_entry(code, at, c->index, check);
 	c->event.n_chain = (__u16)(n + 1);
 	chain_note_code(c, e);
 }
@@ -282,6 +359,8 @@ static __always_inline bool chain_take(struct chain_scratch *c)
 		c->broken = true;
 		return false;
 	}
+	if (f->stop_mask && (chain_end_word(c) & f->stop_mask) >= f->stop_value)
+		return false;
 	if (f->next_is == CHAIN_NEXT_STRIDE)
 		c->frame = frame + (__s64)f->next;
 	else
@@ -374,6 +453,18 @@ __noinline int chain_is_loop(__u64 address)
 	return c && s && chain_has_loop_at(&c->layout, s, address);
 }
 
+int chain_is_joined(__u64 address);
+
+/* Whether a native frame in the loop and its caller at this address are one. A global function. */
+__noinline int chain_is_joined(__u64 address)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+
+	return c && s && c->layout.flags & CHAIN_LOOP_IS_JOINED &&
+	       chain_has_loop_at(&c->layout, s, address);
+}
+
 int chain_take_run(__u64 low);
 
 /*
@@ -395,6 +486,15 @@ __noinline int chain_take_run(__u64 low)
 	c->low = low;
 	c->high = s->walk.sp > low && !s->walk.sp_is_low ? s->walk.sp : ~0ULL;
 	return chain_run(s->n_user - 1);
+}
+
+/* Whether the first frame, if there is one, is this thread's. */
+static __always_inline bool chain_is_of_thread(struct chain_scratch *c)
+{
+	if (c->layout.thread.origin == CHAIN_NONE)
+		return true;
+	chain_follow(CHAIN_THREAD_PATH);
+	return c->thread_pointer - c->found < CHAIN_THREAD_BYTES;
 }
 
 int chain_start(void);
@@ -430,6 +530,8 @@ __noinline int chain_start(void)
 	if (!c->found)
 		chain_follow(1);
 	c->frame = c->found;
+	if (!chain_is_of_thread(c))
+		c->frame = 0;
 	return c->frame != 0;
 }
 
@@ -461,7 +563,7 @@ __noinline int chain_finish(void)
 
 	if (!c)
 		return 0;
-	if (c->layout.frames.next_is != CHAIN_NEXT_STRIDE) /* nothing says where an array ends */
+	if (c->layout.frames.next_is != CHAIN_NEXT_STRIDE || c->layout.frames.stop_mask)
 		chain_run(CHAIN_REST);
 	c->event.chain_state = chain_read_state(c, CHAIN_COLLECTS);
 	c->event.chain_state |= chain_read_state(c, CHAIN_HOLDS_LOCK);

@@ -90,6 +90,33 @@ enum chain_end {
 
 #define CHAIN_FRAME_WORDS 16 /* a power of two */
 
+#define CHAIN_OWNER_STEPS 16 /* environments */
+
+/*
+ * Code may not know its class; what owns it does, such as a method. The owner is in the environment
+ * of a frame or in one around that. Then an entry's `at` is the owner, and its check is
+ * chain_check_at(). The entry of a frame that has no code is of its owner, with the check of the
+ * word at `body` in that. Offsets are in bytes.
+ */
+struct chain_owner {
+	__u16 environment; /* in the frame: where its environment is; 0: frames have no owner */
+	__s16 value;       /* in an environment: the object that may be the owner */
+	__s16 next;        /* in it: the one around; its lowest three bits are not part of it */
+	__s16 last;        /* in it: a word that has one of the bits last_mask if none is around */
+	__u64 last_mask;
+	__u64 kind_mask; /* the first word of an object, with this, says what it is: */
+	__u64 kind;      /* an owner, */
+	__u64 box;       /* or one that has the object in its word at box_value */
+	__u16 box_value;
+	__u16 body;  /* in the code object: its body */
+	__u16 first; /* in the body: where the words begin that the frame is at one of */
+	__u16 pad;
+};
+_Static_assert(sizeof(struct chain_owner) == 48, "chain_owner layout");
+
+#define CHAIN_AT_BITS 20 /* of the index of a word */
+#define CHAIN_AT_MAX (1U << CHAIN_AT_BITS)
+
 /*
  * Offsets are in bytes from the address of a frame; all words that are taken lie in the
  * CHAIN_FRAME_WORDS from `from` on, at multiples of a word from there.
@@ -126,8 +153,15 @@ struct chain_frames {
 	__u64 end_mask;
 	__u64 end_value;
 	__u64 end_code;
+	/*
+	 * Behind the last frame of an array is one with (the same word & stop_mask) >= stop_value;
+	 * 0: nothing says where it ends.
+	 */
+	__u64 stop_mask;
+	__u64 stop_value;
+	struct chain_owner owner;
 };
-_Static_assert(sizeof(struct chain_frames) == 56, "chain_frames layout");
+_Static_assert(sizeof(struct chain_frames) == 120, "chain_frames layout");
 #define CHAIN_END_HERE (-32768)
 
 /* ---- of a process ---- */
@@ -146,10 +180,14 @@ enum chain_state_kind {
 /* In chain_layout.texts: what lies where the frame is in its code, struct chain_frames.at. */
 #define CHAIN_TEXT_AT 1
 
+#define CHAIN_THREAD_BYTES 8192 /* a pthread_t lies no further below the thread pointer */
+
 #define CHAIN_RANGES 32 /* a power of two */
 
 enum chain_flag {
 	CHAIN_ANONYMOUS_IS_LOOP = 1, /* generated code, which runs frames of the interpreter */
+	/* The loop has several functions: native frames in it that call each other are one. */
+	CHAIN_LOOP_IS_JOINED = 2,
 };
 
 /* Lies in a slab, as struct unwind_process, which refers to it. */
@@ -160,6 +198,12 @@ struct chain_layout {
 	 * state is set.
 	 */
 	struct chain_path states[CHAIN_STATES];
+	/*
+	 * Of an interpreter whose first frame is that of the thread that runs it: what the last
+	 * step finds is the thread's pthread_t, which is the thread pointer or not far below.
+	 * Others have no frames. CHAIN_NONE: each thread has frames of its own.
+	 */
+	struct chain_path thread;
 	struct chain_frames frames;
 	/* The loop: [loop + starts[i], loop + ends[i]), ascending and disjoint. */
 	__u64 loop;
@@ -172,11 +216,12 @@ struct chain_layout {
 	__u32 ends[CHAIN_RANGES];
 	/*
 	 * What struct code_event has beside the code object: where this has pointers to it, in
-	 * bytes, a multiple of a word; or CHAIN_TEXT_AT; 0: nothing.
+	 * bytes, a multiple of a word; or CHAIN_TEXT_AT; 0: nothing. The first one is 0: no code
+	 * is sent.
 	 */
 	__u16 texts[CHAIN_TEXTS];
 	__u16 pad2;
-	__u64 room[46];
+	__u64 room[28];
 };
 _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
 
@@ -230,6 +275,15 @@ _Static_assert(sizeof(struct chain_entry) == 16, "chain_entry layout");
 static inline __u32 chain_check(__u64 word)
 {
 	return (__u32)(word ^ word >> 24 ^ word >> 48) & 0x7fffff;
+}
+
+/*
+ * The check of a frame with an owner: the index of the word that it is at, 0 if that is too far or
+ * not among the words; above that, some bits of the body's address.
+ */
+static inline __u32 chain_check_at(__u64 index, __u64 body)
+{
+	return (__u32)(index < CHAIN_AT_MAX ? index : 0) | (__u32)(body >> 4 & 7) << CHAIN_AT_BITS;
 }
 
 static inline struct chain_entry chain_entry(__u64 code, __u64 at, __u32 index, __u32 check)

@@ -75,7 +75,10 @@ static __always_inline int next_frame(struct scratch *s)
 
 	w->descending = false;
 	end = w->by_tables ? walk_by_table(s) : walk_by_frame_pointer(w);
-	if (loop)
+	if (loop && end == WALK_CONTINUES && !w->descended && !w->descending &&
+	    chain_is_joined(w->ip - 1))
+		s->n_user--; /* its caller takes its place */
+	else if (loop)
 		chain_take_run(sp);
 	if (end != WALK_CONTINUES)
 		return end;

@@ -164,6 +164,25 @@ static uint64_t jump_of_arm64(const struct code *c, size_t i)
 	return c->start + i + (uint64_t)(words * 4);
 }
 
+/* Where a call or the jump of a tail call goes; 0: it is none. */
+static uint64_t call_at(const struct elf_layout *layout, const struct code *c, size_t i)
+{
+	size_t left = (size_t)(c->end - c->start) - i;
+	int32_t distance = 0;
+
+	if (left >= 4)
+		memcpy(&distance, c->bytes + i, sizeof(distance));
+	if (layout->machine == EM_AARCH64) {
+		if (i % 4 != 0 || ((uint32_t)distance & 0x7c000000) != 0x14000000) /* b, bl */
+			return 0;
+		return c->start + i + (uint64_t)(sign_extended((uint32_t)distance, 26) * 4);
+	}
+	if (left < 5 || (c->bytes[i] != 0xe8 && c->bytes[i] != 0xe9))
+		return 0;
+	memcpy(&distance, c->bytes + i + 1, sizeof(distance));
+	return c->start + i + 5 + (uint64_t)(int64_t)distance;
+}
+
 static uint64_t jump_at(const struct parts *p, const struct code *c, size_t i)
 {
 	return p->layout->machine == EM_AARCH64 ? jump_of_arm64(c, i) : jump_of_x86(c, i);
@@ -217,7 +236,7 @@ static int jumps_back(const struct parts *p, const struct candidate *from, const
 /* Adds the parts that code jumps into, and that jump back. */
 static int add_jumped_to(struct parts *p, const struct code *code)
 {
-	struct candidate candidates[CANDIDATES_MAX];
+	struct candidate candidates[CANDIDATES_MAX] = {0};
 	unsigned n = 0, n_jumps = 0;
 	int r = 0;
 
@@ -247,9 +266,8 @@ static int add_jumped_to(struct parts *p, const struct code *code)
 }
 
 /* The function itself, and if symbols have not said more, its parts. */
-static int add_parts(struct parts *p, uint64_t function)
+static int add_parts(struct parts *p, uint64_t function, bool knows_parts)
 {
-	bool knows_parts = p->n > 1;
 	struct code code;
 	uint64_t start, end;
 	int r = eh_function_before(p->layout, p->src, function, &start, &end);
@@ -264,6 +282,50 @@ static int add_parts(struct parts *p, uint64_t function)
 		r = add_jumped_to(p, &code);
 	free(code.bytes);
 	return r == -ENOENT ? 0 : r;
+}
+
+/* ---- calls ---- */
+
+static bool is_among(const struct interpreter_range *ranges, size_t n, uint64_t start)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ranges[i].start == start)
+			return true;
+	}
+	return false;
+}
+
+int interpreter_calls_find(const struct elf_layout *layout, const struct byte_source *src,
+			   uint64_t function, struct interpreter_range *ret, size_t max)
+{
+	struct parts p = {.layout = layout, .src = src};
+	unsigned n_calls = 0;
+	struct code code;
+	uint64_t start, end;
+	size_t n = 0;
+	int r = eh_function_before(layout, src, function, &start, &end);
+
+	if (r == 0)
+		r = start == function ? read_code(&p, start, end, &code) : -ENOENT;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < (size_t)(end - start) && n < max && n_calls < JUMPS_MAX; i++) {
+		uint64_t to = call_at(layout, &code, i);
+		struct interpreter_range called;
+
+		if (!elf_layout_is_text(layout, to) || (to >= start && to < end) ||
+		    is_among(ret, n, to))
+			continue;
+		n_calls++;
+		r = eh_function_before(layout, src, to, &called.start, &called.end);
+		if (r < 0 && r != -ENOENT)
+			break;
+		if (r == 0 && called.start == to)
+			ret[n++] = called;
+		r = 0;
+	}
+	free(code.bytes);
+	return r < 0 ? r : (int)n;
 }
 
 /* ---- together ---- */
@@ -295,18 +357,21 @@ static void join(struct parts *p, uint64_t gap)
 }
 
 int interpreter_loops_find(const struct elf_layout *layout, const struct byte_source *src,
-			   uint64_t function, interpreter_is_loop_fn *is_loop,
+			   const uint64_t *functions, size_t n_functions,
+			   interpreter_is_loop_fn *is_loop,
 			   struct interpreter_range ranges[CHAIN_RANGES])
 {
 	AUTO_FREE struct interpreter_range *all = calloc(RANGES_MAX, sizeof(*all));
 	struct parts p = {.layout = layout, .src = src, .is_loop = is_loop, .ranges = all};
+	bool knows_parts;
 	int r;
 
 	if (!all)
 		return -ENOMEM;
 	r = add_symbols(&p, &layout->sections[ELF_SECTION_SYMTAB]);
-	if (r == 0)
-		r = add_parts(&p, function);
+	knows_parts = p.n > n_functions;
+	for (size_t i = 0; i < n_functions && r == 0; i++)
+		r = add_parts(&p, functions[i], knows_parts);
 	if (r == 0 && p.n == 0)
 		r = add_symbols(&p, &layout->sections[ELF_SECTION_DYNSYM]);
 	if (r < 0)

@@ -19,12 +19,21 @@ typedef bool interpreter_is_loop_fn(const char *name);
 bool interpreter_is_part(const char *name, const char *function);
 
 /*
- * function is the address of the loop's function. Sets ranges that are disjoint and ascend, and
- * returns how many, at least 1; -ENOENT if there is no such function; -ENOMEM; or an error of
- * byte_source_read().
+ * functions are the addresses of the loop's, which is mostly one. Sets ranges that are disjoint and
+ * ascend, and returns how many, at least 1; -ENOENT if there is no such function; -ENOMEM; or an
+ * error of byte_source_read().
  */
 int interpreter_loops_find(const struct elf_layout *layout, const struct byte_source *src,
-			   uint64_t function, interpreter_is_loop_fn *is_loop,
+			   const uint64_t *functions, size_t n_functions,
+			   interpreter_is_loop_fn *is_loop,
 			   struct interpreter_range ranges[CHAIN_RANGES]) MUST_CHECK;
+
+/*
+ * Sets *ret to the functions that the function at this address calls, or goes to as its last step,
+ * up to max; those of other files are not among them. Returns how many, -ENOENT if there is no such
+ * function, -ENOMEM, or an error of byte_source_read().
+ */
+int interpreter_calls_find(const struct elf_layout *layout, const struct byte_source *src,
+			   uint64_t function, struct interpreter_range *ret, size_t max) MUST_CHECK;
 
 #endif /* NODE_AGENT_INTERPRETER_LOOPS_H */

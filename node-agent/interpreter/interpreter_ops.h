@@ -1,6 +1,7 @@
 /*
  * What a language implements so that the walk shows its functions: recognise a file that has its
- * interpreter, say how frames are found, and read the name of one. `python/` and `php/` are there.
+ * interpreter, say how frames are found, and read the name of one. `python/`, `php/` and `ruby/`
+ * are there.
  *
  * All functions are pure but for what they read through their arguments: bytes of an ELF file, or
  * memory of a process. Both are hostile: every length and every chain has a limit.
@@ -15,6 +16,7 @@
 #include "node-agent/interpreter/interpreter_frame.h"
 #include "node-agent/interpreter/php_layout.h"
 #include "node-agent/interpreter/python_layout.h"
+#include "node-agent/interpreter/ruby_layout.h"
 
 #include "bpf/frame_chain.h"
 
@@ -23,6 +25,7 @@ enum interpreter_language {
 	INTERPRETER_NONE,
 	INTERPRETER_PYTHON,
 	INTERPRETER_PHP,
+	INTERPRETER_RUBY,
 	INTERPRETER_MAX,
 };
 
@@ -71,6 +74,8 @@ struct interpreter_image {
 	/* By enum chain_state_kind: steps lead to the word that is not 0 if the state is set. */
 	struct interpreter_root states[CHAIN_STATES];
 	uint8_t state_shifts[CHAIN_STATES]; /* chain_path.shift */
+	/* INTERPRETER_ROOT_GLOBAL: chain_layout.thread. */
+	struct interpreter_root thread;
 	struct chain_frames frames;
 	uint16_t texts[CHAIN_TEXTS]; /* of what a name is made: chain_layout.texts */
 	struct interpreter_range loops[CHAIN_RANGES]; /* ascending, disjoint */
@@ -79,6 +84,7 @@ struct interpreter_image {
 	union {
 		struct python_layout python;
 		struct php_layout php;
+		struct ruby_layout ruby;
 	};
 };
 

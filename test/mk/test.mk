@@ -139,6 +139,10 @@ check-python: $(O)/test/python/check_python_frames ## frames of Python by name, 
 check-php: $(O)/coroot-node-agent ## frames of PHP by name, of every PHP that Debian has (RELEASES=)
 	$(Q)$(SUDO) test/interpreters/releases.sh $< php bullseye:php7.4:php7.4-cli \
 	    bookworm:php8.2:php8.2-cli trixie:php8.4:php8.4-cli
+# Not to be had this way: Ruby 3.0, 3.2 and 3.4, and with a compiler
+check-ruby: $(O)/coroot-node-agent ## frames of Ruby by name, of every Ruby that Debian has (RELEASES=)
+	$(Q)$(SUDO) test/interpreters/releases.sh $< ruby bullseye:ruby2.7:ruby2.7 \
+	    bookworm:ruby3.1:ruby3.1 trixie:ruby3.3:ruby3.3
 
 # ---- containers of real runtimes ----------------------------------------------
 $(O)/test/containers/cri_names: $(call obj,test/containers/cri_names.c) $(O)/libnode.a $(O)/libcommon.a

@@ -432,6 +432,178 @@ static void check_path(const struct chain_path *p)
 	assert_int_equal(host_walk(), WALK_END_BOTTOM);
 }
 
+/* An array whose flags are behind a pointer. */
+static struct chain_layout array_layout(void)
+{
+	struct chain_layout l = layout(CHAIN_END_LAST);
+
+	l.frames.next_is = CHAIN_NEXT_STRIDE;
+	l.frames.next = 32;
+	l.frames.end_at = 8;
+	return l;
+}
+
+static void flag(unsigned i, uint64_t owner)
+{
+	host.stack[CHAINED + 4 * i + 3] = at(100 + i);
+	host.stack[100 + i + 1] = owner << 48;
+}
+
+/* What the walk has not come by is taken too, if it is known where the array ends. */
+TEST(an_array_may_have_an_end)
+{
+	struct chain_layout l = array_layout();
+
+	l.frames.stop_mask = 0xffULL << 48;
+	l.frames.stop_value = 9ULL << 48;
+	begin(&l);
+	native(LOOP);
+	native(HELPER);
+	native(START);
+	for (unsigned i = 1; i <= 4; i++)
+		frame(i, 76 + i, 0);
+	flag(0, 0);
+	flag(1, OWNER_BETWEEN);
+	flag(2, 0);
+	flag(3, 9);
+	walk_all(3);
+	check_entry(1, 2, 78, 0);
+	check_entry(2, 3, 79, CHAIN_REST);
+}
+
+TEST(functions_of_the_loop_that_call_each_other_are_one_if_the_layout_says_so)
+{
+	struct chain_layout l = layout(CHAIN_END_LAST);
+
+	l.flags = CHAIN_LOOP_IS_JOINED;
+	begin(&l);
+	for (unsigned i = 0; i < 3; i++)
+		native(LOOP);
+	native(HELPER);
+	native(LOOP);
+	native(START);
+	frame(1, 77, 0);
+	frame(2, 78, OWNER_BETWEEN);
+	frame(3, 79, OWNER_BETWEEN);
+	n_native -= 2; /* of three, one is left */
+	walk_all(3);
+	check_entry(0, 1, 77, 0);
+	check_entry(1, 2, 78, 0);
+	check_entry(2, 3, 79, 2);
+}
+
+#define KIND 0x601aULL
+#define BOX 0x201aULL
+#define ENVIRONMENT 200u /* words */
+#define AROUND 210u
+#define OBJECT 300u
+#define BOXED 310u
+#define BODY 400u
+#define FIRST 0x7000u
+
+/* A frame with an environment; the object in it has this first word. */
+static void begin_owned(uint64_t kind)
+{
+	struct chain_layout l = layout(CHAIN_END_EACH);
+
+	l.frames.owner = (struct chain_owner){.environment = 24,
+					      .value = -16,
+					      .next = -8,
+					      .last_mask = 2,
+					      .kind_mask = 0xf01f,
+					      .kind = KIND,
+					      .box = BOX,
+					      .box_value = 8,
+					      .body = 8,
+					      .first = 8};
+	begin(&l);
+	native(LOOP);
+	native(START);
+	frame(1, FIRST + 5 * 8, 0);
+	host.stack[last_chained + 3] = at(ENVIRONMENT);
+	host.stack[CODE + 3] = at(BODY);
+	host.stack[BODY + 1] = FIRST;
+	host.stack[ENVIRONMENT - 2] = at(OBJECT);
+	host.stack[ENVIRONMENT] = 2;
+	host.stack[OBJECT] = kind;
+	host.stack[OBJECT + 1] = at(BOXED);
+	host.stack[BOXED] = KIND | 0x100000;
+}
+
+static uint64_t owner_of(void)
+{
+	const struct chain_entry *e = &host.chain.entries[0];
+
+	walk_all(1);
+	assert_int_equal(chain_entry_code(e), at(CODE + 2));
+	assert_int_equal(chain_entry_check(e), chain_check_at(5, at(BODY)));
+	return chain_entry_at(e);
+}
+
+TEST(a_frame_may_have_an_owner)
+{
+	begin_owned(KIND | 0x20);
+	assert_int_equal(owner_of(), at(OBJECT));
+	begin_owned(BOX);
+	assert_int_equal(owner_of(), at(BOXED));
+	begin_owned(0x101a);
+	assert_int_equal(owner_of(), 0);
+	/* a box in a box is none */
+	begin_owned(BOX);
+	host.stack[BOXED] = BOX;
+	assert_int_equal(owner_of(), 0);
+}
+
+TEST(the_owner_may_be_in_an_environment_around)
+{
+	begin_owned(0x101a);
+	host.stack[ENVIRONMENT] = 0;
+	host.stack[ENVIRONMENT - 1] = at(AROUND) | 1;
+	host.stack[AROUND - 2] = at(BOXED);
+	host.stack[AROUND] = 2;
+	assert_int_equal(owner_of(), at(BOXED));
+	/* it is its own */
+	begin_owned(0x101a);
+	host.stack[ENVIRONMENT] = 0;
+	host.stack[ENVIRONMENT - 1] = at(ENVIRONMENT);
+	assert_int_equal(owner_of(), 0);
+}
+
+TEST(a_frame_without_code_is_its_owner)
+{
+	const struct chain_entry *e = &host.chain.entries[0];
+
+	begin_owned(KIND);
+	host.stack[last_chained + 1] = 0;
+	walk_all(1);
+	assert_int_equal(chain_entry_code(e), at(OBJECT));
+	assert_int_equal(chain_entry_check(e), chain_check(at(BOXED)));
+}
+
+static unsigned frames_of_thread(uint64_t pthread)
+{
+	struct chain_layout l = layout(CHAIN_END_EACH);
+
+	l.thread = (struct chain_path){
+		.origin = CHAIN_FIXED, .n_steps = 1, .steps = {(int64_t)at(50)}};
+	begin(&l);
+	native(LOOP);
+	native(START);
+	frame(1, 77, 0);
+	host.stack[50] = pthread;
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	return host.chain.event.n_chain;
+}
+
+TEST(frames_of_another_thread_are_not_taken)
+{
+	assert_int_equal(frames_of_thread(at(0)), 1);
+	assert_int_equal(frames_of_thread(at(0) - CHAIN_THREAD_BYTES + 1), 1);
+	assert_int_equal(frames_of_thread(at(0) - CHAIN_THREAD_BYTES), 0);
+	assert_int_equal(frames_of_thread(at(0) + 1), 0);
+	assert_int_equal(frames_of_thread(0), 0);
+}
+
 TEST(the_first_frame_is_found_by_any_kind_of_variable)
 {
 	const struct chain_layout l = layout(CHAIN_END_EACH);
@@ -589,26 +761,41 @@ TEST(memory_that_cannot_be_read_ends_the_chain)
 	assert_int_equal(chain_entry_check(&host.chain.entries[0]), 0);
 }
 
-TEST(generated_code_is_part_of_the_loop_if_the_layout_says_so)
+static void begin_generated(uint8_t flags, enum function caller)
 {
 	struct chain_layout l = layout(CHAIN_END_EACH);
 	struct unwind_blocks_mapping m[] = {
 		{BIAS + TEXT_AT, BIAS + 0x10000, BIAS, TABLE},
 		{2u * BIAS, 2u * BIAS + 0x1000, 0, UNWIND_TABLE_ANONYMOUS}};
 
-	l.flags = CHAIN_ANONYMOUS_IS_LOOP;
+	l.flags = flags;
 	begin(&l);
 	native(HELPER);
 	native(START);
 	w->ip = 2u * BIAS + 8;
 	w->fp = at(SP);
 	host.stack[SP] = 0;
-	host.stack[SP + 1] = in_function(START);
+	host.stack[SP + 1] = in_function(caller);
+	host.stack[SP + 2 + FRAME_WORDS - 1] = in_function(START);
 	frame(1, 77, 0);
 	host.process = unwind_blocks_process(&blocks, HOST_TGID, HOST_START_TIME, m, 2, 0);
 	unwind_blocks_chain(&blocks, host.process, &l);
+}
+
+TEST(generated_code_is_part_of_the_loop_if_the_layout_says_so)
+{
+	begin_generated(CHAIN_ANONYMOUS_IS_LOOP, START);
 	walk_all(1);
 	check_entry(0, 1, 77, 0);
+}
+
+TEST(generated_code_that_the_loop_calls_is_one_with_it_if_the_layout_says_so)
+{
+	begin_generated(CHAIN_ANONYMOUS_IS_LOOP | CHAIN_LOOP_IS_JOINED, LOOP);
+	frame(2, 78, 0);
+	walk_all(2);
+	check_entry(0, 1, 77, 0);
+	check_entry(1, 2, 78, CHAIN_REST);
 }
 
 /* ---- code objects ---- */
@@ -678,6 +865,7 @@ TEST(what_is_sent_once_is_not_sent_with_every_sample)
 	const unsigned n = 60;
 	struct chain_layout l = layout(CHAIN_END_LAST);
 
+	l.texts[0] = 8;
 	begin(&l);
 	native(LOOP);
 	native(START);
@@ -696,6 +884,7 @@ TEST(of_a_code_object_in_front_of_what_is_not_mapped_its_page_is_sent)
 {
 	struct chain_layout l = layout(CHAIN_END_LAST);
 
+	l.texts[0] = 8;
 	begin(&l);
 	native(LOOP);
 	native(START);

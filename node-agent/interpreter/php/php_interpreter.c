@@ -94,7 +94,7 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 		.flags = CHAIN_ANONYMOUS_IS_LOOP,
 		.php = php,
 	};
-	r = interpreter_loops_find(layout, src, symbols[SYMBOL_LOOP], is_loop, ret->loops);
+	r = interpreter_loops_find(layout, src, &symbols[SYMBOL_LOOP], 1, is_loop, ret->loops);
 	if (r < 0)
 		return r == -ENOENT ? -ENOTSUP : r;
 	ret->n_loops = (uint32_t)r;

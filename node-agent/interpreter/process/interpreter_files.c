@@ -6,6 +6,7 @@
 #include "node-agent/interpreter/interpreter_symbols.h"
 #include "node-agent/interpreter/php/php_interpreter.h"
 #include "node-agent/interpreter/python/python_interpreter.h"
+#include "node-agent/interpreter/ruby/ruby_interpreter.h"
 #include "node-agent/interpreter/thread_variable.h"
 
 #define FILES_MAX 4096u
@@ -30,6 +31,7 @@ struct interpreter_files {
 static const struct interpreter_ops *const all_ops[INTERPRETER_MAX] = {
 	[INTERPRETER_PYTHON] = &python_interpreter_ops,
 	[INTERPRETER_PHP] = &php_interpreter_ops,
+	[INTERPRETER_RUBY] = &ruby_interpreter_ops,
 };
 
 const struct interpreter_ops *interpreter_ops_of(enum interpreter_language language)
@@ -363,6 +365,7 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 				&ret->states[i]);
 		ret->states[i].shift = image->state_shifts[i] & 63;
 	}
+	(void)make_path(&p, &image->thread, &(struct thread_variable){0}, &ret->thread);
 	if (!any) /* one path is enough: a program that is linked statically has no C library */
 		return r < 0 ? r : -ENOTSUP;
 	set_loops(&p, ret);

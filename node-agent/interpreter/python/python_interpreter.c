@@ -235,7 +235,7 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 	ret->python.code_type = f.symbols[SYMBOL_CODE_TYPE];
 	ret->python.str_type = f.symbols[SYMBOL_STR_TYPE];
 	ret->python.bytes_type = f.symbols[SYMBOL_BYTES_TYPE];
-	r = interpreter_loops_find(layout, src, f.symbols[SYMBOL_LOOP], is_loop, ret->loops);
+	r = interpreter_loops_find(layout, src, &f.symbols[SYMBOL_LOOP], 1, is_loop, ret->loops);
 	if (r < 0)
 		return r == -ENOENT ? -ENOTSUP : r;
 	ret->n_loops = (uint32_t)r;

@@ -1,0 +1,235 @@
+#include "node-agent/interpreter/ruby/ruby_object.h"
+
+#include <errno.h>
+
+#include "common/text/utf8.h"
+
+#define TYPE_CLASS 2u
+#define TYPE_MODULE 3u
+#define TYPE_STRING 5u
+#define TYPE_ARRAY 7u
+#define TYPE_INCLUDED 0x1cu          /* T_ICLASS: stands for a module in a class that includes it */
+#define FLAG_FAR (UINT64_C(1) << 13) /* RSTRING_NOEMBED */
+#define FLAG_HERE (UINT64_C(1) << 13) /* RARRAY_EMBED_FLAG */
+#define STRING_LENGTH_SHIFT 14u
+#define STRING_LENGTH_MASK 0x1fu
+
+/* RClass */
+#define CLASS_OF 8u
+#define CLASS_SUPER 16u
+#define CLASS_POINTER 24u   /* RUBY_CLASS_VARIABLES: of its fields */
+#define FIELDS_VARIABLES 8u /* in these: rb_classext_struct.iv_tbl */
+#define CLASS_FIELDS 32u    /* RUBY_CLASS_FIELDS: these are here */
+#define FIELDS_ATTACHED 96u /* whose singleton it is */
+#define FIELDS_NAME 120u    /* classpath */
+#define CLASSES_MAX 8u      /* that are gone through */
+/* st_table */
+#define TABLE_WORDS 7u
+#define TABLE_START 4u /* a word */
+#define TABLE_BOUND 5u
+#define TABLE_ENTRIES 6u
+#define ENTRY_WORDS 3u
+#define ENTRIES_MAX 64u
+#define HIDDEN_MAX 8u /* of these, that are looked at: real classes have three */
+#define NO_ENTRY UINT64_MAX
+
+/* symbol.c, template/id.h.tmpl */
+#define OPERATORS_MAX 255u /* their IDs are numbers */
+#define ID_SHIFT 4u
+#define ID_SCOPE 0xeu
+#define ID_SCOPE_LOCAL 0u
+#define IDS_AT_ONCE 512u
+
+static bool is_object(uint64_t v)
+{
+	return v > 8 && (v & 7) == 0;
+}
+
+/* Reads the first words of an object, and checks its type. */
+static int read_object(const struct ruby_memory *m, uint64_t object, unsigned type, uint64_t *words,
+		       size_t n)
+{
+	int r = is_object(object) ? interpreter_read(m->memory, object, words, n * sizeof(*words))
+				  : -EBADMSG;
+
+	return r == 0 && (words[0] & RUBY_TYPE_MASK) != type ? -EBADMSG : r;
+}
+
+int ruby_string_read(const struct ruby_memory *m, uint64_t object, char *to, size_t cap)
+{
+	uint64_t words[4], length, at;
+	size_t len;
+	int r;
+
+	*to = '\0';
+	r = read_object(m, object, TYPE_STRING, words, ARRAY_SIZE(words));
+	if (r < 0)
+		return r;
+	length = words[2];
+	at = words[3];
+	if (!(words[0] & FLAG_FAR)) {
+		at = object + (m->layout->string_length ? 24 : 16);
+		if (!m->layout->string_length)
+			length = words[0] >> STRING_LENGTH_SHIFT & STRING_LENGTH_MASK;
+	}
+	if (length > INT64_MAX)
+		return -EBADMSG;
+	len = length < cap ? (size_t)length : cap - 1;
+	r = interpreter_read(m->memory, at, to, len);
+	if (r < 0)
+		len = 0;
+	to[strnlen(to, len)] = '\0';
+	to[utf8_make_printable(to, strlen(to))] = '\0';
+	return r;
+}
+
+int ruby_array_get(const struct ruby_memory *m, uint64_t object, uint64_t i, uint64_t *ret)
+{
+	uint64_t words[5];
+	int r = read_object(m, object, TYPE_ARRAY, words, ARRAY_SIZE(words));
+
+	if (r < 0)
+		return r;
+	if (words[0] & FLAG_HERE)
+		return i < 3 ? ruby_read_word(m, object + 16 + i * 8, ret) : -EBADMSG;
+	return i < words[2] && i < UINT32_MAX ? ruby_read_word(m, words[4] + i * 8, ret) : -EBADMSG;
+}
+
+int ruby_id_read(const struct ruby_memory *m, uint64_t id, char *to, size_t cap)
+{
+	uint64_t number = id > OPERATORS_MAX ? id >> ID_SHIFT : id, all, some, name;
+	int r;
+
+	*to = '\0';
+	if (m->layout->ids == 0)
+		return -ENOENT;
+	r = ruby_read_word(m, m->bias + m->layout->ids, &all);
+	if (r == 0)
+		r = ruby_array_get(m, all, number / IDS_AT_ONCE, &some);
+	if (r == 0) /* each has its name and a symbol */
+		r = ruby_array_get(m, some, number % IDS_AT_ONCE * 2, &name);
+	return r < 0 ? r : ruby_string_read(m, name, to, cap);
+}
+
+/* ---- classes ---- */
+
+static bool has_type(const struct ruby_memory *m, uint64_t object, unsigned a, unsigned b)
+{
+	uint64_t flags;
+
+	if (!is_object(object) || ruby_read_word(m, object, &flags) < 0)
+		return false;
+	flags &= RUBY_TYPE_MASK;
+	return flags == a || flags == b;
+}
+
+/*
+ * Of the hidden variables of a class, the one that is of one of two types: strings are its name,
+ * classes what it is the singleton of. 0: there is none.
+ */
+static int find_variable(const struct ruby_memory *m, uint64_t class, unsigned a, unsigned b,
+			 uint64_t *ret)
+{
+	uint64_t fields, table, words[TABLE_WORDS], entries[ENTRIES_MAX * ENTRY_WORDS], n;
+	int r = ruby_read_word(m, class + CLASS_POINTER, &fields);
+
+	*ret = 0;
+	if (r == 0)
+		r = ruby_read_word(m, fields + FIELDS_VARIABLES, &table);
+	if (r < 0 || table == 0)
+		return r;
+	r = interpreter_read(m->memory, table, words, sizeof(words));
+	if (r < 0 || words[TABLE_START] >= words[TABLE_BOUND])
+		return r;
+	n = words[TABLE_BOUND] - words[TABLE_START];
+	if (n > ENTRIES_MAX)
+		n = ENTRIES_MAX;
+	r = interpreter_read(m->memory, words[TABLE_ENTRIES] + words[TABLE_START] * ENTRY_WORDS * 8,
+			     entries, n * ENTRY_WORDS * 8);
+	for (uint64_t i = 0, n_hidden = 0; r == 0 && i < n && n_hidden < HIDDEN_MAX; i++) {
+		const uint64_t *e = &entries[i * ENTRY_WORDS]; /* hash, ID, value */
+
+		if (e[0] == NO_ENTRY || e[1] <= OPERATORS_MAX ||
+		    (e[1] & ID_SCOPE) != ID_SCOPE_LOCAL)
+			continue;
+		n_hidden++;
+		if (!has_type(m, e[2], a, b))
+			continue;
+		*ret = e[2];
+		break;
+	}
+	return r;
+}
+
+static int read_class_name(const struct ruby_memory *m, uint64_t class, char *to, size_t cap)
+{
+	uint64_t name = 0;
+	int r;
+
+	if (m->layout->class_names == RUBY_CLASS_FIELDS)
+		r = ruby_read_word(m, class + CLASS_FIELDS + FIELDS_NAME, &name);
+	else
+		r = find_variable(m, class, TYPE_STRING, TYPE_STRING, &name);
+	return r < 0 || !is_object(name) ? r : ruby_string_read(m, name, to, cap);
+}
+
+/* What a singleton class is of, if that is a class or a module; 0: another object. */
+static int find_attached(const struct ruby_memory *m, uint64_t class, uint64_t *ret)
+{
+	int r;
+
+	if (m->layout->class_names == RUBY_CLASS_VARIABLES)
+		return find_variable(m, class, TYPE_CLASS, TYPE_MODULE, ret);
+	r = ruby_read_word(m, class + CLASS_FIELDS + FIELDS_ATTACHED, ret);
+	if (r == 0 && !has_type(m, *ret, TYPE_CLASS, TYPE_MODULE))
+		*ret = 0;
+	return r;
+}
+
+/* Goes to the class that has a name. Sets *ret_own if the method is one of the class itself. */
+static int find_named(const struct ruby_memory *m, uint64_t *class, bool *ret_own)
+{
+	*ret_own = false;
+	for (unsigned i = 0; i < CLASSES_MAX; i++) {
+		uint64_t words[3], type, of = 0;
+		int r = is_object(*class)
+				? interpreter_read(m->memory, *class, words, sizeof(words))
+				: -EBADMSG;
+
+		if (r < 0)
+			return r;
+		type = words[0] & RUBY_TYPE_MASK;
+		if (type == TYPE_INCLUDED) {
+			*class = words[CLASS_OF / 8];
+			continue;
+		}
+		if (type != TYPE_CLASS && type != TYPE_MODULE)
+			return -EBADMSG;
+		if (*ret_own || type == TYPE_MODULE || !(words[0] >> m->layout->singleton & 1))
+			return 0;
+		r = find_attached(m, *class, &of);
+		if (r < 0)
+			return r;
+		*ret_own = of != 0;
+		*class = of ? of : words[CLASS_SUPER / 8]; /* of an object: its class */
+	}
+	return -EBADMSG;
+}
+
+int ruby_class_read(const struct ruby_memory *m, uint64_t object, char *to, size_t cap)
+{
+	size_t len;
+	bool own;
+	int r;
+
+	*to = '\0';
+	if (m->layout->class_names == RUBY_CLASS_NAMELESS)
+		return 0;
+	r = find_named(m, &object, &own);
+	if (r == 0)
+		r = read_class_name(m, object, to, cap - 1);
+	len = strlen(to);
+	if (r == 0 && len > 0)
+		snprintf(to + len, cap - len, own ? "." : "#");
+	return r;
+}
