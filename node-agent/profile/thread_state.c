@@ -1,7 +1,8 @@
 /*
  * Names are those of CPython 3.6 to 3.15 (Modules/gcmodule.c, Python/gc.c, Python/ceval_gil.c,
- * Python/pystate.c). Most are local symbols, which a stripped interpreter does not have; then
- * functions are named "<file>+0x<address>" (symbolizer.c), and words decide.
+ * Python/pystate.c) and Ruby 2.7 to 3.4 (gc.c, gc/default/default.c). Most are local symbols, which
+ * a stripped interpreter does not have; then functions are named "<file>+0x<address>"
+ * (symbolizer.c), and words decide; of Ruby there are none.
  */
 #include "node-agent/profile/thread_state.h"
 
@@ -22,6 +23,21 @@ static const char *const collectors[] = {
 	"_PyGC_CollectIfEnabled",
 	"_PyGC_CollectNoFail",
 	"_Py_RunGC",
+	"garbage_collect",
+	"gc_compact",
+	"gc_continue",
+	"gc_marks",
+	"gc_marks_continue",
+	"gc_marks_rest",
+	"gc_rest",
+	"gc_start",
+	"gc_start_internal",
+	"gc_sweep",
+	"gc_sweep_continue",
+	"gc_sweep_rest",
+	"gc_sweep_step",
+	"rb_gc",
+	"rb_gc_start",
 };
 
 /* What takes the lock and returns when it has it. */

@@ -31,6 +31,8 @@ TEST(a_function_that_collects_says_so)
 			 THREAD_COLLECTS);
 	assert_int_equal(ACTIVITY(UNKNOWN, UNKNOWN, "+collect", "+collect_generations"),
 			 THREAD_COLLECTS);
+	assert_int_equal(ACTIVITY(UNKNOWN, UNKNOWN, "+gc_mark_children", "+gc_marks_rest.isra.0"),
+			 THREAD_COLLECTS); /* Ruby */
 	assert_int_equal(ACTIVITY(SET, SET, "gc_collect_main", "+list_sort"), THREAD_RUNS);
 	assert_int_equal(ACTIVITY(SET, SET, "+collected", "+my_gc_collect_main"), THREAD_RUNS);
 }
