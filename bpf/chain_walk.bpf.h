@@ -33,6 +33,9 @@ struct chain_scratch {
 	__u64 found;                    /* what the path has led to so far */
 	__u64 own;                      /* what the path to the first frame starts from */
 	__u64 frame;                    /* to be taken next; 0: none */
+	__u64 stack;                    /* whose element that is; CHAIN_NEXT_ELEMENT, as these */
+	__u64 first;                    /* its first element */
+	__u64 at;                       /* where the frame that is taken next is */
 	__u64 anchor;                   /* of the run that is taken next; 0: not known */
 	__u64 low, high;                /* of the native frame whose run is taken; its stack */
 	__u64 owner;                    /* of the frame in words; 0: none */
@@ -44,6 +47,7 @@ struct chain_scratch {
 	__u32 n_left; /* native frames in the loop that came after the end of the chain */
 	__u32 left;   /* 1 + the index of one of them */
 	bool broken;  /* a frame could not be read */
+	bool ends;    /* the run does, unless the next frame joins it; CHAIN_NEXT_ELEMENT */
 	bool rest;    /* run after run is taken, up to the end of the chain */
 	bool cut;     /* there are more frames than entries */
 	bool fresh;   /* a code object was not among those that were seen lately */
@@ -126,7 +130,9 @@ static __always_inline bool chain_origin_of(const struct chain_path *p, __u64 th
 	}
 }
 
-#define CHAIN_THREAD_PATH (CHAIN_PATHS + CHAIN_STATES) /* the number of layout.thread */
+/* Numbers of paths behind those. */
+#define CHAIN_THREAD_PATH (CHAIN_PATHS + CHAIN_STATES) /* layout.thread */
+#define CHAIN_FIRST_AT (CHAIN_THREAD_PATH + 1)         /* layout.first_at */
 
 int chain_follow(__u32 number);
 
@@ -140,7 +146,7 @@ __noinline int chain_follow(__u32 number)
 	const struct chain_path *p;
 	__u64 at = 0;
 
-	if (!c || number > CHAIN_THREAD_PATH)
+	if (!c || number > CHAIN_FIRST_AT)
 		return 0;
 	c->found = 0;
 	if (number < CHAIN_PATHS)
@@ -148,7 +154,7 @@ __noinline int chain_follow(__u32 number)
 	else if (number < CHAIN_THREAD_PATH)
 		p = &c->layout.states[(number - CHAIN_PATHS) & (CHAIN_STATES - 1)];
 	else
-		p = &c->layout.thread;
+		p = number == CHAIN_FIRST_AT ? &c->layout.first_at : &c->layout.thread;
 	if (!chain_origin_of(p, c->thread_pointer, &at))
 		return 0;
 	if (number < CHAIN_PATHS)
@@ -205,6 +211,18 @@ static __always_inline __u32 chain_check_of(const struct chain_frames *f, __u64 
 	       chain_check(chain_word_at(chain_word_at(code + f->check_more) + (__s64)f->check_at));
 }
 
+/* Without what the check has of the place in the code. */
+static __always_inline __u32 chain_check_of_code(const struct chain_scratch *c,
+						 const struct chain_entry *e)
+{
+	const struct chain_frames *f = &c->layout.frames;
+	__u32 check = chain_entry_check(e);
+
+	if (f->next_is == CHAIN_NEXT_ELEMENT)
+		return check & CHAIN_CHECK_HALF;
+	return check >> (f->owner.environment ? CHAIN_AT_BITS : 0);
+}
+
 /*
  * Notes a code object that was not seen lately. If there are too many, the next sample that has it
  * sends it. Some of the same hash have room beside each other: else two of a stack could make each
@@ -212,9 +230,7 @@ static __always_inline __u32 chain_check_of(const struct chain_frames *f, __u64 
  */
 static __always_inline void chain_note_code(struct chain_scratch *c, const struct chain_entry *e)
 {
-	__u32 place_bits = c->layout.frames.owner.environment ? CHAIN_AT_BITS : 0;
-	__u32 check = chain_entry_check(e) >> place_bits;
-	__u64 word = chain_entry_code(e) ^ (__u64)check << 41;
+	__u64 word = chain_entry_code(e) ^ (__u64)chain_check_of_code(c, e) << 41;
 	__u64 hash = (word ^ (__u64)c->tgid << 16) * 0x9e3779b97f4a7c15;
 	__u32 *set = c->recent[unwind_masked(hash >> 56, CHAIN_RECENT)];
 	__u32 tag = (__u32)(hash >> 16), n = c->n_fresh;
@@ -287,29 +303,36 @@ static __always_inline void chain_use_owner(const struct chain_scratch *c, __u64
 	*at = c->owner;
 }
 
-static __always_inline void chain_push(struct chain_scratch *c)
+static __always_inline void chain_push_entry(struct chain_scratch *c, __u64 code, __u64 at,
+					     __u32 check)
 {
-	const struct chain_frames *f = &c->layout.frames;
-	__u64 code = chain_word_of(c, f->code) & ~7ULL;
-	__u64 at = chain_word_of(c, f->at) & f->at_mask;
 	__u32 n = c->event.n_chain;
 	struct chain_entry *e = &c->entries[unwind_masked(n, CHAIN_ENTRIES)];
-	__u32 check;
 
 	if (n >= CHAIN_ENTRIES - 1) {
 		c->cut = true;
 		c->frame = 0;
 		return;
 	}
+	*e = chain_entry(code, at, c->index, check);
+	c->event.n_chain = (__u16)(n + 1);
+	chain_note_code(c, e);
+}
+
+static __always_inline void chain_push(struct chain_scratch *c)
+{
+	const struct chain_frames *f = &c->layout.frames;
+	__u64 code = chain_word_of(c, f->code) & ~7ULL;
+	__u64 at = chain_word_of(c, f->at) & f->at_mask;
+	__u32 check;
+
 	if (f->owner.environment) {
 		chain_find_owner();
 		chain_use_owner(c, &code, &at, &check);
 	} else {
 		check = chain_check_of(f, code);
 	}
-	*e = chain_entry(code, at, c->index, check);
-	c->event.n_chain = (__u16)(n + 1);
-	chain_note_code(c, e);
+	chain_push_entry(c, code, at, check);
 }
 
 /*
@@ -377,6 +400,120 @@ static __always_inline bool chain_take(struct chain_scratch *c)
 	return chain_end_run(c, chain_take_anchor(c));
 }
 
+/* ---- frames in stacks ---- */
+
+/* The code object, or what has its name: see struct chain_stacks. */
+static __always_inline __u64 chain_name_of(const struct chain_stacks *s, __u64 code)
+{
+	__u64 body = chain_word_at(code + s->body), name;
+
+	if (chain_word_at(body + s->flags) & s->named)
+		return code;
+	name = chain_word_at(body + s->name) & ~7ULL;
+	return name ? name : code;
+}
+
+static __always_inline void chain_push_element(struct chain_scratch *c, __u64 code)
+{
+	const struct chain_stacks *s = &c->layout.stacks;
+	__u32 of_code = 0, of_at = chain_check_place(chain_word_at(c->at + s->at_check),
+						     chain_word_at(c->at + s->at_check_more));
+
+	if (code >= CHAIN_CODES)
+		of_code = chain_check(chain_word_at(code + c->layout.frames.check));
+	chain_push_entry(c, code, c->at, chain_check_both(of_code, of_at));
+}
+
+static __always_inline void chain_enter_stack(struct chain_scratch *c, __u64 stack)
+{
+	const struct chain_stacks *s = &c->layout.stacks;
+	__s32 last = (__s32)chain_word_at(stack + s->last);
+
+	c->stack = stack;
+	c->first = chain_word_at(stack + s->elements);
+	c->frame = c->first - (__s64)last * c->layout.frames.next;
+}
+
+/* All elements of a stack were taken. Returns whether to go on. */
+static __always_inline bool chain_leave_stack(struct chain_scratch *c)
+{
+	bool has_run = c->event.n_chain != c->run_n;
+	__u64 below = chain_word_at(c->stack + c->layout.stacks.below);
+
+	if (below) {
+		c->ends = false;
+		chain_enter_stack(c, below);
+		return !has_run || chain_end_run(c, 0);
+	}
+	if (c->ends) { /* the last frame belongs to the next run */
+		c->ends = false;
+		return chain_end_run(c, 0);
+	}
+	c->frame = 0;
+	chain_push_element(c, 0);
+	return false;
+}
+
+/* Takes the element in c->words, which is at c->frame. Returns whether to go on. */
+static __always_inline bool chain_take_element(struct chain_scratch *c)
+{
+	const struct chain_frames *f = &c->layout.frames;
+	const struct chain_stacks *s = &c->layout.stacks;
+	__u64 byte = c->words[0] & 0xff, code = chain_word_of(c, f->code) & ~7ULL;
+	bool ends = !chain_word_of(c, f->end), ended = c->ends;
+	bool is_frame = s->frames >> (byte & 15) & 1;
+
+	if (ends &&
+	    ((byte & s->hidden_mask) == s->hidden || (byte & s->hidden_mask_too) == s->hidden_too))
+		is_frame = false;
+	if (is_frame) {
+		c->ends = false;
+		if (ended && byte != s->joined && (byte & s->joined_mask) != s->joined_too)
+			return chain_end_run(c, 0);
+		c->ends = ends;
+		c->frame += (__u64)(__s64)f->next;
+		if (s->coded >> (byte & 15) & 1)
+			code = chain_name_of(s, code);
+		else
+			code = chain_code_of_kind((__u8)byte, chain_word_of(c, s->mark));
+		chain_push_element(c, code);
+		c->at = chain_word_of(c, f->at);
+		return c->frame != 0;
+	}
+	c->frame += (__u64)(__s64)f->next;
+	return true;
+}
+
+int chain_element_step(void);
+
+/* Takes the element in c->frame. Returns whether to go on. A global function. */
+__noinline int chain_element_step(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	const struct chain_frames *f;
+	__u64 bytes;
+
+	if (!c || !c->frame)
+		return 0;
+	f = &c->layout.frames;
+	if (++c->n_taken > CHAIN_TAKES) {
+		c->cut = true;
+		c->frame = 0;
+		return 0;
+	}
+	if ((__s64)(c->frame - c->first) < 0)
+		return chain_leave_stack(c);
+	bytes = f->n_bytes > sizeof(c->words) ? sizeof(c->words) : f->n_bytes;
+	if (bpf_probe_read_user(c->words, bytes, (void *)(c->frame + f->from))) {
+		c->broken = true;
+		c->frame = 0;
+		return 0;
+	}
+	return chain_take_element(c);
+}
+
+/* ---- runs ---- */
+
 int chain_step(void);
 
 /* Returns whether there is more to take. A global function, like walk_frame(). */
@@ -384,7 +521,10 @@ __noinline int chain_step(void)
 {
 	struct chain_scratch *c = get_chain_scratch();
 
-	return c && chain_take(c);
+	if (!c)
+		return 0;
+	return c->layout.frames.next_is == CHAIN_NEXT_ELEMENT ? chain_element_step()
+							      : chain_take(c);
 }
 
 int chain_run(__u32 index);
@@ -400,6 +540,7 @@ __noinline int chain_run(__u32 index)
 	if (!c || !c->frame)
 		return 0;
 	c->index = index;
+	c->ends = false;
 	c->rest = index == CHAIN_REST;
 	c->run_frame = c->frame;
 	c->run_n = c->event.n_chain;
@@ -532,6 +673,11 @@ __noinline int chain_start(void)
 	c->frame = c->found;
 	if (!chain_is_of_thread(c))
 		c->frame = 0;
+	if (c->frame && c->layout.frames.next_is == CHAIN_NEXT_ELEMENT) {
+		chain_enter_stack(c, c->frame);
+		chain_follow(CHAIN_FIRST_AT);
+		c->at = c->found;
+	}
 	return c->frame != 0;
 }
 

@@ -78,8 +78,9 @@ _Static_assert(sizeof(struct chain_path) == 80, "chain_path layout");
 /* ---- frames ---- */
 
 enum chain_next {
-	CHAIN_NEXT_WORD,   /* the word at `next` is the address of the caller's frame */
-	CHAIN_NEXT_STRIDE, /* it is at this one + `next` bytes, which may be negative */
+	CHAIN_NEXT_WORD,    /* the word at `next` is the address of the caller's frame */
+	CHAIN_NEXT_STRIDE,  /* it is at this one + `next` bytes, which may be negative */
+	CHAIN_NEXT_ELEMENT, /* likewise, in a stack: struct chain_stacks */
 };
 
 enum chain_end {
@@ -164,6 +165,62 @@ struct chain_frames {
 _Static_assert(sizeof(struct chain_frames) == 120, "chain_frames layout");
 #define CHAIN_END_HERE (-32768)
 
+/*
+ * Frames may be elements of arrays (CHAIN_NEXT_ELEMENT), from the last one down, beside elements
+ * that are none. Each array belongs to a stack, and stacks are a linked list. Paths lead to a
+ * stack. A run ends at a frame whose word at `end` is 0, or with its stack. Below all of them is
+ * one more frame, whose code is 0.
+ *
+ * What a frame has at `at` is where its caller is; where the first frame is, a path says.
+ */
+struct chain_stacks {
+	/*
+	 * In a stack: the address of its first element; the index of its last one, 32 bits, below 0
+	 * if there is none; and the stack below, 0 if there is none.
+	 */
+	__u16 elements;
+	__u16 last;
+	__u16 below;
+	/*
+	 * An element has a byte whose lowest 4 bits are its kind. The kinds that are frames, and
+	 * which of these have a code object. The code of the others is chain_code_of_kind(), with
+	 * whether the word at `mark` is not 0.
+	 */
+	__u16 frames;
+	__u16 coded;
+	__u16 mark;
+	/* A frame whose byte has these bits, or those, is none if it would end a run. */
+	__u8 hidden_mask;
+	__u8 hidden;
+	__u8 hidden_mask_too;
+	__u8 hidden_too;
+	/* A frame with this byte, or with these bits, belongs to the run that has ended above. */
+	__u8 joined;
+	__u8 joined_mask;
+	__u8 joined_too;
+	__u8 pad[3];
+	/*
+	 * A code object may be freed soon, but not the object that has its name, which is sent
+	 * instead: the word at (the one at `body` of it + name), unless that at (the same + flags)
+	 * has a bit of named.
+	 */
+	__u16 body;
+	__u16 name;
+	__u16 flags;
+	__u16 at_check; /* where a frame is: the words of chain_check_place() */
+	__u16 at_check_more;
+	__u64 named;
+};
+_Static_assert(sizeof(struct chain_stacks) == 40, "chain_stacks layout");
+
+/* Below it, the code of a frame is no address, but its kind. */
+#define CHAIN_CODES 8192u
+
+static inline __u64 chain_code_of_kind(__u8 byte, __u64 marked)
+{
+	return (((__u64)byte << 1 | (marked != 0)) + 1) << 3;
+}
+
 /* ---- of a process ---- */
 
 #define CHAIN_PATHS 2 /* the first that leads to a frame counts */
@@ -221,7 +278,9 @@ struct chain_layout {
 	 */
 	__u16 texts[CHAIN_TEXTS];
 	__u16 pad2;
-	__u64 room[28];
+	struct chain_stacks stacks; /* CHAIN_NEXT_ELEMENT */
+	struct chain_path first_at; /* likewise: what it finds is where the first frame is */
+	__u64 room[13];
 };
 _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
 
@@ -284,6 +343,23 @@ static inline __u32 chain_check(__u64 word)
 static inline __u32 chain_check_at(__u64 index, __u64 body)
 {
 	return (__u32)(index < CHAIN_AT_MAX ? index : 0) | (__u32)(body >> 4 & 7) << CHAIN_AT_BITS;
+}
+
+/*
+ * Where a frame is, by two words there. The first one does not count if its lower half is 0: its
+ * upper half changes, then.
+ */
+static inline __u32 chain_check_place(__u64 one, __u64 other)
+{
+	return chain_check((__u32)one ? one : 0) ^ chain_check(other);
+}
+
+#define CHAIN_CHECK_HALF 0xfffu
+
+/* 12 bits of the check of one thing, 11 of another. CHAIN_NEXT_ELEMENT: the code, where in it. */
+static inline __u32 chain_check_both(__u32 one, __u32 other)
+{
+	return ((one ^ one >> 12) & CHAIN_CHECK_HALF) | ((other ^ other >> 12) & 0x7ff) << 12;
 }
 
 static inline struct chain_entry chain_entry(__u64 code, __u64 at, __u32 index, __u32 check)

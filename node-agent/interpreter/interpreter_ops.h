@@ -1,7 +1,7 @@
 /*
  * What a language implements so that the walk shows its functions: recognise a file that has its
- * interpreter, say how frames are found, and read the name of one. `python/`, `php/` and `ruby/`
- * are there.
+ * interpreter, say how frames are found, and read the name of one. `python/`, `php/`, `ruby/` and
+ * `perl/` are there.
  *
  * All functions are pure but for what they read through their arguments: bytes of an ELF file, or
  * memory of a process. Both are hostile: every length and every chain has a limit.
@@ -14,6 +14,7 @@
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
 #include "node-agent/interpreter/interpreter_frame.h"
+#include "node-agent/interpreter/perl_layout.h"
 #include "node-agent/interpreter/php_layout.h"
 #include "node-agent/interpreter/python_layout.h"
 #include "node-agent/interpreter/ruby_layout.h"
@@ -26,6 +27,7 @@ enum interpreter_language {
 	INTERPRETER_PYTHON,
 	INTERPRETER_PHP,
 	INTERPRETER_RUBY,
+	INTERPRETER_PERL,
 	INTERPRETER_MAX,
 };
 
@@ -77,7 +79,9 @@ struct interpreter_image {
 	/* INTERPRETER_ROOT_GLOBAL: chain_layout.thread. */
 	struct interpreter_root thread;
 	struct chain_frames frames;
-	uint16_t texts[CHAIN_TEXTS]; /* of what a name is made: chain_layout.texts */
+	uint16_t texts[CHAIN_TEXTS];      /* of what a name is made: chain_layout.texts */
+	struct chain_stacks stacks;       /* CHAIN_NEXT_ELEMENT */
+	struct interpreter_root first_at; /* likewise; a getter is that of the first root */
 	struct interpreter_range loops[CHAIN_RANGES]; /* ascending, disjoint */
 	uint32_t n_loops;
 	uint8_t flags; /* enum chain_flag */
@@ -85,6 +89,7 @@ struct interpreter_image {
 		struct python_layout python;
 		struct php_layout php;
 		struct ruby_layout ruby;
+		struct perl_layout perl;
 	};
 };
 

@@ -144,6 +144,10 @@ check-ruby: $(O)/coroot-node-agent ## frames of Ruby by name, of every Ruby that
 	$(Q)$(SUDO) test/interpreters/releases.sh $< ruby bullseye:ruby2.7:ruby2.7 \
 	    bookworm:ruby3.1:ruby3.1 trixie:ruby3.3:ruby3.3
 
+check-perl: $(O)/coroot-node-agent ## frames of Perl by name, of every Perl that Debian has (RELEASES=)
+	$(Q)$(SUDO) test/interpreters/releases.sh $< perl bullseye:perl:perl-base \
+	    bookworm:perl:perl-base trixie:perl:perl-base sid:perl:perl-base
+
 # ---- containers of real runtimes ----------------------------------------------
 $(O)/test/containers/cri_names: $(call obj,test/containers/cri_names.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)

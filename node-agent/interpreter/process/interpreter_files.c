@@ -4,6 +4,7 @@
 
 #include "common/data/table.h"
 #include "node-agent/interpreter/interpreter_symbols.h"
+#include "node-agent/interpreter/perl/perl_interpreter.h"
 #include "node-agent/interpreter/php/php_interpreter.h"
 #include "node-agent/interpreter/python/python_interpreter.h"
 #include "node-agent/interpreter/ruby/ruby_interpreter.h"
@@ -32,6 +33,7 @@ static const struct interpreter_ops *const all_ops[INTERPRETER_MAX] = {
 	[INTERPRETER_PYTHON] = &python_interpreter_ops,
 	[INTERPRETER_PHP] = &php_interpreter_ops,
 	[INTERPRETER_RUBY] = &ruby_interpreter_ops,
+	[INTERPRETER_PERL] = &perl_interpreter_ops,
 };
 
 const struct interpreter_ops *interpreter_ops_of(enum interpreter_language language)
@@ -348,6 +350,7 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 	image = p.interpreter->image;
 	*ret = (struct chain_layout){
 		.frames = image->frames,
+		.stacks = image->stacks,
 		.language = (uint8_t)image->language,
 		.flags = image->flags,
 	};
@@ -366,6 +369,7 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 		ret->states[i].shift = image->state_shifts[i] & 63;
 	}
 	(void)make_path(&p, &image->thread, &(struct thread_variable){0}, &ret->thread);
+	(void)make_path(&p, &image->first_at, &p.interpreter->variables[0], &ret->first_at);
 	if (!any) /* one path is enough: a program that is linked statically has no C library */
 		return r < 0 ? r : -ENOTSUP;
 	set_loops(&p, ret);
