@@ -24,7 +24,7 @@ enum function { NONE, LOOP, HELPER, START, FUNCTIONS };
 
 static struct unwind_blocks blocks;
 static struct walk *const w = &host.scratch.walk;
-static unsigned n_native, n_chained;
+static unsigned n_native, n_chained, last_chained;
 
 static inline uint64_t at(unsigned word)
 {
@@ -94,6 +94,27 @@ static inline void native(enum function f)
 	else
 		host.stack[SP + n_native * FRAME_WORDS - 1] = in_function(f);
 	n_native++;
+}
+
+static inline void link_to(unsigned word)
+{
+	if (n_chained++ == 0)
+		host.stack[2] = at(word);
+	else
+		host.stack[last_chained] = at(word);
+	last_chained = word;
+}
+
+/* The next frame of the interpreter, from the leaf on, with code object n. */
+static inline void frame(unsigned n, uint64_t place, uint64_t owner)
+{
+	unsigned word = CHAINED + n_chained * 4;
+
+	link_to(word);
+	host.stack[word + 1] = at(CODE + 2 * n);
+	host.stack[word + 2] = place;
+	host.stack[word + 3] = owner << 48;
+	host.stack[CODE + 2 * n + 1] = 0xabc000 + n;
 }
 
 static inline void walk_all(unsigned n_entries)
