@@ -107,6 +107,11 @@ void file_registry_free(struct file_registry *r)
 	free(r);
 }
 
+struct deadline_caller *file_registry_caller(struct file_registry *r)
+{
+	return file_finder_caller(r->finder);
+}
+
 /* Takes over fd_adopt, on failure too. */
 static int add(struct file_registry *r, const struct file_id *id, int fd_adopt,
 	       const struct proc_map *m, struct entry **ret)

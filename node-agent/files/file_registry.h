@@ -12,6 +12,7 @@
 #include "node-agent/files/mapped_file.h"
 #include "node-agent/procfs/proc_maps.h"
 
+struct deadline_caller;
 struct file_registry;
 
 #define FILE_TEXT_SEGMENTS_MAX 4 /* linkers make one or two */
@@ -37,6 +38,9 @@ struct file_registry_stats {
 int file_registry_new(struct file_registry **ret, size_t max_open) MUST_CHECK;
 void file_registry_free(struct file_registry *r);
 DEFINE_CLEANUP(struct file_registry *, file_registry_free);
+
+/* The deadlines of all that r does. */
+struct deadline_caller *file_registry_caller(struct file_registry *r);
 
 /*
  * The file behind a mapping of the process whose /proc folder is proc_fd. *ret is a reference,

@@ -136,6 +136,20 @@ static void learn_files(const struct process_snapshot *s, struct file_registry *
 	}
 }
 
+/* Without them, code is named as long as the process runs. */
+static void hold_jit_files(struct process_snapshot *s, struct file_registry *files,
+			   const struct process_identity *id, int proc_fd)
+{
+	struct jit_files *known = id->known.snapshot ? id->known.snapshot->jit_files : NULL;
+
+	if (!process_snapshot_has_jit(s))
+		return;
+	if (known && jit_files_has_map(known))
+		s->jit_files = jit_files_ref(known);
+	else if (jit_files_new(&s->jit_files, proc_fd, file_registry_caller(files)) < 0)
+		s->jit_files = jit_files_ref(known);
+}
+
 /* Reads mappings, but keeps them only if they are of the program in id. */
 static int read_program(struct process_snapshot *s, struct file_registry *files,
 			const struct process_identity *id, int proc_fd, bool renamed,
@@ -152,6 +166,7 @@ static int read_program(struct process_snapshot *s, struct file_registry *files,
 	}
 	if (id->image)
 		learn_files(s, files, id->image);
+	hold_jit_files(s, files, id, proc_fd);
 	return 0;
 }
 
@@ -192,10 +207,16 @@ int process_read(const struct process_reader *reader, const struct process_ident
 	return 0;
 }
 
+static bool has_map(const struct process_snapshot *s)
+{
+	return s->jit_files && jit_files_has_map(s->jit_files);
+}
+
 bool process_snapshots_equal(const struct process_snapshot *a, const struct process_snapshot *b)
 {
-	if (a->n_mappings != b->n_mappings || strcmp(a->comm, b->comm) != 0 ||
-	    strcmp(a->exe, b->exe) != 0 || workload_compare(a->workload, b->workload) != 0)
+	if (a->n_mappings != b->n_mappings || has_map(a) != has_map(b) ||
+	    strcmp(a->comm, b->comm) != 0 || strcmp(a->exe, b->exe) != 0 ||
+	    workload_compare(a->workload, b->workload) != 0)
 		return false;
 	for (size_t i = 0; i < a->n_mappings; i++) {
 		const struct process_mapping *x = &a->mappings[i], *y = &b->mappings[i];

@@ -22,9 +22,21 @@ void process_snapshot_unref(struct process_snapshot *s)
 		free(s->mappings);
 	}
 	process_snapshot_unref(s->mappings_of); /* which never has one itself */
+	jit_files_unref(s->jit_files);
 	free(s->exe);
 	workload_unref(s->workload);
 	free(s);
+}
+
+bool process_snapshot_has_jit(const struct process_snapshot *s)
+{
+	/* [vsyscall], which every process has, is in the kernel's half */
+	for (size_t i = 0; i < s->n_mappings; i++) {
+		if (s->mappings[i].kind == PROCESS_MAPPING_ANONYMOUS &&
+		    (int64_t)s->mappings[i].start >= 0)
+			return true;
+	}
+	return false;
 }
 
 const struct process_mapping *process_snapshot_find(const struct process_snapshot *s, uint64_t addr)

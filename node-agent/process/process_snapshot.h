@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "common/base.h"
+#include "node-agent/files/jit_files.h"
 #include "node-agent/files/mapped_file.h"
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/workload/workload.h"
@@ -52,6 +53,7 @@ struct process_snapshot {
 	struct process_mapping *mappings; /* executable ones, ascending, disjoint */
 	size_t n_mappings;
 	size_t n_maps; /* mappings of any kind, when all were read last; 0: they were not */
+	struct jit_files *jit_files; /* a reference; NULL: no generated code, or they are unknown */
 	struct process_snapshot *mappings_of; /* a reference: the owner of mappings; NULL: this */
 };
 
@@ -64,6 +66,9 @@ DEFINE_CLEANUP(struct process_snapshot *, process_snapshot_unref);
 
 /* For a snapshot that is being made, with mappings of its own. */
 void process_snapshot_drop_mappings(struct process_snapshot *s);
+
+/* Whether there is memory for code that is in no file. */
+bool process_snapshot_has_jit(const struct process_snapshot *s);
 
 /* Returns the mapping that contains addr, borrowed from s, or NULL. */
 const struct process_mapping *process_snapshot_find(const struct process_snapshot *s,

@@ -179,7 +179,12 @@ static struct symbol_mapping symbol_mapping_of(const struct process_snapshot *p,
 					       const struct process_mapping *m)
 {
 	struct symbol_mapping sm = {
-		.path = "", .fd = -1, .pid = p->pid, .start_time = p->start_time};
+		.path = "",
+		.fd = -1,
+		.pid = p->pid,
+		.start_time = p->start_time,
+		.jit_files = p->jit_files,
+	};
 
 	sm.start = m->start;
 	sm.file_offset = m->file_offset;

@@ -1,10 +1,11 @@
 /*
- * The file belongs to the process that is profiled, so it may be anything. Its /tmp may be a link,
- * which is followed inside the process's root (root_dir.h); the file itself may not, and is opened
- * as a path first, because opening a pipe or a device has effects. It must be a regular file of the
- * process's user or of root. Its file system may be a FUSE server that never answers: all of that
- * runs on a thread with a deadline (deadline_call.h), and a process whose file hangs is not asked
- * again. All files have one key there, so at most one thread is stuck at a time.
+ * The file belongs to the process that is profiled, so it may be anything (jit_files.h): it must be
+ * a regular file of the process's user or of root. Its file system may be a FUSE server that never
+ * answers: all of that runs on a thread with a deadline (deadline_call.h), and a process whose file
+ * hangs is not asked again. All files have one key there, so at most one thread is stuck at a time.
+ *
+ * A process that has exited has no root any more. Its samples are named by what was held open when
+ * its generated code was first seen.
  *
  * Compilers append to the file, so the next poll reads from where the previous one ended. jcmd
  * writes the file anew: then its inode, its size, or the bytes before that place are others, and it
@@ -12,8 +13,8 @@
  *
  * A last line without a newline is either a file that ends so, or one that is being written: a
  * writer with a buffer (stdio) has written whole blocks, and whatever else is incomplete does not
- * stay so for long. So the line is taken if the file has not changed for SETTLED_NS and its size is
- * no multiple of BLOCK_BYTES. Should the line be continued nonetheless, the whole line replaces it.
+ * stay so for long. So the line is taken if the file has not changed for SETTLED_NS, or its process
+ * has exited, and its size is no multiple of BLOCK_BYTES. Should the line be continued nonetheless, the whole line replaces it.
  *
  * Addresses are named when the cycle has ended. Code that has moved since its samples were taken
  * has the name of what is there now; perf(1) does the same.
@@ -24,13 +25,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "common/data/buf.h"
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "common/system/fs.h"
 #include "common/thread/deadline_call.h"
-#include "node-agent/files/root_dir.h"
-#include "node-agent/procfs/process_status.h"
+#include "node-agent/files/jit_files.h"
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/symbol/perf_map.h"
 #include "node-agent/symbol/symbol_metrics.h"
@@ -40,7 +38,6 @@
 #define SETTLED_NS (2 * NS_PER_S)
 #define BLOCK_BYTES 4096 /* the smallest that stdio writes at once */
 #define TAIL_BYTES 64u   /* before the place where the next poll reads, to recognise the file */
-#define STATUS_MAX_BYTES ((size_t)16 * 1024)
 #define PROCESSES_MAX 1024u
 #define POLL_MIN_NS (5 * NS_PER_S)
 #define MISSING_MAX_NS (600 * NS_PER_S) /* a process without a map is polled once in so long */
@@ -62,7 +59,8 @@ struct place {
 struct process_map {
 	UT_hash_handle hh; /* by key, in the order of use */
 	struct process_key key;
-	struct perf_map *map; /* NULL: none was read */
+	struct jit_files *held; /* a reference; NULL: nothing */
+	struct perf_map *map;   /* NULL: none was read */
 	struct place place;
 	uint64_t cycle;     /* of its last lookup */
 	uint64_t poll_ns;   /* not polled before */
@@ -100,11 +98,17 @@ static void forget_map(struct process_map *p)
 	p->place = (struct place){0};
 }
 
+static void free_process(struct process_map *p)
+{
+	perf_map_free(p->map);
+	jit_files_unref(p->held);
+	table_free(p);
+}
+
 static void drop(struct perf_map_files *f, struct process_map *p)
 {
 	HASH_DEL(f->table, p);
-	perf_map_free(p->map);
-	table_free(p);
+	free_process(p);
 }
 
 void perf_map_files_free(struct perf_map_files *f)
@@ -142,8 +146,10 @@ struct read_job {
 	struct deadline_job job;
 	int root_fd; /* of /proc; its own */
 	struct process_key key;
-	struct place place; /* where to begin; afterwards, where it ended */
+	struct jit_files *held; /* a reference; NULL: nothing */
+	struct place place;     /* where to begin; afterwards, where it ended */
 	int result;
+	bool has_exited;
 	bool is_anew;   /* text is not what follows the place, but the beginning of the file */
 	bool is_inside; /* text begins in the middle of a line */
 	bool has_more;
@@ -157,6 +163,7 @@ static void free_job(struct deadline_job *j)
 	struct read_job *job = (struct read_job *)j;
 
 	closep(&job->root_fd);
+	jit_files_unref(job->held);
 	free(job);
 }
 
@@ -174,56 +181,19 @@ static int open_process(int root_fd, const struct process_key *key)
 	return -ESRCH;
 }
 
-static int read_status(int proc_fd, struct process_status *ret)
+/* Returns a descriptor, -ESRCH if the process has exited and nothing of it is held, or -errno. */
+static int open_map(struct read_job *job, struct stat *st)
 {
-	CLEANUP(buf_fini) struct buf text;
-	int r;
+	CLEANUP(jit_files_unrefp) struct jit_files *found = NULL;
+	AUTO_CLOSE int proc_fd = open_process(job->root_fd, &job->key);
+	int r = proc_fd < 0 ? -ESRCH : jit_files_find(&found, proc_fd);
 
-	buf_init(&text, STATUS_MAX_BYTES);
-	r = fs_read_at(proc_fd, "status", &text);
-	return r < 0 ? r : process_status_parse(text.data, text.len, ret);
-}
-
-/* Opens the file as a path, a link as the link itself. Returns a descriptor or -errno. */
-static int find_file(int proc_fd, pid_t nspid)
-{
-	AUTO_CLOSE int root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	AUTO_CLOSE int dir = -1;
-	char name[48];
-	int fd;
-
-	if (root < 0)
-		return -errno;
-	dir = root_dir_open(root, "tmp");
-	if (dir < 0)
-		return dir;
-	snprintf(name, sizeof(name), "perf-%d.map", (int)nspid);
-	fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* Returns a descriptor, -EMEDIUMTYPE if it is no regular file, -EPERM if it is another user's. */
-static int open_file(int proc_fd, struct stat *st)
-{
-	AUTO_CLOSE int path_fd = -1;
-	struct process_status status;
-	char path[32];
-	int r = read_status(proc_fd, &status);
-
-	if (r < 0)
-		return r;
-	path_fd = find_file(proc_fd, status.nspid);
-	if (path_fd < 0)
-		return path_fd;
-	if (fstat(path_fd, st) < 0)
-		return -errno;
-	if (!S_ISREG(st->st_mode))
-		return -EMEDIUMTYPE;
-	if (st->st_uid != status.uid && st->st_uid != 0)
-		return -EPERM;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	r = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return r < 0 ? -errno : r;
+	job->has_exited = proc_fd < 0;
+	if (r == 0)
+		r = jit_files_open_map(found, st);
+	if (job->held && (r == -ESRCH || r == -ENOENT))
+		r = jit_files_open_map(job->held, st);
+	return r;
 }
 
 /* Whether the file is the one that was read to that place, and only longer now. */
@@ -264,24 +234,21 @@ static int read_piece(struct read_job *job, int fd, uint64_t size)
 }
 
 /* The time of a file in the future, by another machine's clock, says nothing. */
-static bool is_settled(const struct stat *st)
+static bool is_settled(const struct stat *st, bool has_exited)
 {
 	int64_t now_ns = (int64_t)clock_realtime_ns();
 	int64_t changed_ns = st->st_mtim.tv_sec * (int64_t)NS_PER_S + st->st_mtim.tv_nsec;
 
-	return st->st_size % BLOCK_BYTES != 0 && now_ns - changed_ns > (int64_t)SETTLED_NS;
+	return st->st_size % BLOCK_BYTES != 0 &&
+	       (has_exited || now_ns - changed_ns > (int64_t)SETTLED_NS);
 }
 
 static int read_map(struct read_job *job)
 {
-	AUTO_CLOSE int proc_fd = open_process(job->root_fd, &job->key);
-	AUTO_CLOSE int fd = -1;
 	struct stat st;
+	AUTO_CLOSE int fd = open_map(job, &st);
 	int r;
 
-	if (proc_fd < 0)
-		return proc_fd;
-	fd = open_file(proc_fd, &st);
 	if (fd < 0)
 		return fd;
 	if (!is_continued(&job->place, &st, fd)) {
@@ -289,7 +256,8 @@ static int read_map(struct read_job *job)
 		job->place = (struct place){.dev = st.st_dev, .ino = st.st_ino};
 	}
 	r = read_piece(job, fd, (uint64_t)st.st_size);
-	job->is_settled = job->place.offset == (uint64_t)st.st_size && is_settled(&st);
+	job->is_settled =
+		job->place.offset == (uint64_t)st.st_size && is_settled(&st, job->has_exited);
 	return r;
 }
 
@@ -335,6 +303,7 @@ static struct read_job *new_job(const struct perf_map_files *f, const struct pro
 	job->job = (struct deadline_job){.run = run_job, .free = free_job, .key = CALL_KEY};
 	job->root_fd = open(f->proc_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	job->key = p->key;
+	job->held = jit_files_ref(p->held);
 	job->place = p->place;
 	return job;
 }
@@ -431,43 +400,60 @@ static int add_process(struct perf_map_files *f, const struct process_key *key,
 	return 0;
 }
 
+static bool is_due(const struct process_map *p, uint64_t now_ns)
+{
+	bool is_there = p->n_missing > 0 && p->held && jit_files_has_map(p->held);
+
+	return !p->hangs && (now_ns >= p->poll_ns || is_there);
+}
+
+static void take_held(struct process_map *p, struct jit_files *held)
+{
+	struct jit_files *old = p->held;
+
+	if (!held || held == old)
+		return;
+	p->held = jit_files_ref(held);
+	jit_files_unref(old);
+}
+
 /* The process, polled if that is due. */
-static int get_process(struct perf_map_files *f, const struct process_key *key, uint64_t now_ns,
+static int get_process(struct perf_map_files *f, const struct jit_process *of, uint64_t now_ns,
 		       struct process_map **ret)
 {
+	const struct process_key key = {of->start_time, (uint64_t)of->pid};
 	struct process_map *p;
 	int r = 0;
 
-	HASH_FIND(hh, f->table, key, sizeof(*key), p);
+	HASH_FIND(hh, f->table, &key, sizeof(key), p);
 	if (!p)
-		r = add_process(f, key, &p);
+		r = add_process(f, &key, &p);
 	if (r < 0)
 		return r;
+	take_held(p, of->files);
 	if (p->cycle != f->cycle) {
 		p->cycle = f->cycle;
 		/* the order of the table is that of use */
 		HASH_DEL(f->table, p);
 		HASH_ADD(hh, f->table, key, sizeof(p->key), p);
 		if (!TABLE_ADDED(hh, p)) {
-			perf_map_free(p->map);
-			table_free(p);
+			free_process(p);
 			return -ENOMEM;
 		}
-		if (!p->hangs && now_ns >= p->poll_ns)
+		if (is_due(p, now_ns))
 			poll_file(f, p, now_ns);
 	}
 	*ret = p;
 	return 0;
 }
 
-int perf_map_files_find(struct perf_map_files *f, pid_t pid, uint64_t start_time, uint64_t address,
+int perf_map_files_find(struct perf_map_files *f, const struct jit_process *of, uint64_t address,
 			uint64_t now_ns, struct perf_map_name *ret)
 {
-	const struct process_key key = {start_time, (uint64_t)pid};
 	struct process_map *p;
 	const char *name;
 	size_t len;
-	int r = get_process(f, &key, now_ns, &p);
+	int r = get_process(f, of, now_ns, &p);
 
 	if (r == 0)
 		r = p->map ? perf_map_find(p->map, address, &name, &len) : -ENOENT;

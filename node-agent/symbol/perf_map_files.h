@@ -14,7 +14,16 @@
 #include "node-agent/symbol/perf_map_name.h"
 
 struct deadline_caller;
+struct jit_files;
 struct perf_map_files;
+
+/* A process that has code without a file. */
+struct jit_process {
+	pid_t pid;
+	uint64_t start_time; /* clock ticks since boot */
+	struct jit_files
+		*files; /* that are held of it, for when it has exited; borrowed; NULL: none */
+};
 
 /*
  * proc_root and caller are borrowed. max_bytes: of memory for all maps, of which one may have half.
@@ -26,10 +35,10 @@ void perf_map_files_free(struct perf_map_files *f);
 DEFINE_CLEANUP(struct perf_map_files *, perf_map_files_free);
 
 /*
- * Names the address, of the process that has this pid and start time, by its perf map. Returns 0,
- * -ENOENT if it has no name, or -ENOMEM.
+ * Names the address of the process by its perf map. Returns 0, -ENOENT if it has no name, or
+ * -ENOMEM.
  */
-int perf_map_files_find(struct perf_map_files *f, pid_t pid, uint64_t start_time, uint64_t address,
+int perf_map_files_find(struct perf_map_files *f, const struct jit_process *of, uint64_t address,
 			uint64_t now_ns, struct perf_map_name *ret) MUST_CHECK;
 
 /* Forgets processes that have exited. The next lookups poll the files again. */

@@ -383,10 +383,11 @@ static const struct symbol_location *resolve_unreadable(struct symbolizer *s, co
 static const struct symbol_location *resolve_jit(struct symbolizer *s,
 						 const struct symbol_mapping *m, uint64_t address)
 {
+	const struct jit_process process = {m->pid, m->start_time, m->jit_files};
 	const struct symbol_location *location;
 	struct symbol_frame frame;
 
-	if (m->pid <= 0 || perf_map_files_find(s->perf_maps, m->pid, m->start_time, address,
+	if (m->pid <= 0 || perf_map_files_find(s->perf_maps, &process, address,
 					       clock_monotonic_ns(), &s->jit_name) < 0)
 		return unknown(s);
 	frame = (struct symbol_frame){s->jit_name.function, s->jit_name.file, s->jit_name.line};

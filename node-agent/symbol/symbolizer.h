@@ -25,6 +25,7 @@
 #include "node-agent/procfs/file_id.h"
 #include "node-agent/symbol/frame_cache.h"
 
+struct jit_files;
 struct metrics;
 struct symbolizer;
 
@@ -38,7 +39,8 @@ struct symbol_mapping {
 	uint64_t file_offset; /* of that byte */
 	/* of the process, whose perf map names anonymous memory; pid 0: unknown */
 	pid_t pid;
-	uint64_t start_time; /* clock ticks since boot */
+	uint64_t start_time;         /* clock ticks since boot */
+	struct jit_files *jit_files; /* that are held of it; borrowed for the call; NULL: none */
 };
 
 /* The function that signal handlers return to, as glibc and musl call it. */

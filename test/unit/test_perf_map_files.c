@@ -7,6 +7,7 @@
 
 #include "common/system/clock.h"
 #include "common/thread/deadline_call.h"
+#include "node-agent/files/jit_files.h"
 #include "node-agent/symbol/perf_map_files.h"
 #include "node-agent/symbol/symbol_metrics.h"
 #include "test/lib/fake_proc.h"
@@ -24,6 +25,7 @@ struct fixture {
 	struct fake_proc proc;
 	struct deadline_caller *caller;
 	struct perf_map_files *files;
+	struct jit_files *held;
 	uint64_t now_ns;
 };
 
@@ -61,6 +63,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	perf_map_files_free(f->files);
+	jit_files_unref(f->held);
 	deadline_caller_free(f->caller);
 	fake_proc_end(&f->proc);
 	free(f);
@@ -77,7 +80,8 @@ static void next_cycle(struct fixture *f)
 static void expect(struct fixture *f, uint64_t address, const char *name)
 {
 	struct perf_map_name found;
-	int r = perf_map_files_find(f->files, PID, START, address, f->now_ns, &found);
+	const struct jit_process process = {PID, START, f->held};
+	int r = perf_map_files_find(f->files, &process, address, f->now_ns, &found);
 
 	assert_int_equal(r, name ? 0 : -ENOENT);
 	if (name)
@@ -276,6 +280,64 @@ TEST_FIXTURE(a_process_that_has_ended_is_forgotten, set_up, tear_down)
 	expect(f, 0x1000, "a");
 	next_cycle(f);
 	assert_int_equal(perf_map_files_count(f->files), 0);
+	expect(f, 0x1000, NULL);
+}
+
+/* What the process table does when it first sees generated code. */
+static void hold(struct fixture *f)
+{
+	AUTO_CLOSE int fd = openat(f->proc.root_fd, "70", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_int_equal(jit_files_new(&f->held, fd, f->caller), 0);
+}
+
+/* As a process does that has exited: its folder is another one, or none. */
+static void end_process(struct fixture *f)
+{
+	assert_int_equal(renameat(f->proc.root_fd, "70", f->proc.root_fd, "ended"), 0);
+}
+
+TEST_FIXTURE(a_process_that_ended_before_it_was_named_has_names, set_up, tear_down)
+{
+	struct fixture *f = *state;
+
+	hold(f);
+	assert_false(jit_files_has_map(f->held)); /* it is written later */
+	fake_proc_put_file(&f->proc, MAP, "1000 10 first\n2000 10 without a newline");
+	end_process(f);
+	expect(f, 0x1000, "first");
+	expect(f, 0x2000, "without a newline");
+	next_cycle(f);
+	assert_int_equal(perf_map_files_count(f->files), 0);
+}
+
+TEST_FIXTURE(a_map_that_was_deleted_at_the_end_has_names, set_up, tear_down)
+{
+	struct fixture *f = *state;
+
+	fake_proc_put_file(&f->proc, MAP, "1000 10 first\n");
+	hold(f);
+	assert_true(jit_files_has_map(f->held));
+	append(f, "2000 10 second\n");
+	assert_int_equal(unlinkat(f->proc.root_fd, MAP, 0), 0);
+	end_process(f);
+	expect(f, 0x1000, "first");
+	expect(f, 0x2000, "second");
+}
+
+TEST_FIXTURE(of_an_ended_process_nothing_but_its_own_file_is_read, set_up, tear_down)
+{
+	static const char map[] = "ended/root/tmp/perf-7.map";
+	struct fixture *f = *state;
+
+	hold(f);
+	end_process(f);
+	fake_proc_put_file(&f->proc, "other", "1000 10 a\n");
+	assert_int_equal(symlinkat("../../../other", f->proc.root_fd, map), 0);
+	expect(f, 0x1000, NULL);
+	assert_int_equal(unlinkat(f->proc.root_fd, map, 0), 0);
+	assert_int_equal(mkfifoat(f->proc.root_fd, map, 0666), 0);
+	next_cycle(f);
 	expect(f, 0x1000, NULL);
 }
 
