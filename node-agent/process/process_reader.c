@@ -136,18 +136,20 @@ static void learn_files(const struct process_snapshot *s, struct file_registry *
 	}
 }
 
-/* Without them, code is named as long as the process runs. */
-static void hold_jit_files(struct process_snapshot *s, struct file_registry *files,
-			   const struct process_identity *id, int proc_fd)
+/* Without them, code is named as long as the process runs. Returns 0 or -ENOMEM. */
+static int hold_jit_files(struct process_snapshot *s, struct file_registry *files,
+			  const struct process_identity *id, int proc_fd)
 {
 	struct jit_files *known = id->known.snapshot ? id->known.snapshot->jit_files : NULL;
+	int r = 0;
 
 	if (!process_snapshot_has_jit(s))
-		return;
-	if (known && jit_files_has_map(known))
+		return 0;
+	if (!known || !jit_files_has_map(known))
+		r = jit_files_new(&s->jit_files, proc_fd, file_registry_caller(files));
+	if (!s->jit_files)
 		s->jit_files = jit_files_ref(known);
-	else if (jit_files_new(&s->jit_files, proc_fd, file_registry_caller(files)) < 0)
-		s->jit_files = jit_files_ref(known);
+	return r == -ENOMEM ? r : 0;
 }
 
 /* Reads mappings, but keeps them only if they are of the program in id. */
@@ -166,8 +168,7 @@ static int read_program(struct process_snapshot *s, struct file_registry *files,
 	}
 	if (id->image)
 		learn_files(s, files, id->image);
-	hold_jit_files(s, files, id, proc_fd);
-	return 0;
+	return hold_jit_files(s, files, id, proc_fd);
 }
 
 int process_read(const struct process_reader *reader, const struct process_identity *id,

@@ -82,8 +82,9 @@ struct build {
 	unsigned n_profiles;
 	struct recent_frame recent[RECENT_FRAMES];
 
-	/* of the process being added: one for each of its mappings */
-	struct place *places;
+	/* of the process being added */
+	struct jit_files *jit_files; /* borrowed, or NULL */
+	struct place *places;        /* one for each of its mappings */
 	size_t max_places;
 
 	/* of the stack being completed */
@@ -175,7 +176,12 @@ static bool push_kernel_frames(struct build *b, const struct cycle_stack *stack)
 	return !cut;
 }
 
-static struct symbol_mapping symbol_mapping_of(const struct process_snapshot *p,
+/*
+ * m NULL: generated code. A program that generates some maps it piece by piece, more quickly than
+ * its mappings are read.
+ */
+static struct symbol_mapping symbol_mapping_of(const struct build *b,
+					       const struct process_snapshot *p,
 					       const struct process_mapping *m)
 {
 	struct symbol_mapping sm = {
@@ -183,9 +189,11 @@ static struct symbol_mapping symbol_mapping_of(const struct process_snapshot *p,
 		.fd = -1,
 		.pid = p->pid,
 		.start_time = p->start_time,
-		.jit_files = p->jit_files,
+		.jit_files = b->jit_files,
 	};
 
+	if (!m)
+		return sm;
 	sm.start = m->start;
 	sm.file_offset = m->file_offset;
 	if (m->kind == PROCESS_MAPPING_VDSO)
@@ -333,7 +341,7 @@ static bool is_switch_index(const struct cycle_stack *stack, size_t i)
 static void learn_place(struct build *b, const struct process_snapshot *p,
 			const struct process_mapping *m, struct place *ret)
 {
-	const struct symbol_mapping sm = symbol_mapping_of(p, m);
+	const struct symbol_mapping sm = symbol_mapping_of(b, p, m);
 	struct symbol_file file;
 	uint64_t base;
 
@@ -369,6 +377,27 @@ static void push_native(struct build *b, const struct symbol_location *l,
 	push_code(b, l, place, address);
 }
 
+static const struct symbol_location *resolve_user(struct build *b, const struct process_snapshot *p,
+						  const struct process_mapping *m, uint64_t address,
+						  enum symbol_address_kind kind)
+{
+	const struct symbol_mapping sm = symbol_mapping_of(b, p, m);
+
+	return symbolizer_resolve_user(b->symbolizer, m || b->jit_files ? &sm : NULL, address,
+				       kind);
+}
+
+/* Whether the process says that it has generated code there, which is in no mapping that we know. */
+static bool is_generated(struct build *b, const struct process_snapshot *p, uint64_t address)
+{
+	const struct symbol_location *l;
+
+	if (!b->jit_files)
+		return false;
+	l = resolve_user(b, p, NULL, address, SYMBOL_ADDRESS_RETURN);
+	return symbol_location_outermost(l)->file[0] != '\0';
+}
+
 /*
  * Adds user frame i, in mapping m (NULL: in none). Returns false, and adds nothing, if the function
  * does not change stacks where the walk did.
@@ -381,9 +410,7 @@ static bool push_user_frame(struct build *b, const struct process_snapshot *p,
 		i == 0 || b->interrupted ? SYMBOL_ADDRESS_EXACT : SYMBOL_ADDRESS_RETURN;
 	const uint64_t address = b->words.addrs[stack->n_kernel + i];
 	const uint32_t index = walked_index(stack, i);
-	const struct symbol_mapping sm = m ? symbol_mapping_of(p, m) : (struct symbol_mapping){0};
-	const struct symbol_location *l =
-		symbolizer_resolve_user(b->symbolizer, m ? &sm : NULL, address, kind);
+	const struct symbol_location *l = resolve_user(b, p, m, address, kind);
 	const struct place *place = m ? find_place(b, p, m) : NULL;
 
 	b->interrupted = stack_is_signal_return(symbol_location_outermost(l)->function);
@@ -418,7 +445,7 @@ static enum unwind_outcome push_user_frames(struct build *b, const struct proces
 	for (size_t i = 0; i < stack->n_user; i++) {
 		const struct process_mapping *m = process_snapshot_find(p, addrs[i]);
 
-		if (!m && i > 0) {
+		if (!m && i > 0 && !is_generated(b, p, addrs[i])) {
 			if (p->n_mappings > 0)
 				return UNWIND_IMPLAUSIBLE;
 			/* mappings of an exited process are unknown */
@@ -581,6 +608,7 @@ static void add_process(struct build *b, const struct cycle_process *p)
 		b->result->n_lost += p->n_samples;
 		return;
 	}
+	b->jit_files = p->jit_files;
 	for (const struct cycle_stack *s = p->stacks; s; s = s->next)
 		add_stack(b, p->snapshot, root, s);
 }

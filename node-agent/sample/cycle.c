@@ -319,11 +319,32 @@ static int compare_processes(const void *a, const void *b)
 	return (x->start_time > y->start_time) - (x->start_time < y->start_time);
 }
 
+static bool is_same_process(const struct process_snapshot *a, const struct process_snapshot *b)
+{
+	return a->pid == b->pid && a->start_time == b->start_time;
+}
+
+/* For all snapshots of a process, which are next to each other, what one of them holds. */
+static void share_jit_files(struct cycle *c)
+{
+	for (size_t first = 0, end; first < c->n_processes; first = end) {
+		const struct process_snapshot *s = c->processes[first]->snapshot;
+		struct jit_files *held = NULL;
+
+		for (end = first;
+		     end < c->n_processes && is_same_process(c->processes[end]->snapshot, s); end++)
+			held = c->processes[end]->snapshot->jit_files ?: held;
+		for (; first < end; first++)
+			c->processes[first]->jit_files = held;
+	}
+}
+
 struct cycle_process *const *cycle_processes(struct cycle *c, size_t *ret_n)
 {
 	if (c->n_processes > 0)
 		qsort(c->processes, c->n_processes, sizeof(struct cycle_process *),
 		      compare_processes);
+	share_jit_files(c);
 	*ret_n = c->n_processes;
 	return c->processes;
 }

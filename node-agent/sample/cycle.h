@@ -59,6 +59,11 @@ struct cycle_stack {
 
 struct cycle_process {
 	struct process_snapshot *snapshot;
+	/*
+	 * Of any snapshot of the process in the cycle: the first ones may be older than its code.
+	 * Set by cycle_processes(), borrowed; NULL: none.
+	 */
+	struct jit_files *jit_files;
 	struct cycle_stack *stacks; /* newest first */
 	uint32_t n_stacks;
 	uint64_t n_samples;

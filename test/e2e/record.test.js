@@ -227,6 +227,35 @@ test("a command's children and threads are included, and its output is its own",
   for (const s of stacks) assert.ok(own.has(s.stack[0]), s.stack.join(";"));
 });
 
+// Called so often that V8 compiles them; both calls of one loop, so their shares are known.
+const JIT = `
+function spendSeventy(x) { for (let i = 0; i < 70000; i++) x = (x * 48271) % 2147483647; return x; }
+function spendThirty(x) { for (let i = 0; i < 30000; i++) x = (x * 48271) % 2147483647; return x; }
+for (let x = 1; process.cpuUsage().user < 2e6; ) x = spendSeventy(x) + spendThirty(x);
+`;
+const ownTmp = ["--mount", "--propagation", "private", "--pid", "--fork"];
+
+for (const [where, command] of [
+  ["in our /tmp", []],
+  [
+    "in a /tmp that ended with it",
+    ["unshare", ...ownTmp, "sh", "-c", 'mount -t tmpfs -o mode=1777 none /tmp && exec "$@"', "sh"],
+  ],
+])
+  test(`generated code of a command that has ended has names by its map ${where}`, () => {
+    const script = file("jit.js");
+    const to = file("jit.folded");
+    fs.writeFileSync(script, JIT);
+    const node = [process.execPath, "--perf-basic-prof", "--no-turbo-inlining", script];
+    const r = record("-F", "199", "-o", to, "--", ...command, ...node);
+    assert.strictEqual(r.status, 0, r.stderr);
+    const stacks = folded(fs.readFileSync(to, "utf8"));
+    const share = (name) => sum(stacks, (s) => s.stack.at(-1) === name) / sum(stacks);
+    assert.ok(share("spendSeventy") > 0.4, r.stderr);
+    assert.ok(share("spendThirty") > 0.15, r.stderr);
+    assert.ok(share("[unknown]") < 0.05, r.stderr);
+  });
+
 test("the exit status is the command's", () => {
   const status = (...command) => record("--", ...command).status;
   assert.strictEqual(status("sh", "-c", "exit 7"), 7);

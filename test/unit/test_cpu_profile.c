@@ -1,9 +1,12 @@
 /* Stacks of the test's own process through the real symbolizer, read back as pprof. */
 #include <errno.h>
+#include <fcntl.h>
 
 #include "common/data/gzip.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_decode.h"
+#include "common/system/clock.h"
+#include "common/thread/deadline_call.h"
 #include "node-agent/profile/cpu_profile.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
@@ -501,6 +504,41 @@ TEST_FIXTURE(an_address_that_cannot_be_code_cuts_the_stack, set_up, tear_down)
 	add(f, WALK_END_BOTTOM, addrs, 3);
 	build(f);
 	assert_string_equal(folded(f, 0), "known_leaf;[truncated];" OWN_PROCESS_COMM);
+}
+
+/* Where there never is a mapping. */
+#define GENERATED UINT64_C(0x1000)
+
+static void hold_map(struct fixture *f, const char *text)
+{
+	CLEANUP(deadline_caller_freep) struct deadline_caller *caller = NULL;
+	AUTO_CLOSE int proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char path[64];
+	FILE *map;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	map = fopen(path, "we");
+	assert_non_null(map);
+	assert_true(fputs(text, map) >= 0);
+	assert_int_equal(fclose(map), 0);
+	assert_int_equal(deadline_caller_new(&caller, 60 * NS_PER_S, NS_PER_S), 0);
+	assert_int_equal(jit_files_new(&f->self->jit_files, proc_fd, caller), 0);
+	assert_int_equal(unlink(path), 0);
+}
+
+TEST_FIXTURE(generated_code_is_named_before_its_mapping_is_read, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {GENERATED + 8, GENERATED + 8, inside(known_caller)};
+	const uint64_t others[] = {GENERATED + 8, GENERATED + 0x18, inside(known_caller)};
+
+	hold_map(f, "1000 10 made\n");
+	add(f, WALK_END_UNREADABLE, addrs, 3);
+	add(f, WALK_END_UNREADABLE, others, 3);
+	build(f);
+	assert_int_equal(f->profile.n_samples, 2);
+	assert_string_equal(folded(f, 0), "made;[truncated];" OWN_PROCESS_COMM);
+	assert_string_equal(folded(f, 1), "made;made;known_caller;[truncated];" OWN_PROCESS_COMM);
 }
 
 TEST_FIXTURE(a_stack_that_changes_over_where_nothing_switches_is_cut, set_up, tear_down)

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 
 #include "node-agent/sample/cycle.h"
 #include "test/lib/unit.h"
@@ -199,6 +200,28 @@ TEST(processes_come_by_workload)
 	assert_ptr_equal(all[0]->snapshot, r);
 	assert_ptr_equal(all[1]->snapshot, q);
 	assert_ptr_equal(all[2]->snapshot, p);
+}
+
+TEST(all_snapshots_of_a_process_have_what_one_of_them_holds)
+{
+	CLEANUP(cycle_freep) struct cycle *c = new_cycle(100, 1 << 20);
+	AUTO_CLOSE int proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct process_snapshot *p[4];
+	struct cycle_process *const *all;
+	size_t n;
+
+	for (size_t i = 0; i < ARRAY_SIZE(p); i++) {
+		p[i] = process(i < 3 ? 7 : 8, "/a");
+		assert_non_null(p[i]);
+		assert_int_equal(add(c, p[i], i), 0);
+	}
+	assert_int_equal(jit_files_find(&p[1]->jit_files, proc_fd), 0);
+	all = cycle_processes(c, &n);
+	assert_int_equal(n, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_ptr_equal(all[i]->jit_files, i < 3 ? p[1]->jit_files : NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(p); i++)
+		process_snapshot_unref(p[i]);
 }
 
 TEST(holds_its_processes)

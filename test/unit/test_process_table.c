@@ -220,6 +220,30 @@ TEST(code_mapped_later_is_found_once_a_second)
 	assert_int_equal(stats_of(t).snapshots, 3);
 }
 
+TEST(where_a_process_notes_its_code_is_held_once_it_has_some)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen = seen_self();
+	const struct process_snapshot *s;
+	struct jit_files *held;
+	uint64_t code = map_code(), addr = code;
+	char path[64];
+
+	seen.addrs = &addr;
+	seen.n_addrs = 1;
+	s = get(t, &seen, NS_PER_S);
+	assert_non_null(s->jit_files);
+	assert_false(jit_files_has_map(s->jit_files));
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	addr = 4096; /* never mapped, so it is read again */
+	held = get(t, &seen, 300 * NS_PER_S)->jit_files;
+	assert_true(jit_files_has_map(held));
+	assert_ptr_equal(get(t, &seen, 600 * NS_PER_S)->jit_files, held);
+	assert_int_equal(unlink(path), 0);
+	munmap((void *)(uintptr_t)code, 4096);
+}
+
 TEST(code_mapped_where_other_code_was_is_found_after_some_samples)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
