@@ -4,6 +4,10 @@
 #include "common/text/parse.h"
 #include "common/text/utf8.h"
 
+#define JAVA_TYPE_CHARACTERS                                             \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" \
+	"_$.[]/-"
+
 /* A part of the name; not NUL-terminated. */
 struct part {
 	const char *text;
@@ -156,6 +160,18 @@ static bool parse_descriptor(struct perf_map_name *ret, struct part p)
 	return true;
 }
 
+/* Of a result: "long", "java.lang.String[]". */
+static bool is_java_type(struct part p)
+{
+	for (size_t i = 0; i < p.len; i++) {
+		unsigned char c = (unsigned char)p.text[i];
+
+		if (c < 0x80 && (c == '\0' || !strchr(JAVA_TYPE_CHARACTERS, c)))
+			return false;
+	}
+	return p.len > 0;
+}
+
 /* The JVM's own: "long java.util.HashMap.put(int, java.lang.Object)", the result's type first. */
 static bool parse_method(struct perf_map_name *ret, struct part p)
 {
@@ -165,7 +181,7 @@ static bool parse_method(struct perf_map_name *ret, struct part p)
 	if (!open || p.text[p.len - 1] != ')')
 		return false;
 	blank = memchr(p.text, ' ', (size_t)(open - p.text));
-	if (!blank)
+	if (!blank || !is_java_type(part_of(p.text, blank)))
 		return false;
 	name = part_of(blank + 1, open);
 	dot = last_of(name, '.');
@@ -223,13 +239,63 @@ static bool parse_python(struct perf_map_name *ret, struct part p)
 	return true;
 }
 
+/* ---- LuaJIT ---- */
+
+/* "TRACE_12::/app/a.lua:34" */
+static bool parse_luajit(struct perf_map_name *ret, struct part p)
+{
+	const char *colons = find(p, "::");
+	uint64_t number, line;
+	struct part file;
+
+	if (!colons || !begins_with(p, "TRACE_") ||
+	    parse_u64(p.text + 6, (size_t)(colons - p.text - 6), 0, UINT32_MAX, &number) < 0)
+		return false;
+	file = part_of(colons + 2, end_of(p));
+	if (!cut_number(&file, &line) || file.len == 0)
+		return false;
+	set(ret, part_of(p.text, colons), file);
+	ret->line = (uint32_t)line;
+	return true;
+}
+
+/* ---- BEAM ---- */
+
+/* "$lists:map/2" */
+static bool parse_beam(struct perf_map_name *ret, struct part p)
+{
+	const char *slash = last_of(p, '/'), *colon = p.len > 0 ? memchr(p.text, ':', p.len) : NULL;
+	char module[PERF_MAP_FILE_BYTES];
+	uint64_t arity;
+	int n;
+
+	if (!slash || !colon || !begins_with(p, "$") || colon == p.text + 1 || colon > slash ||
+	    parse_u64(slash + 1, (size_t)(end_of(p) - slash - 1), 0, 255, &arity) < 0)
+		return false;
+	n = snprintf(module, sizeof(module), "[%.*s]", (int)(colon - p.text - 1), p.text + 1);
+	if (n >= (int)sizeof(module))
+		return false;
+	set(ret, p, (struct part){module, (size_t)n});
+	return true;
+}
+
+/* ---- */
+
+/* V8's, whose patterns may look like anything. */
+static bool is_regexp(struct part p)
+{
+	return begins_with(p, "RegExp:");
+}
+
 void perf_map_name_parse(struct perf_map_name *ret, const char *text, size_t len)
 {
 	const struct part p = {text, len};
 
 	ret->line = 0;
-	if (len > 0 && (parse_script(ret, p) || parse_python(ret, p) || parse_descriptor(ret, p) ||
-			parse_dotnet(ret, p) || parse_method(ret, p)))
+	if (len > 0 && !is_regexp(p) &&
+	    (parse_script(ret, p) || parse_python(ret, p) || parse_luajit(ret, p) ||
+	     parse_beam(ret, p) || parse_descriptor(ret, p) || parse_dotnet(ret, p) ||
+	     parse_method(ret, p)))
 		return;
 	set(ret, p, (struct part){0});
 	if (len == 0)

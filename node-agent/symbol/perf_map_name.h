@@ -8,6 +8,8 @@
  * | JVM | long app.Main$Job.run(int), Lapp/Main$Job;::run | app.Main$Job.run in app/Main |
  * | .NET | void [App] App.Main::Run(string)[Tier0] | App.Main.Run in [App] |
  * | Python | py::run:/app/a.py | run in /app/a.py |
+ * | LuaJIT | TRACE_12::/app/a.lua:34 | TRACE_12 in /app/a.lua:34 |
+ * | BEAM | $lists:map/2 | $lists:map/2 in [lists] |
  *
  * Any other name stays as it is, in [jit]. Java's are folded like those of Java profiles
  * (java_names.h), so that both look alike.
