@@ -14,7 +14,8 @@
  * A last line without a newline is either a file that ends so, or one that is being written: a
  * writer with a buffer (stdio) has written whole blocks, and whatever else is incomplete does not
  * stay so for long. So the line is taken if the file has not changed for SETTLED_NS, or its process
- * has exited, and its size is no multiple of BLOCK_BYTES. Should the line be continued nonetheless, the whole line replaces it.
+ * has exited, and its size is no multiple of BLOCK_BYTES. Should the line be continued nonetheless,
+ * the whole line replaces it.
  *
  * Addresses are named when the cycle has ended. Code that has moved since its samples were taken
  * has the name of what is there now; perf(1) does the same.
