@@ -243,7 +243,7 @@ static int take_from_events(struct process_snapshot *s, int root_fd, struct file
 static int name_workload(struct process_snapshot *s, const struct exited_process *p)
 {
 	struct workload_facts facts = {.comm = s->comm, .exe = s->exe};
-	const struct process_to_name named = {-1, s->exe, s->comm, &facts.cgroup, NULL};
+	const struct process_to_name named = {-1, s->exe, s->comm};
 	char name[WORKLOAD_NAME_BYTES];
 	struct workload *workload = NULL;
 	int r = 0;
@@ -251,8 +251,7 @@ static int name_workload(struct process_snapshot *s, const struct exited_process
 	if (p->cgroup)
 		facts.cgroup = *p->cgroup;
 	if (p->namer && facts.cgroup.kind == CGROUP_NONE) {
-		r = process_namer_name_exited(p->namer, &named, &p->named_after, name,
-					      sizeof(name));
+		r = process_namer_name(p->namer, &named, name, sizeof(name));
 		facts.name = name;
 	}
 	if (r == 0)

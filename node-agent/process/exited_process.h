@@ -27,7 +27,6 @@ struct exited_process {
 	 */
 	pid_t places[EXITED_PROCESS_PLACES];
 	struct process_namer *namer; /* NULL: a process without a manager is named by itself */
-	struct parent_to_name named_after; /* the nearest ancestor that may still be running */
 };
 
 /*

@@ -24,12 +24,10 @@
  * (changed), its executable is not the one of the sample, but its cgroup still is.
  */
 static int fill_names(struct process_snapshot *s, const struct process_reader *reader, int proc_fd,
-		      const struct proc_stat *st, struct process_reading *reading)
+		      struct process_reading *reading)
 {
-	struct workload_facts facts = {.comm = s->comm,
-				       .kernel_thread = s->kernel_thread,
-				       .namer = reader->namer,
-				       .stat = st};
+	struct workload_facts facts = {
+		.comm = s->comm, .kernel_thread = s->kernel_thread, .namer = reader->namer};
 	int r = -ENOENT;
 
 	if (proc_fd >= 0 && !reading->changed)
@@ -197,7 +195,7 @@ int process_read(const struct process_reader *reader, const struct process_ident
 		r = read_program(s, reader->files, id, fd, strcmp(st.comm, id->comm) != 0,
 				 &reading);
 	if (r == 0)
-		r = fill_names(s, reader, fd, &st, &reading);
+		r = fill_names(s, reader, fd, &reading);
 	if (r < 0)
 		return r;
 	/* a process that is exiting has a folder, but no memory and no executable */

@@ -547,21 +547,6 @@ static int read_owner_of_image(struct process_table *t, const struct process *p,
 	return r;
 }
 
-/* Who says what a process belongs to that is of no container. */
-static struct parent_to_name nearest_ancestor(const struct process_table *t,
-					      const struct process *p)
-{
-	struct parent_to_name ret = {t->root_fd, p->parent, p->parent_start_time};
-	const struct process *a = find_parent(t, p);
-
-	for (unsigned i = 0; a && a->exited && a->parent && i < ANCESTORS_MAX; i++) {
-		ret.pid = a->parent;
-		ret.start_time = a->parent_start_time;
-		a = find_parent(t, a);
-	}
-	return ret;
-}
-
 /* Completes a reading that came too late. */
 static int restore(struct process_table *t, const struct process *p,
 		   const struct process_seen *seen, const struct process_reading *reading,
@@ -571,7 +556,6 @@ static int restore(struct process_table *t, const struct process *p,
 		.image = p->image,
 		.places = {p->parent, 0, 1},
 		.namer = t->namer,
-		.named_after = nearest_ancestor(t, p),
 	};
 	struct cgroup_path buf;
 	int r = read_owner_of_image(t, p, seen);

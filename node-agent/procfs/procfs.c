@@ -12,7 +12,6 @@
 #define STATM_ALL 0 /* as proc(5) orders them */
 #define STATM_DATA 5
 #define FIELD_PARENT 4 /* as proc(5) counts them */
-#define FIELD_TERMINAL 7
 #define FIELD_FLAGS 9
 #define FIELD_START_TIME 22
 #define FIELD_START_CODE 26
@@ -52,7 +51,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	const char *open = memchr(text, '(', len), *close = memrchr(text, ')', len);
 	const char *end = text + len;
 	struct proc_stat s = {0};
-	uint64_t parent, flags, terminal;
+	uint64_t parent, flags;
 	size_t comm_len;
 
 	if (!open || !close || close < open || end - close < 3)
@@ -66,8 +65,6 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 		comm_len = sizeof(s.comm) - 1;
 	memcpy(s.comm, open + 1, comm_len);
 	s.parent = (pid_t)parent;
-	/* the number of a device: negative if it is large */
-	s.terminal = take_field(close + 2, end, FIELD_TERMINAL, &terminal) < 0 || terminal != 0;
 	if (take_field(close + 2, end, FIELD_START_CODE, &s.start_code) < 0 ||
 	    take_field(close + 2, end, FIELD_START_STACK, &s.start_stack) < 0 ||
 	    take_field(close + 2, end, FIELD_ENVIRON_START, &s.environ_start) < 0 ||

@@ -30,9 +30,8 @@ struct proc_stat {
 	/* Likewise. Where the stack began at execve(2), which is another place each time. */
 	uint64_t start_stack;
 	bool kernel_thread;
-	bool terminal; /* has a controlling one */
-	bool ended;    /* a zombie; if it is the leader, other threads may still run */
-	bool exiting;  /* has begun to exit, or has ended */
+	bool ended;   /* a zombie; if it is the leader, other threads may still run */
+	bool exiting; /* has begun to exit, or has ended */
 };
 
 /* Parses the text of /proc/<pid>/stat. Pure. Returns 0 or -EBADMSG. */

@@ -71,8 +71,7 @@ static struct entry *find(const struct cgroup_cache *c, uint64_t id)
 
 static bool paths_equal(const struct cgroup_path *a, const struct cgroup_path *b)
 {
-	return a->kind == b->kind && strcmp(a->id, b->id) == 0 && a->session == b->session &&
-	       a->session_uid == b->session_uid;
+	return a->kind == b->kind && strcmp(a->id, b->id) == 0;
 }
 
 /* Whether the id stands for several cgroups. */

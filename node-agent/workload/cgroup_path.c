@@ -19,8 +19,6 @@
  */
 #include "node-agent/workload/cgroup_path.h"
 
-#include "common/text/parse.h"
-
 #define UUID_LEN 36
 #define ECS_TASK_LEN 32 /* hex digits */
 
@@ -389,30 +387,25 @@ static bool is_transient(struct text e)
 	       span(without_start(rest, 1), is_digit) > 0;
 }
 
-/* "user-1000.slice/session-2.scope", "user@1000.service/…": whose session, which unit. */
+/*
+ * "user@1000.service/…": which unit. Returns whether the path decides, which that of a session
+ * ("user-1000.slice/session-2.scope") does, though it is no unit.
+ */
 static bool find_in_user_slice(struct text path, struct cgroup_path *ret)
 {
 	bool manager = false;
 	struct text e;
 
 	while ((e = next_element(&path)).len > 0) {
-		uint64_t uid;
-		struct text number;
-
-		if (begins(e, "user-") && ends(e, ".slice")) {
-			number = without_end(without_start(e, strlen("user-")), ".slice");
-			if (parse_u64(number.p, number.len, 0, UINT32_MAX, &uid) == 0)
-				ret->session_uid = (uint32_t)uid;
-		} else if (ends(e, ".scope")) {
-			/* terminals and tmux make a scope for each of their shells */
-			ret->session = begins(e, "session-") || contains(e, "-spawn-");
-			break;
-		} else if (begins(e, "user@") && ends(e, ".service")) {
+		/* terminals and tmux make a scope for each of their shells */
+		if (ends(e, ".scope"))
+			return begins(e, "session-") || contains(e, "-spawn-");
+		if (begins(e, "user@") && ends(e, ".service")) {
 			manager = true;
 		} else if (manager && is_unit(e)) {
 			/* a desktop's applications have a new unit per start */
 			if (is_transient(e) || begins(e, "app-"))
-				break;
+				return false;
 			ret->kind = CGROUP_SYSTEMD;
 			snprintf(ret->id, sizeof(ret->id), "/user.slice/%.*s",
 				 (int)(e.len < CGROUP_ID_BYTES ? e.len : CGROUP_ID_BYTES), e.p);
@@ -535,7 +528,7 @@ void cgroup_path_parse(const char *text, size_t len, struct cgroup_path *ret)
 			return;
 	}
 	for (size_t i = 0; i < HIERARCHY_MAX; i++) {
-		if (find_service(paths[i], ret) || ret->session)
+		if (find_service(paths[i], ret))
 			return;
 	}
 }

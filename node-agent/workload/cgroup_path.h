@@ -40,8 +40,6 @@ struct cgroup_path {
 	 * hash of its manifest instead, 32 hex digits. "" outside pods.
 	 */
 	char pod_uid[CGROUP_POD_UID_BYTES];
-	bool session;         /* NONE only: in a login session or a terminal of the user below */
-	uint32_t session_uid; /* if session */
 };
 
 /* Accepts any bytes; what it does not recognise becomes CGROUP_NONE. */

@@ -1,6 +1,6 @@
 /*
- * Reads what unmanaged_name.h needs from /proc: a process's ancestors, its command line, whose
- * session it is in. Remembers ancestors, as hundreds of short processes have the same parent.
+ * Names bare processes: by a rule of the user, else by their script or executable, as far as
+ * /proc shows them (program_name.h, program_place.h; docs/naming.md).
  *
  * A command line is in the memory of its process, which may never answer; it is read only of
  * interpreters, on another thread, and for a fifth of a second at most. A namer belongs to one
@@ -15,7 +15,6 @@
 #include "node-agent/workload/cgroup_path.h"
 
 struct name_rules;
-struct proc_stat;
 struct process_namer;
 
 /* Takes a reference of rules; NULL: none. -ENOMEM is the only failure. */
@@ -24,36 +23,19 @@ int process_namer_new(struct process_namer **ret, struct name_rules *rules) MUST
 void process_namer_free(struct process_namer *n);
 DEFINE_CLEANUP(struct process_namer *, process_namer_free);
 
-/* A process without a manager: cgroup->kind is CGROUP_NONE. */
+/* A process without a manager: its cgroup's kind is CGROUP_NONE. */
 struct process_to_name {
-	int proc_fd;      /* of its /proc/<pid> */
+	int proc_fd;      /* of its /proc/<pid>; -1 once it has exited */
 	const char *exe;  /* path, "" if unknown */
 	const char *comm; /* NULL if unknown */
-	const struct cgroup_path *cgroup;
-	const struct proc_stat *stat; /* NULL: not read yet */
 };
 
 /*
- * Writes the name, beginning with '/', cut to size; whatever cannot be read is left out of the
- * decision. Returns 0 or -ENOMEM.
+ * Writes the name, beginning with '/', cut to size; without what cannot be read. Returns 0 or
+ * -ENOMEM.
  */
 int process_namer_name(struct process_namer *n, const struct process_to_name *p, char *ret,
 		       size_t size) MUST_CHECK;
-
-/* A process of the past: its parent, which may have exited as well. */
-struct parent_to_name {
-	int root_fd; /* of /proc */
-	pid_t pid;   /* 0: unknown */
-	uint64_t start_time;
-};
-
-/*
- * The same for a process that has exited, by its parent and what is remembered of that.
- * p->proc_fd is not used.
- */
-int process_namer_name_exited(struct process_namer *n, const struct process_to_name *p,
-			      const struct parent_to_name *parent, char *ret,
-			      size_t size) MUST_CHECK;
 
 /*
  * Writes the id of the container in which gVisor runs, if the process is its sandbox, to ret,

@@ -1,11 +1,10 @@
 /*
- * Interpreters agree on one thing: the first argument that is no option is the script. What they
- * disagree on is which options take a value as the next argument, and which bring code along;
- * the table says so for each. An option that the table lacks is taken to have no value, so the
- * worst mistake is to show an option's value as the script: it is then cut to its last path
- * element, and refused if it has characters that names of scripts do not have. Code has them.
- *
- * Loaders, emulators and multi-call programs are not what runs: the program below them is.
+ * Interpreters agree on one thing: the first argument that is no option is the script. The table
+ * has those that people run by hand, and says which of their options take a value as the next
+ * argument, and which bring code along. It errs on the safe side: whatever may be code ends the
+ * search, and the program is called as its interpreter. What is taken for a script is cut to its
+ * last path element, and refused if it has characters that names of scripts do not have. Rules of
+ * the user (name_rules.h) are for all other programs that run programs.
  *
  * A process may overwrite its command line with a title (setproctitle(3), process.title). A
  * title has no NULs between its words, and its first word is the program: "gunicorn: worker
@@ -13,123 +12,89 @@
  */
 #include "node-agent/workload/program_name.h"
 
-#define DELETED " (deleted)"
-#define MEMFD "/memfd:"
+#include <ctype.h>
+
 #define ID_LEN 64
-#define UNWRAP_MAX 4 /* a loader runs busybox, which runs a shell */
 
 struct interpreter {
 	const char *names;        /* without a version */
-	const char *inline_flags; /* letters that bring code */
+	const char *code_flags;   /* letters that bring code */
 	const char *value_flags;  /* letters with a value, attached or the next argument */
+	const char *rest_flags;   /* letters with an attached value */
 	const char *script_flags; /* letters whose value is the script or module */
-	const char *rest_flags;   /* letters that use up the rest of their argument */
-	const char *number_flags; /* letters that may have a number before the next letter */
 	const char *values;       /* whole options whose value is the next argument */
-	bool shell;
-	bool dashes;        /* the script may come after "--" */
-	bool no_positional; /* only an option names a script */
+	const char *words;        /* arguments before the script */
 };
 
 static const char node_values[] =
 	"--require --import --loader --experimental-loader --conditions --title --env-file "
-	"--env-file-if-exists --input-type --config --inspect-port --icu-data-dir --openssl-config "
-	"--disable-warning --diagnostic-dir --redirect-warnings --unhandled-rejections "
-	"--dns-result-order --watch-path";
+	"--inspect-port --watch-path";
 static const char php_values[] = "--define --php-ini --server --docroot";
-static const char dotnet_values[] = "--additionalprobingpath --additional-deps --depsfile "
-				    "--runtimeconfig --fx-version --roll-forward";
+static const char dotnet_values[] = "--additional-deps --depsfile --runtimeconfig --fx-version";
 static const char java_values[] =
 	"-cp -classpath --class-path -p --module-path --add-modules --add-reads --add-exports "
-	"--add-opens --limit-modules --upgrade-module-path --patch-module --enable-native-access "
-	"--source";
-/* Of the loaders of glibc and musl, and of qemu's emulators of a user's program. */
-static const char launcher_values[] =
-	"--library-path --inhibit-rpath --audit --preload --argv0 --glibc-hwcaps-prepend "
-	"--glibc-hwcaps-mask -cpu -dfilter -plugin -seed -tb-size -trace";
-
-/* Options that bring code, of any interpreter: these, and longer ones. */
-static const char *const inline_options[] = {"--eval", "--print", "--command", "--init-command",
-					     "--run",  "--exec",  "--process-"};
+	"--add-opens --patch-module --enable-native-access --source";
 
 static const struct interpreter interpreters[] = {
-	{"bash sh dash ash zsh ksh mksh tcsh csh", "cs", "oO", "", "", "", "--rcfile --init-file",
-	 true, true, false},
-	{"fish", "cC", "dofDp", "", "", "", "", true, true, false},
-	{"python pypy", "c", "WXQ", "m", "", "", "--check-hash-based-pycs --jit", false, true,
-	 false},
-	{"node nodejs", "ep", "rC", "", "", "", node_values, false, true, false},
-	{"bun", "ep", "rc", "", "", "", node_values, false, false, false},
-	{"deno", "", "c", "", "", "", node_values, false, false, false},
-	{"ruby", "e", "rICE", "", "xFi", "0KTW", "", false, true, false},
-	{"perl", "eE", "I", "", "MmxiDVF", "0C", "", false, true, false},
-	{"php", "rRBE", "dctzS", "fF", "", "", php_values, false, false, false},
-	{"lua luajit", "e", "lj", "", "", "", "", false, false, false},
-	{"tclsh", "", "", "", "", "", "-encoding", false, false, false},
-	{"expect", "c", "D", "f", "", "", "", false, false, false},
-	{"R", "e", "g", "f", "", "", "--gui --encoding", false, false, true},
-	{"Rscript", "e", "", "", "", "", "", false, false, false},
-	{"julia", "eE", "JtpLC", "", "", "", "", false, false, false},
-	{"dotnet mono", "", "", "", "", "", dotnet_values, false, false, false},
-	{"java", "", "", "", "", "", java_values, false, false, false},
-	{"beam.smp beam", "", "", "", "", "", "", false, false, false},
+	{"bash sh dash ash zsh ksh mksh tcsh csh", "cs", "oO", "", "", "--rcfile --init-file", ""},
+	{"fish", "cC", "dofDp", "", "", "", ""},
+	{"python pypy", "c", "WXQ", "", "m", "--check-hash-based-pycs", ""},
+	{"node nodejs", "ep", "rC", "", "", node_values, ""},
+	{"bun", "ep", "rc", "", "", node_values, "run"},
+	{"deno", "", "c", "", "", "", "run serve"},
+	{"ruby", "e", "rICE", "i:", "", "", ""},
+	{"perl", "eE", "I", "Mmi:", "", "", ""},
+	{"php", "rRBE", "dctzS", "", "fF", php_values, ""},
+	{"lua luajit", "e", "lj", "", "", "", ""},
+	{"R", "e", "g", "", "f", "--gui --encoding", ""},
+	{"Rscript", "e", "", "", "", "", ""},
+	{"julia", "eE", "JtpLC", "", "", "", ""},
+	{"dotnet mono", "", "", "", "", dotnet_values, "exec"},
+	{"java", "", "", "", "", java_values, ""},
 };
 
-/*
- * Loaders of glibc, musl and uClibc, and emulators of a user's program: they run the program that
- * is their first argument that is no option.
- */
-static const struct interpreter launcher = {
-	"", "", "0LEUBRgsrdDp", "", "", "", launcher_values, false, true, false};
-static const char *const launchers[] = {
-	"ld-",          "ld.so",      "ld64.so",   "libc.so",     "libc.musl-",
-	"qemu-aarch64", "qemu-arm",   "qemu-i386", "qemu-x86_64", "qemu-riscv",
-	"qemu-ppc",     "qemu-s390x", "qemu-mips", "qemu-loong",  "qemu-sparc",
-	"qemu-m68k",    "rosetta",    "box64",     "FEX",
-};
-/* Many programs in one file: the first argument says which, or the name by which it is called. */
-static const char *const multicalls[] = {"busybox", "toybox", "coreutils"};
+/* Options that bring code, of any interpreter: these, and longer ones. */
+static const char *const code_options[] = {"--eval", "--print", "--command", "--init-command",
+					   "--run",  "--exec",  "--process-"};
 
-/* The words of a command line, or of a title. */
+/* The words of a command line, or of a title, each with a NUL at its end. */
 struct words {
-	const char *p;
-	size_t len;
-	char separator;
+	char *p, *end;
 };
 
-struct word {
-	const char *p; /* NULL: there is none */
-	size_t len;
-};
-
-static struct word next_word(struct words *w)
+static struct words copy_words(char text[static PROGRAM_COMMAND_LINE_BYTES + 1],
+			       const char *command_line, size_t len)
 {
-	struct word ret = {NULL, 0};
-	const char *end;
+	if (len > PROGRAM_COMMAND_LINE_BYTES)
+		len = PROGRAM_COMMAND_LINE_BYTES;
+	if (len > 0)
+		memcpy(text, command_line, len);
+	text[len] = '\0';
+	return (struct words){text, text + len};
+}
 
-	if (w->separator == ' ') {
-		while (w->len > 0 && *w->p == ' ') {
-			w->p++;
-			w->len--;
-		}
-	}
-	if (w->len == 0)
-		return ret;
-	end = memchr(w->p, w->separator, w->len);
-	ret = (struct word){w->p, end ? (size_t)(end - w->p) : w->len};
-	w->p += ret.len + (end != NULL);
-	w->len -= ret.len + (end != NULL);
+static char *next_word(struct words *w)
+{
+	char *ret = w->p < w->end ? w->p : NULL;
+
+	if (ret)
+		w->p += strlen(ret) + 1;
 	return ret;
 }
 
-static bool is(struct word w, const char *s)
+static bool is(const char *w, const char *s)
 {
-	return w.p && w.len == strlen(s) && memcmp(w.p, s, w.len) == 0;
+	return strcmp(w, s) == 0;
 }
 
-static bool begins(struct word w, const char *s)
+static bool begins(const char *w, const char *s)
 {
-	return w.p && w.len >= strlen(s) && memcmp(w.p, s, strlen(s)) == 0;
+	return strncmp(w, s, strlen(s)) == 0;
+}
+
+static bool has(const char *letters, char ch)
+{
+	return strchr(letters, ch) != NULL;
 }
 
 bool program_is_listed(const char *list, const char *name, size_t len)
@@ -142,63 +107,31 @@ bool program_is_listed(const char *list, const char *name, size_t len)
 	return false;
 }
 
-static bool is_one_of(struct word w, const char *list)
+static bool is_one_of(const char *w, const char *list)
 {
-	return w.p && program_is_listed(list, w.p, w.len);
+	return program_is_listed(list, w, strlen(w));
 }
 
-static bool begins_one_of(struct word w, const char *const *list, size_t n)
+/* The length of the last part of a path, at ret. */
+static size_t basename_of(const char *path, const char **ret)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (begins(w, list[i]))
-			return true;
-	}
-	return false;
+	const char *slash = strrchr(path, '/'), *deleted;
+
+	*ret = slash ? slash + 1 : path;
+	deleted = strstr(*ret, " (deleted)");
+	return deleted ? (size_t)(deleted - *ret) : strlen(*ret);
 }
 
-static struct word basename_of(struct word w)
+/* "/usr/bin/python3.11" → python; NULL if it is no interpreter. */
+static const struct interpreter *find_interpreter(const char *path)
 {
-	const char *slash = w.len > 0 ? memrchr(w.p, '/', w.len) : NULL;
+	const char *name;
+	size_t len = basename_of(path, &name);
 
-	if (slash) {
-		w.len -= (size_t)(slash + 1 - w.p);
-		w.p = slash + 1;
-	}
-	return w;
-}
-
-static struct word exe_path(const char *exe)
-{
-	struct word w = {exe, strlen(exe)};
-	size_t deleted = strlen(DELETED);
-
-	if (begins(w, MEMFD)) /* the name of the memory file may be another one each time */
-		return (struct word){exe, 0};
-	if (w.len > deleted && memcmp(w.p + w.len - deleted, DELETED, deleted) == 0)
-		w.len -= deleted;
-	return w;
-}
-
-static bool is_multicall(struct word name)
-{
-	return begins_one_of(name, multicalls, ARRAY_SIZE(multicalls));
-}
-
-static bool is_launcher(struct word name)
-{
-	return begins_one_of(name, launchers, ARRAY_SIZE(launchers)) &&
-	       (!begins(name, "ld-") || memmem(name.p, name.len, ".so", 3));
-}
-
-/* "python3.11" → python; NULL if w is no interpreter. */
-static const struct interpreter *find_interpreter(struct word w)
-{
-	if (begins(w, "-")) /* a login shell */
-		w = (struct word){w.p + 1, w.len - 1};
-	while (w.len > 0 && (strchr("0123456789.-", w.p[w.len - 1]) != NULL && w.p[w.len - 1]))
-		w.len--;
+	while (len > 0 && has("0123456789.-", name[len - 1]))
+		len--;
 	for (size_t i = 0; i < ARRAY_SIZE(interpreters); i++) {
-		if (is_one_of(w, interpreters[i].names))
+		if (program_is_listed(interpreters[i].names, name, len))
 			return &interpreters[i];
 	}
 	return NULL;
@@ -206,416 +139,194 @@ static const struct interpreter *find_interpreter(struct word w)
 
 bool program_is_interpreter(const char *exe)
 {
-	struct word name = basename_of(exe_path(exe));
-
-	return find_interpreter(name) || is_launcher(name) || is_multicall(name);
-}
-
-static void set_text(char *ret, size_t size, struct word w)
-{
-	snprintf(ret, size, "%.*s", (int)(w.len < size ? w.len : size), w.p);
+	return find_interpreter(exe) != NULL;
 }
 
 /* Sets the name and the folder to those of a path. */
-static void set_path(struct program *ret, struct word path)
+static void set_path(struct program *ret, const char *path)
 {
-	struct word name = basename_of(path);
+	const char *name;
+	size_t len = basename_of(path, &name);
 
-	set_text(ret->name, sizeof(ret->name), name);
-	set_text(ret->dir, sizeof(ret->dir), (struct word){path.p, path.len - name.len});
-}
-
-static bool has(const char *letters, char ch)
-{
-	return ch != '\0' && strchr(letters, ch) != NULL;
+	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)len, name);
+	snprintf(ret->dir, sizeof(ret->dir), "%.*s", (int)(name - path), path);
 }
 
 /* Not those of code, addresses, assignments and patterns. */
 static bool is_in_names(char ch)
 {
-	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
-	       (unsigned char)ch >= 0x80 || has("._-+~", ch);
+	return (unsigned char)ch >= 0x80 || isalnum((unsigned char)ch) || has("._-+~", ch);
 }
 
 /* Returns false if w cannot be the path of a script. */
-static bool set_script(struct program *ret, struct word w)
+static bool set_script(struct program *ret, char *w)
 {
 	static const char code[] = "\"'`;$|<>*\\{}\n"; /* not even in names of folders */
-	struct word name;
+	const char *name;
+	size_t len;
 
-	if (!w.p)
+	if (!w)
 		return false;
-	/* a URL's query may have secrets */
-	for (size_t i = 0; i < w.len; i++) {
-		if (w.p[i] == '?' || w.p[i] == '#')
-			w.len = i;
-	}
-	for (size_t i = 0; i < w.len; i++) {
-		if (has(code, w.p[i]))
-			return false;
-	}
-	if (begins(w, "/dev/fd/") || begins(w, "/dev/stdin") || begins(w, "/proc/"))
-		return false; /* a descriptor: what it leads to is not known */
+	w[strcspn(w, "?#")] = '\0'; /* a URL's query may have secrets */
+	/* a descriptor: what it leads to is not known */
+	if (strpbrk(w, code) || begins(w, "/dev/fd/") || begins(w, "/dev/stdin") ||
+	    begins(w, "/proc/"))
+		return false;
 	if (is(w, "./") || is(w, "../"))
-		w.len--;
-	name = basename_of(w);
-	for (size_t i = 0; i < name.len; i++) {
-		if (!is_in_names(name.p[i]))
+		w[strlen(w) - 1] = '\0';
+	len = basename_of(w, &name);
+	for (size_t i = 0; i < len; i++) {
+		if (!is_in_names(name[i]))
 			return false;
 	}
-	if (name.len == 0)
+	if (len == 0)
 		return false;
-	ret->kind = PROGRAM_SCRIPT;
+	ret->script = true;
 	if (is(name, ".") || is(name, "..")) { /* "node .": the folder is all that it is called */
 		ret->place = PROGRAM_PLACE_DIR;
-		set_text(ret->dir, sizeof(ret->dir), w);
+		snprintf(ret->dir, sizeof(ret->dir), "%s", w);
 	} else {
 		set_path(ret, w);
 	}
 	return true;
 }
 
-/* What one cluster of short options says about the rest. */
-enum flags_outcome {
-	FLAGS_GO_ON,
-	FLAGS_SKIP_NEXT,
-	FLAGS_INLINE,
-	FLAGS_SCRIPT,
-	FLAGS_SCRIPT_NEXT,
+/* What an argument says about the next ones. */
+enum step {
+	STEP_GO_ON,
+	STEP_SKIP_NEXT,
+	STEP_SCRIPT_NEXT,
+	STEP_END, /* the script has been found, or there is code */
 };
 
-static enum flags_outcome script_or_inline(struct program *ret, struct word w)
+static enum step end_with_script(struct program *ret, char *w)
 {
-	return set_script(ret, w) ? FLAGS_SCRIPT : FLAGS_INLINE;
+	(void)set_script(ret, w);
+	return STEP_END;
 }
 
-/* Where the next letter is after one that may have a number: "-0777pe", "-W0e", "-CSDe". */
-static size_t skip_number(struct word w, size_t at)
+static enum step read_flags(const struct interpreter *in, char *w, struct program *ret)
 {
-	const char *more = "0123456789";
-	char next = at + 1 < w.len ? w.p[at + 1] : '\0';
-	size_t i = at + 1;
-
-	if (w.p[at] == 'K') /* one letter */
-		return at + 2;
-	if (w.p[at] == 'W' && next == ':')
-		return w.len;
-	if (w.p[at] == 'C')
-		more = "0123456789IOEioADSLa";
-	if (w.p[at] == '0' && next == 'x') {
-		more = "0123456789abcdefABCDEF";
-		i++;
-	}
-	while (i < w.len && has(more, w.p[i]))
-		i++;
-	return i;
-}
-
-static enum flags_outcome read_flags(const struct interpreter *in, struct word w,
-				     struct program *ret)
-{
-	for (size_t i = 1, next; i < w.len; i = next) {
-		bool last = i + 1 == w.len;
-
-		next = has(in->number_flags, w.p[i]) ? skip_number(w, i) : i + 1;
-		if (has(in->inline_flags, w.p[i]))
-			return FLAGS_INLINE;
-		if (has(in->rest_flags, w.p[i]))
-			return FLAGS_GO_ON;
-		if (has(in->value_flags, w.p[i]))
-			return last ? FLAGS_SKIP_NEXT : FLAGS_GO_ON;
-		if (!has(in->script_flags, w.p[i]))
+	while (*++w) {
+		if (has(in->code_flags, *w))
+			return STEP_END;
+		if (has(in->rest_flags, *w))
+			return STEP_GO_ON;
+		if (has(in->value_flags, *w))
+			return w[1] ? STEP_GO_ON : STEP_SKIP_NEXT;
+		if (!has(in->script_flags, *w))
 			continue;
-		if (w.p[i] == 'm') /* a module */
+		if (*w == 'm') /* a module */
 			ret->place = PROGRAM_PLACE_CWD;
-		if (last)
-			return FLAGS_SCRIPT_NEXT;
-		return script_or_inline(ret, (struct word){w.p + i + 1, w.len - i - 1});
+		return w[1] ? end_with_script(ret, w + 1) : STEP_SCRIPT_NEXT;
 	}
-	return FLAGS_GO_ON;
+	return STEP_GO_ON;
 }
 
-/* java has no clusters of letters: "-jar x.jar", "-m module/class", or the main class. */
-static void read_java(struct words words, struct program *ret)
+static bool brings_code(const char *w)
 {
-	struct word w;
-
-	while ((w = next_word(&words)).p) {
-		if (is(w, "-jar") || is(w, "-m") || is(w, "--module")) {
-			(void)set_script(ret, next_word(&words));
-			return;
-		}
-		if (is_one_of(w, java_values)) {
-			(void)next_word(&words);
-		} else if (!begins(w, "-") && !begins(w, "@")) {
-			(void)set_script(ret, w);
-			return;
-		}
+	for (size_t i = 0; i < ARRAY_SIZE(code_options); i++) {
+		if (begins(w, code_options[i]))
+			return true;
 	}
+	return is(w, "-") || is(w, "--") || is(w, "--args") || is(w, "eval");
 }
 
-/* "deno run x.ts", "dotnet exec x.dll": a word before the script. */
-static bool is_command_word(const struct interpreter *in, struct word w)
-{
-	if (strcmp(in->names, "deno") == 0 || strcmp(in->names, "bun") == 0)
-		return is(w, "run") || is(w, "serve");
-	return strncmp(in->names, "dotnet", 6) == 0 && is(w, "exec");
-}
-
-/* "npm start", "yarn run dev": what it starts is an application. */
-static bool serves(struct words words)
-{
-	static const char commands[] = "start dev serve preview exec dlx x watch node restart";
-	struct word w;
-
-	while ((w = next_word(&words)).p) {
-		if (begins(w, "-") || is(w, "run") || is(w, "run-script"))
-			continue;
-		return is_one_of(w, commands) || begins(w, "start:") || begins(w, "dev:") ||
-		       begins(w, "serve:");
-	}
-	return false;
-}
-
-static bool is_package_manager(const char *name)
-{
-	static const char *const prefixes[] = {"npm", "npx", "yarn", "pnpm"};
-	const char *rest = "x";
-
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-			rest = name + strlen(prefixes[i]);
-	}
-	return !rest[0] || rest[0] == '-' || rest[0] == '.' || strcmp(rest, "pkg") == 0;
-}
-
-static bool brings_code(const struct interpreter *in, struct word w)
-{
-	if (begins_one_of(w, inline_options, ARRAY_SIZE(inline_options)))
-		return true;
-	return is(w, "-") || is(w, "--args") ||
-	       (is(w, "eval") && (strcmp(in->names, "deno") == 0 || strcmp(in->names, "bun") == 0));
-}
-
-static enum flags_outcome read_argument(const struct interpreter *in, struct word w,
-					struct program *ret)
+static enum step read_argument(const struct interpreter *in, char *w, struct program *ret)
 {
 	static const char file[] = "--file=";
 
-	if (brings_code(in, w))
-		return FLAGS_INLINE;
-	if (is(w, "--"))
-		return in->dashes ? FLAGS_SCRIPT_NEXT : FLAGS_INLINE;
+	if (brings_code(w))
+		return STEP_END;
 	if (begins(w, file))
-		return script_or_inline(ret,
-					(struct word){w.p + strlen(file), w.len - strlen(file)});
+		return end_with_script(ret, w + strlen(file));
+	if (in->values == java_values && is_one_of(w, "-jar -m --module"))
+		return STEP_SCRIPT_NEXT;
 	if (is_one_of(w, in->values))
-		return FLAGS_SKIP_NEXT;
-	if (begins(w, "--") || (in->shell && begins(w, "+")) || is_command_word(in, w))
-		return FLAGS_GO_ON;
-	if (begins(w, "-"))
+		return STEP_SKIP_NEXT;
+	if (begins(w, "--") || is_one_of(w, in->words))
+		return STEP_GO_ON;
+	if (begins(w, "-") || begins(w, "+") || begins(w, "@"))
 		return read_flags(in, w, ret);
-	return in->no_positional ? FLAGS_GO_ON : script_or_inline(ret, w);
+	/* arguments of R are no scripts */
+	return strcmp(in->names, "R") == 0 ? STEP_GO_ON : end_with_script(ret, w);
 }
 
 static void read_arguments(const struct interpreter *in, struct words words, struct program *ret)
 {
-	enum flags_outcome outcome = FLAGS_GO_ON;
-	struct word w;
+	enum step step = STEP_GO_ON;
+	char *w;
 
-	ret->kind = PROGRAM_INTERACTIVE;
-	while (outcome != FLAGS_INLINE && outcome != FLAGS_SCRIPT && (w = next_word(&words)).p) {
-		outcome = read_argument(in, w, ret);
-		if (outcome == FLAGS_SKIP_NEXT)
+	while (step != STEP_END && (w = next_word(&words))) {
+		step = read_argument(in, w, ret);
+		if (step == STEP_SKIP_NEXT)
 			(void)next_word(&words);
-		if (outcome == FLAGS_SCRIPT_NEXT)
-			outcome = script_or_inline(ret, next_word(&words));
+		else if (step == STEP_SCRIPT_NEXT)
+			step = end_with_script(ret, next_word(&words));
 	}
-	if (outcome == FLAGS_INLINE)
-		ret->kind = PROGRAM_INLINE;
-	if (ret->kind == PROGRAM_SCRIPT && is_package_manager(ret->name))
-		ret->serves = serves(words);
-}
-
-/* Returns false if the words are those of an ordinary command line of the interpreter. */
-static bool read_title(struct words *words, struct program *ret)
-{
-	struct words title = {words->p, words->len, ' '};
-	struct word w;
-
-	while (title.len > 0 && title.p[title.len - 1] == '\0') /* titles are padded */
-		title.len--;
-	if (memchr(title.p, '\0', title.len))
-		return false;
-	while (title.len > 0 && (*title.p == '[' || *title.p == ' ')) {
-		title.p++;
-		title.len--;
-	}
-	if (!memchr(title.p, ' ', title.len) && !memchr(title.p, ':', title.len))
-		return false;
-	w = basename_of(next_word(&title));
-	if (w.len > 0 && w.p[w.len - 1] == ':')
-		w.len--;
-	if (find_interpreter(w)) {
-		*words = title;
-		return false;
-	}
-	for (size_t i = 0; i < w.len; i++) {
-		if (w.p[i] == ':')
-			w.len = i;
-	}
-	if (!set_script(ret, w))
-		return false;
-	if (is_package_manager(ret->name))
-		ret->serves = serves(title);
-	return true;
-}
-
-/* The boot file of a release: ".../shop/releases/1.2/shop", or "start" there. */
-static bool set_release(struct program *ret, struct word boot)
-{
-	const char *releases = memmem(boot.p, boot.len, "/releases/", strlen("/releases/"));
-
-	if (!begins(basename_of(boot), "start"))
-		return set_script(ret, boot);
-	if (!releases)
-		return false;
-	boot.len = (size_t)(releases - boot.p);
-	return !is(basename_of(boot), "erlang") && set_script(ret, boot);
-}
-
-/* Erlang: a release, what has started it, the first application, or a script. */
-static void read_beam(struct words words, struct program *ret)
-{
-	static const char own[] = "erl elixir iex escript init user no_dot_erlang start_clean";
-	static const char *const options[] = {"-boot", "-progname", "-s -run", "-extra"};
-	struct word found[ARRAY_SIZE(options)] = {{NULL, 0}}, w, value;
-
-	for (w = next_word(&words); w.p; w = value) {
-		value = next_word(&words);
-		for (size_t i = 0; value.p && i < ARRAY_SIZE(options); i++) {
-			if (is_one_of(w, options[i]) && !found[i].p && !begins(value, "-") &&
-			    !is_one_of(basename_of(value), own))
-				found[i] = value;
-		}
-	}
-	if (!found[0].p || !set_release(ret, found[0])) {
-		for (size_t i = 1; ret->kind != PROGRAM_SCRIPT && i < ARRAY_SIZE(options); i++)
-			(void)set_script(ret, found[i]);
-	}
-	if (ret->kind != PROGRAM_SCRIPT)
-		ret->place = PROGRAM_PLACE_CWD;
-}
-
-/* The program that a launcher runs. */
-static struct word read_launcher(struct words *words)
-{
-	struct program unused = {.kind = PROGRAM_PLAIN};
-	struct word w;
-
-	while (begins(w = next_word(words), "-")) {
-		if (is(w, "--"))
-			return next_word(words);
-		if (is_one_of(w, launcher.values) ||
-		    (!begins(w, "--") && read_flags(&launcher, w, &unused) == FLAGS_SKIP_NEXT))
-			(void)next_word(words);
-	}
-	return w;
 }
 
 /*
- * Follows launchers and multi-call programs to the program that runs, and words to its arguments.
- * Returns whether path is another one now.
+ * Reads the first word. Returns whether the words were a title without the name of an
+ * interpreter, which is all that is known.
  */
-static bool unwrap(struct words *words, struct word *path)
+static bool read_title(struct words *words, struct program *ret)
 {
-	struct word called = next_word(words);
-	bool changed = false;
+	char *p = words->p, *w;
 
-	for (unsigned i = 0; i < UNWRAP_MAX; i++) {
-		struct word name = basename_of(*path);
-
-		if (begins(called, "-")) /* a login shell */
-			called = (struct word){called.p + 1, called.len - 1};
-		if (is_launcher(name))
-			called = read_launcher(words);
-		else if (!is_multicall(name))
-			break;
-		else if (is_multicall(basename_of(called)))
-			called = next_word(words);
-		if (!called.p || begins(called, "-"))
-			break;
-		*path = called;
-		changed = true;
+	while (words->end > p && words->end[-1] == '\0') /* titles are padded */
+		words->end--;
+	p += strspn(p, "[ ");
+	if (memchr(words->p, '\0', (size_t)(words->end - words->p)) || !strpbrk(p, " :")) {
+		(void)next_word(words);
+		return false;
 	}
-	return changed;
-}
-
-/* words are those of the whole command line, or the arguments only. */
-static void read_command_line(const struct interpreter *in, struct words words, bool whole,
-			      struct program *ret)
-{
-	if (whole && !in->shell && read_title(&words, ret))
-		return;
-	if (whole && words.separator == '\0') { /* of a title, the first word has been read */
-		struct word zeroth = next_word(&words);
-
-		if (begins(zeroth, "bazel(")) {
-			set_path(ret, (struct word){"bazel", 5});
-			return;
-		}
-	}
-	if (strcmp(in->names, "java") == 0)
-		read_java(words, ret);
-	else if (strncmp(in->names, "beam", 4) == 0)
-		read_beam(words, ret);
-	else
-		read_arguments(in, words, ret);
+	words->p = p;
+	for (char *blank = p; (blank = strchr(blank, ' ')); blank++)
+		*blank = '\0';
+	w = next_word(words);
+	w = strrchr(w, '/') ? strrchr(w, '/') + 1 : w;
+	w[strcspn(w, ":")] = '\0';
+	return !find_interpreter(w) && set_script(ret, w);
 }
 
 void program_parse(const char *exe, const char *fallback, const char *command_line, size_t len,
 		   struct program *ret)
 {
-	struct words words = {command_line, command_line ? len : 0, '\0'}, arguments = words;
-	struct word path = exe_path(exe), launched = path;
+	char text[PROGRAM_COMMAND_LINE_BYTES + 1];
+	struct words words = copy_words(text, command_line, command_line ? len : 0);
 	const struct interpreter *in;
-	bool is_whole;
 
-	if (fallback && (path.len == 0 || (words.len == 0 && is_multicall(basename_of(path)))))
-		path = (struct word){fallback, strlen(fallback)};
-	if (begins(path, &MEMFD[1])) /* the kernel's name of a process that executed a descriptor */
-		path.len = strlen("memfd");
-	if (basename_of(path).len == 0)
-		path = (struct word){"unknown", strlen("unknown")};
-	*ret = (struct program){.kind = PROGRAM_PLAIN};
-	is_whole = !unwrap(&arguments, &launched) || !set_script(ret, launched);
-	ret->kind = PROGRAM_PLAIN;
-	if (is_whole) {
-		launched = path;
-		set_path(ret, path);
-	}
-	in = find_interpreter(basename_of(launched));
-	ret->shell = in && in->shell;
-	if (in && words.len > 0)
-		read_command_line(in, is_whole ? words : arguments, is_whole, ret);
+	if (begins(exe, "/memfd:")) /* the name of the memory file may be another one each time */
+		exe = "";
+	if (fallback && !exe[0])
+		exe = fallback;
+	if (begins(exe, "memfd:")) /* the kernel's name of a process that executed a descriptor */
+		exe = "memfd";
+	*ret = (struct program){.script = false};
+	set_path(ret, exe);
+	if (!ret->name[0])
+		set_path(ret, "unknown");
+	in = find_interpreter(ret->name);
+	if (in && words.end > words.p && !read_title(&words, ret))
+		read_arguments(in, words, ret);
 }
 
 bool program_gvisor_id(const char *command_line, size_t len, char *ret, size_t size)
 {
-	struct words words = {command_line, len, '\0'};
-	struct word w = basename_of(next_word(&words)), last = {NULL, 0};
+	char text[PROGRAM_COMMAND_LINE_BYTES + 1];
+	struct words words = copy_words(text, command_line, len);
+	const char *w = next_word(&words), *name, *last = "";
 
-	if ((!is(w, "runsc") && !is(w, "runsc-sandbox")) || size < ID_LEN + 1)
+	if (!w || size < ID_LEN + 1)
 		return false;
-	while ((w = next_word(&words)).p)
+	(void)basename_of(w, &name);
+	if (!is(name, "runsc") && !is(name, "runsc-sandbox"))
+		return false;
+	while ((w = next_word(&words)))
 		last = w;
-	if (last.len != ID_LEN)
+	if (strlen(last) != ID_LEN || strspn(last, "0123456789abcdef") != ID_LEN)
 		return false;
-	for (size_t i = 0; i < ID_LEN; i++) {
-		if (!has("0123456789abcdef", last.p[i]))
-			return false;
-	}
-	memcpy(ret, last.p, ID_LEN);
-	ret[ID_LEN] = '\0';
+	memcpy(ret, last, ID_LEN + 1);
 	return true;
 }

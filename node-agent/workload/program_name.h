@@ -1,7 +1,7 @@
 /*
- * Which program a process runs, for people: an interpreter runs a script, a loader or busybox a
- * program, and that is what its users know. From the executable and the command line, which are
- * the process's own and untrusted. Pure.
+ * Which program a process runs, for people: an interpreter runs a script, and that is what its
+ * users know. From the executable and the command line, which are the process's own and
+ * untrusted. Pure.
  *
  * Command lines have passwords. Only the path of the script or program, the name of a module or
  * class, or the first word of a title that the process has given itself, is ever taken from one;
@@ -19,13 +19,6 @@
 #define PROGRAM_GO_RUN "/go-build"       /* where "go run" builds, below a temporary folder */
 #define PROGRAM_COMMAND_LINE_BYTES 16384 /* beginnings are enough; Java has long ones */
 
-enum program_kind {
-	PROGRAM_PLAIN,       /* not an interpreter, or its command line is unknown */
-	PROGRAM_SCRIPT,      /* name is that of the script, module, class or title */
-	PROGRAM_INLINE,      /* code from an argument or standard input */
-	PROGRAM_INTERACTIVE, /* neither script nor code */
-};
-
 /* What tells apart programs of this name, beside what the name says (program_place.h). */
 enum program_place {
 	PROGRAM_PLACE_NAME, /* nothing, or the folder if the name is a common one */
@@ -34,13 +27,11 @@ enum program_place {
 };
 
 struct program {
-	char name[PROGRAM_NAME_BYTES]; /* of the executable unless SCRIPT; never empty */
-	enum program_kind kind;
+	char name[PROGRAM_NAME_BYTES]; /* never empty */
+	bool script; /* name is that of a script, module, class or title, else of the executable */
 	char dir[PROGRAM_DIR_BYTES];       /* of name's path, as it was written; may be "" */
 	char folder[PROGRAM_FOLDER_BYTES]; /* "" until program_place(), and if name is enough */
 	enum program_place place;
-	bool shell;
-	bool serves; /* npm, yarn, pnpm: runs an application ("npm start"), builds nothing */
 };
 
 /* Whether name is a word of the list, which is separated by single blanks. */

@@ -19,7 +19,7 @@ static const char endings[] = ".py .rb .js .mjs .cjs .ts .pl .php .lua .R .jl";
 static const char frameworks[] =
 	"gunicorn uvicorn hypercorn daphne celery celeryd flask django-admin streamlit airflow "
 	"jupyter "
-	"rails puma unicorn sidekiq rake rackup artisan console mix nodemon ts-node tsx next nuxt "
+	"rails puma unicorn sidekiq rake rackup artisan console nodemon ts-node tsx next nuxt "
 	"vite "
 	"webpack react-scripts ng http-server npm npm-cli npx npx-cli yarn pnpm";
 static const char silent[] =
@@ -45,7 +45,7 @@ static bool is_called(const struct program *p, const char *list)
 static bool is_by_cwd(const struct program *p)
 {
 	return p->place == PROGRAM_PLACE_CWD || strstr(p->dir, PROGRAM_GO_RUN) ||
-	       (p->kind == PROGRAM_SCRIPT && is_called(p, frameworks));
+	       (p->script && is_called(p, frameworks));
 }
 
 /* A script is called for what it does; there is a job.rb in many folders. */
@@ -53,7 +53,7 @@ static bool is_script_file(const struct program *p)
 {
 	const char *dot = strrchr(p->name, '.');
 
-	return p->kind == PROGRAM_SCRIPT && dot && program_is_listed(endings, dot, strlen(dot));
+	return p->script && dot && program_is_listed(endings, dot, strlen(dot));
 }
 
 bool program_needs_place(const struct program *p)

@@ -1,9 +1,8 @@
 /*
  * The name of a workload is what an operator would call it without access to any API: the runtime
  * and the short id for a container, the unit for a service. Processes outside containers and
- * units (login sessions, builds, CI jobs) are named by what they and their ancestors execute
- * (unmanaged_name.h), and not by comm, because interpreters and thread pools rename their
- * processes at will; comm is used if nothing else can be read.
+ * units are named by what they execute (process_namer.h), and not by comm, because interpreters
+ * and thread pools rename their processes at will; comm is used if nothing else can be read.
  */
 #include "node-agent/workload/workload.h"
 
@@ -187,7 +186,7 @@ int workload_read_cgroup(struct workload_cgroup *ret, int proc_fd, const struct 
 /* Completes facts whose cgroup and executable are known. Returns 0 or -ENOMEM. */
 static int ask_namer(struct workload_facts *f, int proc_fd, char name[static WORKLOAD_NAME_BYTES])
 {
-	const struct process_to_name p = {proc_fd, f->exe, f->comm, &f->cgroup, f->stat};
+	const struct process_to_name p = {proc_fd, f->exe, f->comm};
 	struct cgroup_path *c = &f->cgroup;
 
 	if (!f->namer || f->kernel_thread)

@@ -28,7 +28,7 @@ struct workload {
 	bool profiling_disabled; /* its pod asks not to be profiled; false while raw */
 	/*
 	 * "/docker/0123456789ab", "/system.slice/cron.service", "/kernel"; for a process without
-	 * a manager "/process/<name of the program>", "/session/<user>" … (docs/naming.md);
+	 * a manager "/process/<name of the program>" (docs/naming.md);
 	 * "/k8s/<namespace>/<owner>" of a named workload. Never empty; printable UTF-8, with '?'
 	 * for what was not.
 	 */
@@ -49,7 +49,6 @@ struct workload {
 };
 
 struct cgroup_hierarchy;
-struct proc_stat;
 struct process_namer;
 
 /* What a workload is determined from. */
@@ -59,8 +58,7 @@ struct workload_facts {
 	const char *comm; /* names the workload if exe is unknown; NULL if unknown too */
 	/* The name of a process without a manager; NULL: that of its executable. */
 	const char *name;
-	struct process_namer *namer;  /* of the calling thread; workload_read() gets name from it */
-	const struct proc_stat *stat; /* NULL: not read yet */
+	struct process_namer *namer; /* of the calling thread; workload_read() gets name from it */
 	bool kernel_thread;
 };
 

@@ -1,7 +1,6 @@
 #include <stdint.h>
 
 #include "node-agent/workload/program_place.h"
-#include "node-agent/workload/unmanaged_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,11 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data, *newline = memchr(text, '\n', size);
-	struct ancestry above = {0};
-	char exe[256], id[256], name[320];
+	char exe[256], id[256];
 	struct program p;
-	struct unmanaged_facts facts = {
-		.exe = exe, .program = &p, .above = &above, .user = "alice", .session = size % 2};
 
 	if (!newline || (size_t)(newline - text) >= sizeof(exe))
 		return 0;
@@ -25,17 +21,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size -= (size_t)(newline + 1 - text);
 	program_parse(exe, "x", newline + 1, size, &p);
 	if (!memchr(p.name, '\0', sizeof(p.name)) || strchr(p.name, '/') ||
-	    (p.kind == PROGRAM_SCRIPT && strpbrk(p.name, "=@?#")))
+	    (p.script && strpbrk(p.name, "=@?#")))
 		__builtin_trap();
 	if (program_gvisor_id(newline + 1, size, id, sizeof(id)) && strlen(id) != 64)
 		__builtin_trap();
 	program_place(&p, size % 2 ? "/srv/shop" : "");
 	if (!memchr(p.folder, '\0', sizeof(p.folder)) || strpbrk(p.folder, "=@?#:") ||
 	    !memchr(p.dir, '\0', sizeof(p.dir)))
-		__builtin_trap();
-	ancestry_add(&above, &p, size % 3 == 0);
-	unmanaged_name(&facts, name, sizeof(name));
-	if (name[0] != '/')
 		__builtin_trap();
 	return 0;
 }

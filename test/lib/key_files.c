@@ -1,6 +1,5 @@
 #include "test/lib/key_files.h"
 
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 char key_file[64], other_key_file[64];

@@ -12,7 +12,6 @@
 #include "common/pprof/pprof_decode.h"
 #include "common/system/clock.h"
 #include "common/system/fs.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 /* ---- the JVM ---- */

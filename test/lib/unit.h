@@ -1,6 +1,6 @@
 /*
- * Included by every test in C: cmocka with the headers it needs, TEST(), and check_oom() for
- * constructors and decoders.
+ * Included by every test in C: cmocka with the headers it needs, TEST(), temp_dir(), eventually(),
+ * and check_oom() for constructors and decoders.
  */
 #ifndef TEST_LIB_UNIT_H
 #define TEST_LIB_UNIT_H
@@ -45,6 +45,36 @@ void unit_set_group(CMFixtureFunction start, CMFixtureFunction stop);
 
 /* Runs all tests, for a main() of a test's own. Returns the number of those that failed. */
 int unit_run(CMFixtureFunction start, CMFixtureFunction stop);
+
+/*
+ * Makes an empty directory, which is removed with all that it has when the program ends. Returns
+ * its path, which stays valid.
+ */
+const char *temp_dir(void);
+
+/* Removes a directory with everything in it; does not follow links. Returns 0, or -1 with errno. */
+int remove_tree(const char *dir);
+
+/*
+ * Waits until the condition holds, which is evaluated every few milliseconds, and fails the test
+ * if it does not within five minutes: that is enough on any busy machine.
+ */
+#define eventually(condition) eventually_by((void)0, condition)
+
+/* The same, with a step before each evaluation: whatever brings the condition about. */
+#define eventually_by(step, condition)                                          \
+	do {                                                                    \
+		uint64_t begun_ns_ = 0;                                         \
+		for (;;) {                                                      \
+			step;                                                   \
+			if (condition)                                          \
+				break;                                          \
+			unit_pause(&begun_ns_, #condition, __FILE__, __LINE__); \
+		}                                                               \
+	} while (0)
+
+/* Of eventually(). */
+void unit_pause(uint64_t *begun_ns, const char *condition, const char *file, int line);
 
 /*
  * Runs body once per allocation that it makes, failing that allocation. It must return -ENOMEM

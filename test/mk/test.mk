@@ -166,7 +166,7 @@ old_clickhouse := $(DEPS)/clickhouse-server
 $(old_clickhouse)/usr/sbin/clickhouse-server:
 	$(Q)test/kernels/fetch-packages.sh these bookworm "$$(dpkg --print-architecture)" $(old_clickhouse) clickhouse-server
 # tests start it by this
-server_process := $(call obj,$(patsubst %,test/store/%.c,clickhouse_process server_statement) test/lib/remove_tree.c)
+server_process := $(call obj,$(patsubst %,test/store/%.c,clickhouse_process server_statement))
 
 # The engine brings its own allocator, so these run without sanitizers and failing allocations.
 $(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(O)/obj/test/lib/unit.o $(server_process) $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 
 #include "common/system/clock.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define START_TIMEOUT_NS (120 * NS_PER_S)

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 
 #include "common/text/parse.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define MAX_ARGS 8

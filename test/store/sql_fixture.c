@@ -7,7 +7,6 @@
 #include "cluster-agent/store/store_chdb.h"
 #include "common/access/access.h"
 #include "common/system/clock.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 char sql_dir[64];

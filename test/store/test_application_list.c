@@ -7,7 +7,6 @@
 #include "cluster-agent/query/read/application_query.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define CPU "ebpf:cpu:nanoseconds"

@@ -14,7 +14,6 @@
 
 #include "cluster-agent/store/clickhouse_client.h"
 #include "common/system/clock.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define N_ROWS 100000u

@@ -15,7 +15,6 @@
 #include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define FIRST INT64_C(1768046400) /* 2026-01-10 12:00 UTC */

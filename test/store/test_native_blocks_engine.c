@@ -8,7 +8,6 @@
 #include "cluster-agent/sql/native_type.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define ROWS 20000

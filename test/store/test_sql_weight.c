@@ -23,7 +23,6 @@
 #include "cluster-agent/sql/sql_guard.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define MAX_RSS_MIB 900

@@ -11,7 +11,6 @@
 #include "cluster-agent/store/store_chdb.h"
 #include "common/data/buf.h"
 #include "common/system/clock.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define CPU "ebpf:cpu:nanoseconds"

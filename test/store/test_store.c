@@ -18,7 +18,6 @@
 #include "cluster-agent/store/store_clickhouse.h"
 #include "cluster-agent/store/store_probe.h"
 #include "common/system/clock.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 #include "test/store/clickhouse_process.h"
 

@@ -8,7 +8,6 @@
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define T(s) ((struct row_text){s, sizeof(s) - 1})

@@ -13,7 +13,6 @@
 #include "cluster-agent/wal/log_drain.h"
 #include "cluster-agent/wal/upload_log.h"
 #include "common/system/clock.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define N_ROUNDS 5

@@ -15,7 +15,6 @@
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
 #include "common/system/memory_limit.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/test_cgroup.h"
 #include "test/lib/unit.h"
 

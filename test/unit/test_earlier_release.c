@@ -15,7 +15,6 @@
 #include "common/upload/spool_files.h"
 #include "common/upload/spool_record.h"
 #include "test/lib/log_fixture.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define DATA "test/data/record_files/"

@@ -4,7 +4,6 @@
 
 #include "common/system/clock.h"
 #include "test/lib/played_jvm.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 /* Another agent begins with the same JVM. */

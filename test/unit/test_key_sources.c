@@ -5,7 +5,6 @@
 #include "common/access/key_sources.h"
 #include "common/system/clock.h"
 #include "test/lib/key_files.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 static char dir[64];

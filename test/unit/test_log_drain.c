@@ -9,7 +9,6 @@
 #include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
 #include "test/lib/faulty_store.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define POISON FAULTY_STORE_POISON

@@ -11,7 +11,6 @@
 #include "common/system/clock.h"
 #include "node-agent/process/process_reader.h"
 #include "node-agent/process/process_table.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/start_time.h"
 #include "test/lib/unit.h"
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 enum kind {

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "cluster-agent/store/store_marker.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 static char dir[64];

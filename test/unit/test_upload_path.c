@@ -18,7 +18,6 @@
 #include "common/pprof/pprof_encode.h"
 #include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define N_THREADS 6

@@ -14,7 +14,6 @@
 #include "common/upload/receiver_clock.h"
 #include "common/upload/uploader.h"
 #include "test/lib/made_profile.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define S ((int64_t)NS_PER_S)

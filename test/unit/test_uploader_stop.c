@@ -6,7 +6,6 @@
 #include "common/system/clock.h"
 #include "common/upload/spool_files.h"
 #include "common/upload/uploader.h"
-#include "test/lib/remove_tree.h"
 #include "test/lib/script_server.h"
 #include "test/lib/unit.h"
 

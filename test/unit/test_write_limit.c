@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define CHECK(condition)                 \
