@@ -35,7 +35,6 @@
 #include "cluster-agent/wal/upload_log.h"
 #include "cluster-agent/web/web_api.h"
 #include "cluster-agent/web/web_login.h"
-#include "cluster-agent/web/web_page.h"
 #include "common/access/access.h"
 #include "common/agent/agent.h"
 #include "common/http/http_listen.h"

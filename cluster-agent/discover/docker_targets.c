@@ -13,7 +13,7 @@
 #include "cluster-agent/discover/annotation_keys.h"
 #include "cluster-agent/discover/pod_annotations.h"
 #include "cluster-agent/discover/pod_target.h"
-#include "cluster-agent/discover/target_address.h"
+#include "cluster-agent/discover/scrape_target.h"
 #include "common/text/kube_names.h"
 #include "common/text/swarm_names.h"
 

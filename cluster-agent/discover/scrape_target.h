@@ -2,6 +2,9 @@
 #ifndef CLUSTER_AGENT_DISCOVER_SCRAPE_TARGET_H
 #define CLUSTER_AGENT_DISCOVER_SCRAPE_TARGET_H
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include "common/base.h"
 
 /*
@@ -112,5 +115,13 @@ struct scrape_target {
 
 /* Whether it begins with '/', and every character stands for itself in a URL, with no "..". */
 bool scrape_path_is_valid(const char *path, size_t len);
+
+/* Addresses that may be scraped. Pure; the input is untrusted. */
+
+/*
+ * Reads a numeric address and writes it in its canonical form. Returns false if it is none, or one
+ * that no program is reached at: link-local, multicast, or mapped to another.
+ */
+bool target_address_read(char ret[static INET6_ADDRSTRLEN], const char *text);
 
 #endif /* CLUSTER_AGENT_DISCOVER_SCRAPE_TARGET_H */

@@ -4,7 +4,7 @@
  *
  * A skew is known in one of two ways. Our agents compare their clock with this receiver's, correct
  * the times of their profiles, and say by how much. Of anybody else's profile we see that its time
- * cannot be right: it is then stored at the time of its arrival (profile_window.h), and the
+ * cannot be right: it is then stored at the time of its arrival (profile_rows.h), and the
  * difference is taken for the skew. A host is forgotten when it has sent nothing of the kind for
  * CLOCK_SKEW_SHOWN_NS. Hosts are limited in number, as their names are foreign; a new one takes the
  * place of the one that was seen longest ago. From any thread.

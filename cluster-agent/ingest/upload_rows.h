@@ -30,7 +30,7 @@ struct upload {
 
 struct upload_rows_config {
 	int64_t now_ns;              /* time of a profile without a credible one */
-	int64_t max_age_ns;          /* older ones move to now_ns: profile_window.h */
+	int64_t max_age_ns;          /* older ones move to now_ns: profile_rows.h */
 	struct seen_stacks *seen;    /* NULL: no stack is known */
 	struct service_types *types; /* NULL: services may have any number of types */
 	uint64_t upload;             /* what column Upload of profiling_quality gets */

@@ -10,7 +10,7 @@
 #include "cluster-agent/operator/leader_lease.h"
 #include "common/kubernetes/lease_requests.h"
 #include "common/telemetry/log.h"
-#include "common/text/kube_object_name.h"
+#include "common/text/kube_names.h"
 
 #define REQUEST_TIMEOUT_NS (5 * NS_PER_S)
 #define RELEASE_NS (3 * NS_PER_S)

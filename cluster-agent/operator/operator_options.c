@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "common/text/kube_object_name.h"
+#include "common/text/kube_names.h"
 
 #define OPTIONS struct operator_options
 

@@ -9,6 +9,7 @@
 #include "cluster-agent/push/series_labels.h"
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "common/pprof/profile.h"
 
 /* Bytes that are inflated or decoded as needed. */
 struct foreign_body {
@@ -47,5 +48,16 @@ struct foreign_context {
  */
 int foreign_part_make(struct upload_part *ret, const struct profile *p,
 		      const struct foreign_context *c, struct err *err) MUST_CHECK;
+
+/*
+ * Names of functions as @pyroscope/nodejs writes them, "./app.js:leaf:4", without the file and the
+ * line, which the function has as well. Pure; foreign data.
+ */
+
+/*
+ * Replaces the name, by a copy in the arena, if it has that form. Returns 0, -EFBIG if the arena's
+ * limit is exceeded, or -ENOMEM.
+ */
+int node_name_shorten(struct profile_function *f, struct arena *arena) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_PUSH_FOREIGN_PART_H */

@@ -12,7 +12,6 @@
 #include "cluster-agent/push/jfr_recording.h"
 #include "cluster-agent/push/node_stacks.h"
 #include "cluster-agent/push/previous_profile.h"
-#include "cluster-agent/push/sample_type_config.h"
 #include "cluster-agent/push/speedscope_profiles.h"
 #include "common/http/multipart.h"
 #include "common/limits.h"

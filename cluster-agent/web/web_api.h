@@ -15,4 +15,7 @@
 /* Serves GET /api/… and /readyz. */
 void web_api_serve(struct query_jobs *jobs, struct http_exchange *x);
 
+/* An http_handler_fn for GET / and /assets/…: the files of web_assets.h, at once. ctx is unused. */
+void web_page_serve(void *ctx, struct http_exchange *x);
+
 #endif /* CLUSTER_AGENT_WEB_WEB_API_H */

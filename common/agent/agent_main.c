@@ -5,7 +5,7 @@
 
 #include "common/options/options.h"
 #include "common/options/options_print.h"
-#include "common/privilege/process_hardening.h"
+#include "common/privilege/capabilities.h"
 
 static bool is_help(const char *arg)
 {

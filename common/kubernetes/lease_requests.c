@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "common/system/clock.h"
-#include "common/text/kube_object_name.h"
+#include "common/text/kube_names.h"
 
 /* A Lease of ours has about 1 KiB; other writers may add to it. */
 #define MAX_RESPONSE_BYTES ((size_t)2 * 1024 * 1024)

@@ -45,4 +45,16 @@ const char *capabilities_text(uint64_t set, char *ret, size_t size);
 /* The capability that listening on "host:port" needs: that for ports below 1024, or 0. */
 uint64_t capabilities_to_listen(const char *address);
 
+/*
+ * What both agents refuse themselves at the start, whoever runs them: new privileges by starting
+ * programs, core dumps (keys and other people's memory are in ours), being read by other processes
+ * of the same user, and files that others may read.
+ */
+
+/*
+ * For the whole process; before any thread is started, as no_new_privs is a thread's. A kernel that
+ * refuses a part of it is named in the log, and the rest holds.
+ */
+void process_harden(void);
+
 #endif /* COMMON_PRIVILEGE_CAPABILITIES_H */

@@ -16,8 +16,24 @@
 
 #include "common/base.h"
 #include "common/err.h"
-#include "common/upload/spool_note.h"
 #include "common/upload/upload_item.h"
+
+/*
+ * A small text in the spool's directory for each endpoint: what must be known about the receiver
+ * before it answers. Blocks for the disk.
+ */
+
+#define SPOOL_NOTE_MAX_BYTES 1024u
+
+/* Names are as long as "receiver-0123456789abcdef.json". */
+#define SPOOL_NOTE_NAME_BYTES 32u
+/* The name has a hash of the endpoint, which may hold a password. */
+void spool_note_name(const char *endpoint, char ret[static SPOOL_NOTE_NAME_BYTES]);
+
+/* Returns 0, -ENOENT if there is none, -EFBIG, -ENOMEM, or another -errno. */
+int spool_note_read(int dir_fd, const char *name, char ret[static SPOOL_NOTE_MAX_BYTES]) MUST_CHECK;
+/* A crash leaves the old text or the new one. Returns 0, -EFBIG, or another -errno. */
+int spool_note_write(int dir_fd, const char *name, const char *text) MUST_CHECK;
 
 struct spool_files;
 
@@ -81,8 +97,8 @@ void spool_files_release(struct spool_files *f, const struct spool_place *p);
 void spool_files_finish(struct spool_files *f, const struct spool_place *p);
 
 /*
- * The note for an endpoint (spool_note.h). Reading it returns 0, or -errno: -ENOENT if there is
- * none. A note that is the same is not written again.
+ * The note for an endpoint. Reading it returns 0, or -errno: -ENOENT if there is none. A note that
+ * is the same is not written again.
  */
 int spool_files_read_note(struct spool_files *f, const char *endpoint,
 			  char ret[static SPOOL_NOTE_MAX_BYTES]) MUST_CHECK;

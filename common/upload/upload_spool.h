@@ -56,7 +56,7 @@ void upload_spool_release(struct upload_spool *s, const struct spool_place *p);
 void upload_spool_finish(struct upload_spool *s, const struct spool_place *p);
 
 /*
- * Keeps text for the next process (spool_note.h). A note that cannot be written now is forgotten:
+ * Keeps text for the next process (spool_files.h). A note that cannot be written now is forgotten:
  * repeat it now and then. That costs nothing if the note is on disk.
  */
 void upload_spool_write_note(struct upload_spool *s, const char *text);

@@ -11,7 +11,7 @@
  * the process there. At the bounds of the spool, or without one those of the memory, the oldest
  * profiles are dropped. Dropped profiles are counted by reason.
  *
- * Every attempt of a profile has the same key (upload_key.h), by which a receiver that stored it
+ * Every attempt of a profile has the same key (upload_item.h), by which a receiver that stored it
  * but could not answer recognises it.
  *
  * Times of profiles are corrected by the receiver's clock if this host's is wrong

@@ -29,7 +29,7 @@
 #include "common/text/parse.h"
 #include "common/thread/deadline_call.h"
 #include "common/thread/worker_thread.h"
-#include "node-agent/files/local_fs.h"
+#include "node-agent/files/file_finder.h"
 
 #define PATH_BYTES 512
 #define DEFAULT_INTERVAL_NS (5 * NS_PER_S)

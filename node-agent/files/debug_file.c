@@ -18,7 +18,7 @@
 
 #include "common/thread/deadline_call.h"
 #include "node-agent/elf/elf_layout.h"
-#include "node-agent/files/local_fs.h"
+#include "node-agent/files/file_finder.h"
 #include "node-agent/procfs/procfs.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"

@@ -18,14 +18,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "common/system/clock.h"
 #include "common/thread/deadline_call.h"
-#include "node-agent/files/local_fs.h"
 
 #define PATH_BYTES 4096
 #define OPEN_TIMEOUT_NS (200 * NS_PER_MS) /* sampling waits; the ring holds two seconds */
@@ -240,4 +242,84 @@ int file_finder_open(struct file_finder *f, int proc_fd, const struct found_file
 	}
 	job_free(&job->job);
 	return r;
+}
+
+/* ---- file systems that answer ---- */
+
+#define ZFS_MAGIC 0x2fc12fc1 /* not in linux/magic.h */
+
+enum fs_kind local_fs_kind(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return FS_OTHER;
+	switch ((unsigned long)fs.f_type) {
+	case EXT4_SUPER_MAGIC: /* and ext2, ext3 */
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
+	case ZFS_MAGIC:
+	case EROFS_SUPER_MAGIC_V1:
+	case SQUASHFS_MAGIC:
+	case ISOFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case RAMFS_MAGIC:
+		return FS_LOCAL;
+	case OVERLAYFS_SUPER_MAGIC:
+		return FS_LAYERED;
+	default:
+		return FS_OTHER;
+	}
+}
+
+/* ---- roots ---- */
+
+#define RENAMES_MAX 16u /* a lookup is repeated so often if somebody renames directories */
+
+/* Without openat2(2), name by name: then no component may be a link. */
+static int walk(int root_fd, const char *path)
+{
+	AUTO_CLOSE int fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
+
+	while (fd >= 0 && *path) {
+		size_t len = strcspn(path, "/");
+		char name[NAME_MAX + 1];
+		int next;
+
+		if (len > NAME_MAX)
+			return -ENAMETOOLONG;
+		memcpy(name, path, len);
+		name[len] = '\0';
+		path += len + (path[len] == '/');
+		if (len == 0)
+			continue;
+		if (strcmp(name, "..") == 0)
+			return -ELOOP;
+		next = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0)
+			return -errno;
+		close(fd);
+		fd = next;
+	}
+	return fd < 0 ? -errno : TAKE_FD(fd);
+}
+
+int root_dir_open(int root_fd, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = -EAGAIN;
+
+	for (unsigned i = 0; fd == -EAGAIN && i < RENAMES_MAX; i++) {
+		fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+		if (fd < 0)
+			fd = -errno;
+	}
+	/* refused by systemd's RestrictSUIDSGID=, or by filters that are older than it */
+	if (fd == -ENOSYS || fd == -EPERM)
+		return walk(root_fd, path);
+	return (int)fd;
 }

@@ -9,7 +9,7 @@
 #define NODE_AGENT_FILES_FILE_FINDER_H
 
 #include "common/base.h"
-#include "node-agent/files/mapped_file.h"
+#include "node-agent/files/loaded_library.h"
 #include "node-agent/procfs/proc_maps.h"
 
 struct deadline_caller;
@@ -62,5 +62,33 @@ int file_finder_find_path(struct file_finder *f, int proc_fd, const char *path,
  */
 int file_finder_open(struct file_finder *f, int proc_fd, const struct found_file *found,
 		     struct opened_file *ret) MUST_CHECK;
+
+/* Which file systems answer on their own; reading from others may wait indefinitely. */
+
+enum fs_kind {
+	FS_LOCAL,   /* on a disk or in memory */
+	FS_LAYERED, /* overlayfs: may have any file system below; files change through it alone */
+	FS_OTHER,   /* over a network, FUSE, or unknown */
+};
+
+/* The kind of file system that fd is on. Magic numbers: linux/magic.h. */
+enum fs_kind local_fs_kind(int fd);
+
+static inline bool local_fs_has(int fd)
+{
+	return local_fs_kind(fd) == FS_LOCAL;
+}
+
+/*
+ * Directories of another process, by their path below its root. Symbolic links, absolute ones and
+ * ".." as well, are resolved as that process would, and never lead out of its root.
+ */
+
+/*
+ * Opens the directory with O_PATH. root_fd is of /proc/<pid>/root. Returns a descriptor or -errno;
+ * -ELOOP also for a link of /proc that is no path, and for any link if the kernel or a filter
+ * refuses openat2(2). May block on a file system that does not answer.
+ */
+int root_dir_open(int root_fd, const char *path) MUST_CHECK;
 
 #endif /* NODE_AGENT_FILES_FILE_FINDER_H */

@@ -9,7 +9,7 @@
 #define NODE_AGENT_FILES_FILE_REGISTRY_H
 
 #include "common/base.h"
-#include "node-agent/files/mapped_file.h"
+#include "node-agent/files/loaded_library.h"
 #include "node-agent/procfs/proc_maps.h"
 
 struct deadline_caller;

@@ -1,7 +1,7 @@
 /*
  * The files belong to the process, so they may be anything. Its /tmp may be a link, which is
- * followed inside its root (root_dir.h); the map itself may not, and is opened as a path first,
- * because opening a pipe or a device has effects.
+ * followed inside its root (root_dir_open()); the map itself may not, and is opened as a path
+ * first, because opening a pipe or a device has effects.
  */
 #include "node-agent/files/jit_files.h"
 
@@ -13,7 +13,7 @@
 #include "common/data/buf.h"
 #include "common/system/fs.h"
 #include "common/thread/deadline_call.h"
-#include "node-agent/files/root_dir.h"
+#include "node-agent/files/file_finder.h"
 #include "node-agent/procfs/process_status.h"
 
 #define STATUS_MAX_BYTES ((size_t)16 * 1024)

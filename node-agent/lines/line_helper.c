@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "common/privilege/capabilities.h"
-#include "common/privilege/process_hardening.h"
 #include "node-agent/lines/line_server.h"
 
 #define NICE 10

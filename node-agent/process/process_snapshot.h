@@ -14,7 +14,7 @@
 
 #include "common/base.h"
 #include "node-agent/files/jit_files.h"
-#include "node-agent/files/mapped_file.h"
+#include "node-agent/files/loaded_library.h"
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/workload/workload.h"
 

@@ -7,8 +7,8 @@
 #include "common/err.h"
 #include "common/flame/flame_tree.h"
 #include "common/pprof/profile.h"
+#include "node-agent/record/record_options.h"
 #include "node-agent/record/record_report.h"
-#include "node-agent/record/recording_format.h"
 
 struct record_document {
 	const struct buf *pprof; /* as it was recorded; empty: no sample */

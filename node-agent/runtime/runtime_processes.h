@@ -21,7 +21,6 @@
 #include "common/base.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/runtime/access_denial.h"
-#include "node-agent/runtime/left_out.h"
 #include "node-agent/runtime/runtime_filter.h"
 #include "node-agent/runtime/runtime_process.h"
 

@@ -11,7 +11,7 @@
  *
  * Errors of this file are what an operator sees when the agent does not start. privileges.h
  * turns an errno into the capability or setting that is missing; if the verifier refused a
- * program, its last line is added (bpf_log.h).
+ * program, its last line is added (privileges.h).
  */
 #include "node-agent/sample/sampler.h"
 
@@ -24,7 +24,6 @@
 
 #include "bpf/sampler.skel.h"
 #include "common/system/fs.h"
-#include "node-agent/sample/bpf_log.h"
 #include "node-agent/sample/cpu_online.h"
 #include "node-agent/sample/known_kernels.h"
 #include "node-agent/sample/privileges.h"

@@ -25,8 +25,8 @@
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
+#include "node-agent/files/file_finder.h"
 #include "node-agent/files/loaded_library.h"
-#include "node-agent/files/local_fs.h"
 #include "node-agent/procfs/procfs.h"
 
 #define RANDOM_BYTES 16                /* of AT_RANDOM */

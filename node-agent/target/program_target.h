@@ -12,8 +12,8 @@
 #include "common/base.h"
 #include "common/thread/deadline_call.h"
 #include "node-agent/elf/elf_layout.h"
+#include "node-agent/procfs/file_id.h"
 #include "node-agent/procfs/procfs.h"
-#include "node-agent/procfs/program_id.h"
 #include "node-agent/target/program_file_cache.h"
 
 struct program_target {

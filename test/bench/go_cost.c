@@ -22,7 +22,7 @@
 #include "common/telemetry/metrics.h"
 #include "common/text/parse.h"
 #include "node-agent/allocator.h"
-#include "node-agent/go/heap/heap_counts.h"
+#include "node-agent/go/heap/heap_profile.h"
 #include "node-agent/go/heap/heap_reader.h"
 #include "node-agent/go/heap/heap_variables.h"
 #include "node-agent/go/image/go_reader.h"

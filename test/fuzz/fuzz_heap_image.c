@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "node-agent/go/heap/heap_counts.h"
+#include "node-agent/go/heap/heap_profile.h"
 #include "node-agent/go/record/bucket_history.h"
 #include "node-agent/go/record/go_bucket_scan.h"
 #include "node-agent/gopclntab/gopclntab_line.h"

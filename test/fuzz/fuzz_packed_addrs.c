@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "node-agent/sample/packed_addrs.h"
+#include "node-agent/sample/cycle.h"
 
 #define MAX_ADDRS 1024u
 

@@ -1,7 +1,7 @@
 /* Any JSON as sample_type_config. */
 #include <assert.h>
 
-#include "cluster-agent/push/sample_type_config.h"
+#include "cluster-agent/push/previous_profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

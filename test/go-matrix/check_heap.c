@@ -28,7 +28,6 @@
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
 #include "common/text/parse.h"
-#include "node-agent/go/heap/heap_force.h"
 #include "node-agent/go/heap/heap_reader.h"
 #include "node-agent/go/image/go_reader.h"
 #include "node-agent/go/profile/go_profiler.h"

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "node-agent/go/heap/heap_counts.h"
+#include "node-agent/go/heap/heap_profile.h"
 
 #define HEAP_IMAGE_BYTES 262144u
 #define HEAP_IMAGE_TEXT 0x400000u /* where the code would be */

@@ -13,7 +13,6 @@
 
 #include "cluster-agent/cluster_privileges.h"
 #include "common/data/buf.h"
-#include "common/privilege/process_hardening.h"
 #include "common/system/fs.h"
 #include "common/telemetry/log.h"
 #include "node-agent/java/attach/as_user.h"

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "cluster-agent/ingest/clock_skews.h"
-#include "cluster-agent/ingest/profile_window.h"
+#include "cluster-agent/ingest/profile_rows.h"
 #include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
 #include "test/lib/unit.h"

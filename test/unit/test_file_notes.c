@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/target/file_notes.h"
+#include "node-agent/target/program_file_cache.h"
 #include "test/lib/unit.h"
 
 TEST(a_note_is_found_by_its_key_alone)

@@ -1,8 +1,8 @@
 /* Types of other profilers → ours. */
 #include <errno.h>
 
+#include "cluster-agent/push/foreign_part.h"
 #include "cluster-agent/push/foreign_types.h"
-#include "cluster-agent/push/node_names.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "common/limits.h"
 #include "test/lib/unit.h"

@@ -15,7 +15,7 @@
 #include "common/pprof/pprof_decode.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
-#include "node-agent/go/heap/heap_force.h"
+#include "node-agent/go/heap/heap_reader.h"
 #include "node-agent/go/profile/go_profiler.h"
 #include "node-agent/runtime/runtime_worker.h"
 #include "test/lib/go_lookalike.h"

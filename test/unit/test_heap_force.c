@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/go/heap/heap_force.h"
+#include "node-agent/go/heap/heap_reader.h"
 #include "test/lib/go_child.h"
 #include "test/lib/unit.h"
 

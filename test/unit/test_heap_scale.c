@@ -1,4 +1,4 @@
-#include "node-agent/go/heap/heap_scale.h"
+#include "node-agent/go/heap/heap_profile.h"
 #include "test/lib/unit.h"
 
 static void check(uint64_t count, uint64_t size, uint64_t rate, int64_t objects, int64_t bytes)

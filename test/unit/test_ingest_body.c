@@ -1,8 +1,8 @@
 /* Requests of Pyroscope's /ingest → parts. */
 #include <errno.h>
 
+#include "cluster-agent/push/foreign_part.h"
 #include "cluster-agent/push/ingest_body.h"
-#include "cluster-agent/push/node_names.h"
 #include "common/data/buf.h"
 #include "common/data/gzip.h"
 #include "common/limits.h"

@@ -1,4 +1,4 @@
-#include "common/text/kube_object_name.h"
+#include "common/text/kube_names.h"
 #include "test/lib/unit.h"
 
 TEST(a_label_has_letters_digits_and_dashes_inside)

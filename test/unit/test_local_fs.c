@@ -1,6 +1,6 @@
 #include <fcntl.h>
 
-#include "node-agent/files/local_fs.h"
+#include "node-agent/files/file_finder.h"
 #include "test/lib/unit.h"
 
 TEST(memory_is_local_and_proc_is_not_known)

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "node-agent/go/lock/lock_counts.h"
+#include "node-agent/go/lock/lock_profile.h"
 #include "test/lib/unit.h"
 
 static struct go_bucket bucket;

@@ -396,7 +396,7 @@ TEST(without_a_name_of_the_resource_samples_say_it)
 	check_stack(2, 0, "work app.py:3");
 }
 
-/* Whoever stores them decides: profile_window.h. */
+/* Whoever stores them decides: profile_rows.h. */
 TEST(any_time_is_passed_on)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/sample/packed_addrs.h"
+#include "node-agent/sample/cycle.h"
 #include "node-agent/sample/sampler.h"
 #include "test/lib/unit.h"
 

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <linux/capability.h>
 
-#include "node-agent/sample/bpf_log.h"
 #include "node-agent/sample/privileges.h"
 #include "test/lib/unit.h"
 

@@ -1,4 +1,4 @@
-#include "cluster-agent/replica/rendezvous.h"
+#include "cluster-agent/replica/replica_members.h"
 #include "test/lib/unit.h"
 
 #define N_MEMBERS 5

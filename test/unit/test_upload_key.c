@@ -1,4 +1,4 @@
-#include "common/upload/upload_key.h"
+#include "common/upload/upload_item.h"
 #include "test/lib/unit.h"
 
 TEST(keys_are_valid_and_differ)

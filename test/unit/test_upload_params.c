@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "cluster-agent/receive/upload_params.h"
+#include "cluster-agent/receive/profile_handler.h"
 #include "test/lib/unit.h"
 
 static void assert_text(const struct row_text *t, const char *expected)

@@ -6,7 +6,7 @@
 #include "common/http/http_server.h"
 #include "common/system/clock.h"
 #include "common/text/secret.h"
-#include "common/upload/upload_key.h"
+#include "common/upload/upload_item.h"
 #include "common/upload/uploader.h"
 #include "test/lib/unit.h"
 

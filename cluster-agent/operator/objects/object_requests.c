@@ -6,7 +6,7 @@
 #include "common/http/http_text.h"
 #include "common/kubernetes/kube_watch.h"
 #include "common/system/clock.h"
-#include "common/text/kube_object_name.h"
+#include "common/text/kube_names.h"
 
 #define TIMEOUT_NS (15 * NS_PER_S)
 #define MAX_PATH_BYTES ((size_t)4096)

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "common/text/kube_object_name.h"
+#include "common/text/kube_names.h"
 
 /*
  * Claims and Secrets are not pruned: the first have data, and finding the second would take the

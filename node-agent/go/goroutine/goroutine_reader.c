@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "common/system/clock.h"
-#include "node-agent/go/goroutine/goroutine_names.h"
 #include "node-agent/go/goroutine/goroutine_scan.h"
 #include "node-agent/go/goroutine/goroutine_text.h"
 #include "node-agent/go/goroutine/goroutine_variables.h"

@@ -12,10 +12,63 @@
 
 #include "common/base.h"
 #include "common/data/buf.h"
-#include "node-agent/go/heap/heap_counts.h"
-#include "node-agent/go/heap/heap_scale.h"
 #include "node-agent/go/record/go_bucket.h"
 #include "node-agent/profile/stack_profile.h"
+
+/*
+ * Estimates the true number and size of allocations from a sampled count. The same formula and
+ * rounding as scaleHeapSample in runtime/pprof/protomem.go. Pure.
+ */
+
+struct heap_amount {
+	int64_t objects;
+	int64_t bytes;
+};
+
+/*
+ * `count` sampled objects of `size` bytes each. `rate` is the mean number of bytes between two
+ * samples; 0 and 1 mean that every object is sampled.
+ */
+struct heap_amount heap_scale(uint64_t count, uint64_t size, uint64_t rate);
+
+/* A count as of two moments; it only grows. */
+struct heap_growth {
+	uint64_t before;
+	uint64_t now;
+};
+
+/*
+ * What a count has grown by, scaled: the difference of both counts as scaled by heap_scale(). The
+ * growths of consecutive intervals add up to the growth of the whole time, without a remainder.
+ */
+struct heap_amount heap_scale_growth(struct heap_growth count, uint64_t size, uint64_t rate);
+
+/*
+ * The counters of a record of Go's memory profiler (memRecord in runtime/mprof.go). Pure.
+ *
+ * Go 1.27 removed the byte counters. Nothing is lost: they are the counts times the record's
+ * size.
+ */
+
+struct heap_pair {
+	uint64_t allocs;
+	uint64_t frees;
+};
+
+struct heap_counts {
+	struct heap_pair active; /* as of a past garbage collection, the same for all records */
+	struct heap_pair future; /* allocated and freed since then */
+};
+
+/* The go_bucket_format.n_words of release 1.minor. */
+uint32_t heap_counts_words(unsigned minor);
+
+/*
+ * n_words is heap_counts_words() of the process's release. Returns 0, or -EAGAIN if the
+ * counters contradict each other because the runtime was updating them while they were read.
+ */
+int heap_counts_decode(const struct go_bucket *b, uint32_t n_words,
+		       struct heap_counts *ret) MUST_CHECK;
 
 struct heap_profile;
 

@@ -1,7 +1,7 @@
 /*
  * The heap profile of one Go process, read from its memory. The process is not stopped, and
- * nothing is written to it unless `force` asks for that (heap_force.h). Everything read is
- * untrusted: lengths, counts and time are limited. For one thread.
+ * nothing is written to it unless `force` asks for that. Everything read is untrusted: lengths,
+ * counts and time are limited. For one thread.
  */
 #ifndef NODE_AGENT_GO_HEAP_HEAP_READER_H
 #define NODE_AGENT_GO_HEAP_HEAP_READER_H
@@ -52,5 +52,30 @@ int heap_history_new(struct bucket_history **ret, enum bucket_history_start star
 int heap_reader_read(struct go_runtime *rt, const struct heap_subject *subject,
 		     const struct heap_reader_config *cfg, struct buf *out,
 		     struct heap_reading *ret) MUST_CHECK;
+
+/*
+ * Switches the memory profiler on in a Go program whose linker switched it off, and off again.
+ *
+ * Since 1.17 the linker sets runtime.disableMemoryProfiling when the program does not refer
+ * to the profiler, and the runtime then starts with MemProfileRate 0. A rate written later
+ * takes effect with the next allocation of each P (malloc.go, 1.17 to 1.27). A program that
+ * set its rate to 0 itself is left alone.
+ */
+
+#define HEAP_FORCE_RATE UINT64_C(524288) /* the runtime's default; only its third byte is not 0 */
+#define HEAP_FORCE_MINOR_MIN 17u
+
+enum heap_force_wish {
+	HEAP_FORCE_ON,
+	HEAP_FORCE_OFF, /* undo HEAP_FORCE_ON */
+};
+
+/*
+ * Returns 1 if the rate was written, 0 if it had that value already, -ENOTSUP if the release
+ * is unknown or the linker's flag cannot be found, -EALREADY if the program chose a rate of
+ * its own, or an error of go_write_word() or go_runtime_find().
+ */
+int heap_force(struct go_runtime *rt, const struct program_id *id,
+	       enum heap_force_wish wish) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_HEAP_HEAP_READER_H */

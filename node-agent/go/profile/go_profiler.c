@@ -16,7 +16,7 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
-#include "node-agent/go/heap/heap_force.h"
+#include "node-agent/go/heap/heap_reader.h"
 #include "node-agent/go/image/go_reader.h"
 #include "node-agent/go/profile/go_counters.h"
 #include "node-agent/go/profile/go_metrics.h"

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 #include "common/system/fs.h"
-#include "node-agent/files/root_dir.h"
+#include "node-agent/files/file_finder.h"
 #include "node-agent/procfs/process_status.h"
 #include "node-agent/procfs/procfs.h"
 

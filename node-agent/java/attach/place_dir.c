@@ -10,7 +10,7 @@
 #include <sys/statvfs.h>
 
 #include "common/system/fs.h"
-#include "node-agent/files/local_fs.h"
+#include "node-agent/files/file_finder.h"
 #include "node-agent/java/attach/place_files.h"
 #include "node-agent/procfs/procfs.h"
 

@@ -15,7 +15,7 @@
 #include "common/system/clock.h"
 #include "common/system/loop.h"
 #include "common/text/parse.h"
-#include "common/upload/upload_key.h"
+#include "common/upload/upload_item.h"
 #include "common/upload/upload_url.h"
 #include "test/bench/senders/sent_profile.h"
 
