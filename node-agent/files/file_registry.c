@@ -25,6 +25,7 @@
 #include "common/system/clock.h"
 #include "node-agent/elf/elf_layout.h"
 #include "node-agent/files/file_finder.h"
+#include "node-agent/files/jit_files.h"
 #include "node-agent/procfs/procfs.h"
 
 #define KEEP_NS (30 * NS_PER_S)
@@ -211,6 +212,9 @@ int file_registry_get(struct file_registry *r, int proc_fd, const struct proc_ma
 	if (result < 0)
 		return result == -ENOMEM ? result : get_unfound(r, m, ret);
 	*ret = NULL;
+	/* it grows while it is mapped, and stays the same file */
+	if (jit_files_is_dump(m->path, m->path_len))
+		found.id.size_bytes = found.id.mtime_ns = 0;
 	result = found.regular ? get_found(r, proc_fd, m, &found, ret) : 0;
 	closep(&found.path_fd);
 	return result;

@@ -14,6 +14,7 @@
 #include "common/system/fs.h"
 #include "common/thread/deadline_call.h"
 #include "node-agent/files/file_finder.h"
+#include "node-agent/files/loaded_library.h"
 #include "node-agent/procfs/process_status.h"
 
 #define STATUS_MAX_BYTES ((size_t)16 * 1024)
@@ -23,8 +24,9 @@
 
 struct jit_files {
 	atomic_uint refs;
-	int dir_fd; /* O_PATH */
-	int map_fd; /* likewise; -1: it was not there */
+	int dir_fd;               /* O_PATH */
+	int map_fd;               /* likewise; -1: it was not there */
+	struct mapped_file *dump; /* a reference; NULL: none */
 	pid_t nspid;
 	uid_t uid;
 };
@@ -53,6 +55,7 @@ void jit_files_unref(struct jit_files *j)
 		return;
 	closep(&j->dir_fd);
 	closep(&j->map_fd);
+	mapped_file_unref(j->dump);
 	atomic_fetch_sub_explicit(&n_held, 1, memory_order_relaxed);
 	free(j);
 }
@@ -60,6 +63,39 @@ void jit_files_unref(struct jit_files *j)
 bool jit_files_has_map(const struct jit_files *j)
 {
 	return j->map_fd >= 0;
+}
+
+struct mapped_file *jit_files_dump(const struct jit_files *j)
+{
+	return j->dump;
+}
+
+static unsigned worth(const struct jit_files *j)
+{
+	return !j ? 0 : 1 + (j->map_fd >= 0) + 2 * (j->dump != NULL);
+}
+
+struct jit_files *jit_files_better(struct jit_files *a, struct jit_files *b)
+{
+	return worth(b) > worth(a) ? b : a;
+}
+
+bool jit_files_is_dump(const char *path, size_t len)
+{
+	static const char begin[] = "jit-", end[] = ".dump";
+	const char *slash = len > 0 ? memrchr(path, '/', len) : NULL;
+	const char *name = slash ? slash + 1 : path;
+	size_t n = len - (size_t)(name - path), digits = n - strlen(begin) - strlen(end);
+
+	if (n <= strlen(begin) + strlen(end) || memcmp(name, begin, strlen(begin)) != 0 ||
+	    memcmp(name + n - strlen(end), end, strlen(end)) != 0)
+		return false;
+	name += strlen(begin);
+	while (digits > 0 && *name >= '0' && *name <= '9') {
+		name++;
+		digits--;
+	}
+	return digits == 0;
 }
 
 static int read_status(int proc_fd, struct process_status *ret)
@@ -150,7 +186,8 @@ static void run_job(struct deadline_job *d)
 	job->result = jit_files_find(&job->found, job->proc_fd);
 }
 
-int jit_files_new(struct jit_files **ret, int proc_fd, struct deadline_caller *caller)
+int jit_files_new(struct jit_files **ret, int proc_fd, struct mapped_file *dump,
+		  struct deadline_caller *caller)
 {
 	struct find_job *job;
 	int r;
@@ -167,8 +204,10 @@ int jit_files_new(struct jit_files **ret, int proc_fd, struct deadline_caller *c
 	if (r < 0) /* job is freed */
 		return r;
 	r = job->result;
-	if (r == 0)
+	if (r == 0) {
+		job->found->dump = dump ? mapped_file_ref(dump) : NULL;
 		*ret = TAKE_PTR(job->found);
+	}
 	free_job(&job->job);
 	return r;
 }

@@ -134,17 +134,31 @@ static void learn_files(const struct process_snapshot *s, struct file_registry *
 	}
 }
 
+/* The jitdump that the process has mapped, or NULL. */
+static struct mapped_file *find_dump(const struct process_snapshot *s)
+{
+	for (size_t i = 0; i < s->n_mappings; i++) {
+		struct mapped_file *file = s->mappings[i].file;
+
+		if (file && file->fd >= 0 && jit_files_is_dump(file->path, strlen(file->path)))
+			return file;
+	}
+	return NULL;
+}
+
 /* Without them, code is named as long as the process runs. Returns 0 or -ENOMEM. */
 static int hold_jit_files(struct process_snapshot *s, struct file_registry *files,
 			  const struct process_identity *id, int proc_fd)
 {
 	struct jit_files *known = id->known.snapshot ? id->known.snapshot->jit_files : NULL;
+	struct mapped_file *dump = find_dump(s), *had = known ? jit_files_dump(known) : NULL;
 	int r = 0;
 
-	if (!process_snapshot_has_jit(s))
+	if (!dump && !process_snapshot_has_jit(s))
 		return 0;
-	if (!known || !jit_files_has_map(known))
-		r = jit_files_new(&s->jit_files, proc_fd, file_registry_caller(files));
+	/* a dump that is unmapped, as on exit, still has the names */
+	if (!known || !jit_files_has_map(known) || (dump && dump != had))
+		r = jit_files_new(&s->jit_files, proc_fd, dump ?: had, file_registry_caller(files));
 	if (!s->jit_files)
 		s->jit_files = jit_files_ref(known);
 	return r == -ENOMEM ? r : 0;

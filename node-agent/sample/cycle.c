@@ -324,7 +324,7 @@ static bool is_same_process(const struct process_snapshot *a, const struct proce
 	return a->pid == b->pid && a->start_time == b->start_time;
 }
 
-/* For all snapshots of a process, which are next to each other, what one of them holds. */
+/* For all snapshots of a process, which are next to each other, what that one has that has most. */
 static void share_jit_files(struct cycle *c)
 {
 	for (size_t first = 0, end; first < c->n_processes; first = end) {
@@ -333,7 +333,7 @@ static void share_jit_files(struct cycle *c)
 
 		for (end = first;
 		     end < c->n_processes && is_same_process(c->processes[end]->snapshot, s); end++)
-			held = c->processes[end]->snapshot->jit_files ?: held;
+			held = jit_files_better(held, c->processes[end]->snapshot->jit_files);
 		for (; first < end; first++)
 			c->processes[first]->jit_files = held;
 	}

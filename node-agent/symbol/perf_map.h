@@ -2,9 +2,9 @@
  * Functions that a program made while it runs, from the text of its /tmp/perf-<pid>.map. Pure.
  *
  * Compilers of V8, JVMs, .NET and others append a line per function, "<start> <size> <name>", both
- * numbers hexadecimal. Code moves and memory is used again, so ranges overlap; the function that
- * was written last has an address. The text comes from another program: it is read in pieces, as
- * the file grows, and memory is limited. If that is too little, the oldest functions are dropped.
+ * numbers hexadecimal. The function that was written last has an address. The text comes from
+ * another program: it is read in pieces, as the file grows, and memory is limited
+ * (jit_functions.h).
  */
 #ifndef NODE_AGENT_SYMBOL_PERF_MAP_H
 #define NODE_AGENT_SYMBOL_PERF_MAP_H
@@ -12,8 +12,6 @@
 #include "common/base.h"
 
 #define PERF_MAP_LINE_BYTES 4096u /* what is longer is cut */
-/* No function is larger; a line that covers all addresses would name everything. */
-#define PERF_MAP_FUNCTION_BYTES (UINT64_C(256) << 20)
 
 struct perf_map;
 

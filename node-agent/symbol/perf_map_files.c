@@ -17,6 +17,10 @@
  * has exited, and its size is no multiple of BLOCK_BYTES. Should the line be continued nonetheless,
  * the whole line replaces it.
  *
+ * A jitdump is read from its beginning on, DUMP_PIECES at a time, as what is in it begins where
+ * the previous record ends. It is the same file as long as it has the same header. The map of a
+ * process that has one is asked for what is not in the dump only: some compilers write both.
+ *
  * Addresses are named when the cycle has ended. Code that has moved since its samples were taken
  * has the name of what is there now; perf(1) does the same.
  */
@@ -30,15 +34,18 @@
 #include "common/system/clock.h"
 #include "common/thread/deadline_call.h"
 #include "node-agent/files/jit_files.h"
+#include "node-agent/files/loaded_library.h"
 #include "node-agent/procfs/procfs.h"
+#include "node-agent/symbol/dump_names.h"
 #include "node-agent/symbol/perf_map.h"
 #include "node-agent/symbol/symbol_metrics.h"
 
 #define FILE_MAX_BYTES ((uint64_t)32 * 1024 * 1024)
 #define PIECE_BYTES ((size_t)1024 * 1024)
+#define DUMP_PIECES 256u
 #define SETTLED_NS (2 * NS_PER_S)
 #define BLOCK_BYTES 4096 /* the smallest that stdio writes at once */
-#define TAIL_BYTES 64u   /* before the place where the next poll reads, to recognise the file */
+#define MARK_BYTES 64u   /* to recognise the file */
 #define PROCESSES_MAX 1024u
 #define POLL_MIN_NS (5 * NS_PER_S)
 #define MISSING_MAX_NS (600 * NS_PER_S) /* a process without a map is polled once in so long */
@@ -53,20 +60,29 @@ struct process_key {
 struct place {
 	uint64_t dev, ino;
 	uint64_t offset;
-	size_t tail_len;
-	char tail[TAIL_BYTES]; /* the bytes before offset */
+	uint64_t mark_at; /* of a map before offset, of a dump 0 */
+	size_t mark_len;
+	char mark[MARK_BYTES]; /* what was there */
+};
+
+/* A file with names. */
+struct source {
+	bool is_dump;
+	struct perf_map *map;    /* NULL: none was read */
+	struct dump_names *dump; /* likewise */
+	struct place place;
+	uint64_t cycle;     /* in which it was last polled, or not, as it was not due */
+	uint64_t poll_ns;   /* not polled before */
+	unsigned n_missing; /* polls in a row that found none */
+	bool hangs;
 };
 
 struct process_map {
 	UT_hash_handle hh; /* by key, in the order of use */
 	struct process_key key;
 	struct jit_files *held; /* a reference; NULL: nothing */
-	struct perf_map *map;   /* NULL: none was read */
-	struct place place;
-	uint64_t cycle;     /* of its last lookup */
-	uint64_t poll_ns;   /* not polled before */
-	unsigned n_missing; /* polls in a row that found none */
-	bool hangs;
+	struct source dump, map;
+	uint64_t cycle; /* of its last lookup */
 };
 
 struct perf_map_files {
@@ -92,16 +108,24 @@ int perf_map_files_new(struct perf_map_files **ret, const char *proc_root,
 	return 0;
 }
 
-static void forget_map(struct process_map *p)
+static void forget(struct source *s)
 {
-	perf_map_free(p->map);
-	p->map = NULL;
-	p->place = (struct place){0};
+	perf_map_free(s->map);
+	dump_names_free(s->dump);
+	s->map = NULL;
+	s->dump = NULL;
+	s->place = (struct place){0};
+}
+
+static size_t bytes_of(const struct source *s)
+{
+	return (s->map ? perf_map_bytes(s->map) : 0) + (s->dump ? dump_names_bytes(s->dump) : 0);
 }
 
 static void free_process(struct process_map *p)
 {
-	perf_map_free(p->map);
+	forget(&p->map);
+	forget(&p->dump);
 	jit_files_unref(p->held);
 	table_free(p);
 }
@@ -128,7 +152,7 @@ size_t perf_map_files_bytes(const struct perf_map_files *f)
 	size_t n = 0;
 
 	for (const struct process_map *p = f->table; p; p = p->hh.next)
-		n += sizeof(*p) + (p->map ? perf_map_bytes(p->map) : 0);
+		n += sizeof(*p) + bytes_of(&p->map) + bytes_of(&p->dump);
 	return n;
 }
 
@@ -137,7 +161,7 @@ size_t perf_map_files_count(const struct perf_map_files *f)
 	size_t n = 0;
 
 	for (const struct process_map *p = f->table; p; p = p->hh.next)
-		n += p->map != NULL;
+		n += p->map.map || p->dump.dump;
 	return n;
 }
 
@@ -148,13 +172,14 @@ struct read_job {
 	int root_fd; /* of /proc; its own */
 	struct process_key key;
 	struct jit_files *held; /* a reference; NULL: nothing */
-	struct place place;     /* where to begin; afterwards, where it ended */
+	bool is_dump;
+	struct place place; /* where to begin; afterwards, where it ended */
 	int result;
 	bool has_exited;
-	bool is_anew;   /* text is not what follows the place, but the beginning of the file */
-	bool is_inside; /* text begins in the middle of a line */
-	bool has_more;
+	bool is_anew;    /* text is not what follows the place, but the beginning of the file */
+	bool is_inside;  /* text begins in the middle of a line */
 	bool is_settled; /* text is the end of a file that nobody is writing */
+	uint64_t size;   /* of the file */
 	size_t len;      /* of text */
 	char text[PIECE_BYTES];
 };
@@ -197,40 +222,52 @@ static int open_map(struct read_job *job, struct stat *st)
 	return r;
 }
 
+static int open_dump(const struct read_job *job, struct stat *st)
+{
+	AUTO_CLOSE int fd = fcntl(jit_files_dump(job->held)->fd, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 || fstat(fd, st) < 0 ? -errno : TAKE_FD(fd);
+}
+
 /* Whether the file is the one that was read to that place, and only longer now. */
 static bool is_continued(const struct place *place, const struct stat *st, int fd)
 {
-	char tail[TAIL_BYTES];
+	char mark[MARK_BYTES];
 
 	return place->dev == st->st_dev && place->ino == st->st_ino &&
 	       place->offset <= (uint64_t)st->st_size &&
-	       pread(fd, tail, place->tail_len, (off_t)(place->offset - place->tail_len)) ==
-		       (ssize_t)place->tail_len &&
-	       memcmp(tail, place->tail, place->tail_len) == 0;
+	       pread(fd, mark, place->mark_len, (off_t)place->mark_at) ==
+		       (ssize_t)place->mark_len &&
+	       memcmp(mark, place->mark, place->mark_len) == 0;
 }
 
-static int read_piece(struct read_job *job, int fd, uint64_t size)
+static void set_mark(struct place *place, const char *text, size_t len, uint64_t at)
+{
+	place->mark_at = at;
+	place->mark_len = len;
+	memcpy(place->mark, text, len);
+}
+
+static int read_piece(struct read_job *job, int fd)
 {
 	struct place *place = &job->place;
+	size_t mark;
 	ssize_t n;
 
-	if (size - place->offset > FILE_MAX_BYTES) {
-		place->offset = size - FILE_MAX_BYTES;
+	if (!job->is_dump && job->size - place->offset > FILE_MAX_BYTES) {
+		place->offset = job->size - FILE_MAX_BYTES;
 		job->is_inside = true;
 	}
 	n = pread(fd, job->text, PIECE_BYTES, (off_t)place->offset);
 	if (n < 0)
 		return -errno;
 	job->len = (size_t)n;
+	mark = job->len < MARK_BYTES ? job->len : MARK_BYTES;
+	if (job->is_dump && place->offset == 0)
+		set_mark(place, job->text, mark, 0);
 	place->offset += job->len;
-	job->has_more = n > 0 && place->offset < size;
-	if (job->len >= TAIL_BYTES) {
-		place->tail_len = TAIL_BYTES;
-		memcpy(place->tail, job->text + job->len - TAIL_BYTES, TAIL_BYTES);
-	} else if (job->len > 0) {
-		place->tail_len = job->len;
-		memcpy(place->tail, job->text, job->len);
-	}
+	if (!job->is_dump && mark > 0)
+		set_mark(place, job->text + job->len - mark, mark, place->offset - mark);
 	return 0;
 }
 
@@ -244,10 +281,10 @@ static bool is_settled(const struct stat *st, bool has_exited)
 	       (has_exited || now_ns - changed_ns > (int64_t)SETTLED_NS);
 }
 
-static int read_map(struct read_job *job)
+static int read_file(struct read_job *job)
 {
 	struct stat st;
-	AUTO_CLOSE int fd = open_map(job, &st);
+	AUTO_CLOSE int fd = job->is_dump ? open_dump(job, &st) : open_map(job, &st);
 	int r;
 
 	if (fd < 0)
@@ -256,9 +293,9 @@ static int read_map(struct read_job *job)
 		job->is_anew = true;
 		job->place = (struct place){.dev = st.st_dev, .ino = st.st_ino};
 	}
-	r = read_piece(job, fd, (uint64_t)st.st_size);
-	job->is_settled =
-		job->place.offset == (uint64_t)st.st_size && is_settled(&st, job->has_exited);
+	job->size = (uint64_t)st.st_size;
+	r = read_piece(job, fd);
+	job->is_settled = job->place.offset == job->size && is_settled(&st, job->has_exited);
 	return r;
 }
 
@@ -266,7 +303,7 @@ static void run_job(struct deadline_job *j)
 {
 	struct read_job *job = (struct read_job *)j;
 
-	job->result = read_map(job);
+	job->result = read_file(job);
 }
 
 /* ---- polling ---- */
@@ -295,7 +332,8 @@ static enum symbol_metric outcome_of(int r)
 	}
 }
 
-static struct read_job *new_job(const struct perf_map_files *f, const struct process_map *p)
+static struct read_job *new_job(const struct perf_map_files *f, const struct process_map *p,
+				const struct source *s)
 {
 	struct read_job *job = calloc(1, sizeof(*job));
 
@@ -305,34 +343,42 @@ static struct read_job *new_job(const struct perf_map_files *f, const struct pro
 	job->root_fd = open(f->proc_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	job->key = p->key;
 	job->held = jit_files_ref(p->held);
-	job->place = p->place;
+	job->is_dump = s->is_dump;
+	job->place = s->place;
 	return job;
 }
 
-static int take_text(const struct perf_map_files *f, struct process_map *p,
-		     const struct read_job *job)
+static int take_map(const struct perf_map_files *f, struct source *s, const struct read_job *job)
 {
-	int r = 0;
+	int r = s->map ? 0 : perf_map_new(&s->map, f->max_bytes / 2);
 
-	if (job->is_anew)
-		forget_map(p);
-	if (!p->map)
-		r = perf_map_new(&p->map, f->max_bytes / 2);
 	if (r < 0)
 		return r;
 	if (job->is_inside)
-		perf_map_skip_line(p->map);
-	r = perf_map_add(p->map, job->text, job->len);
+		perf_map_skip_line(s->map);
+	r = perf_map_add(s->map, job->text, job->len);
 	if (r == 0 && job->is_settled)
-		r = perf_map_add_rest(p->map);
-	p->place = job->place;
+		r = perf_map_add_rest(s->map);
+	s->place = job->place;
 	return r;
 }
 
-/* Returns 1 if there is more, 0, or why nothing could be read. */
-static int poll_piece(const struct perf_map_files *f, struct process_map *p)
+static int take_dump(const struct perf_map_files *f, struct source *s, const struct read_job *job)
 {
-	struct read_job *job = new_job(f, p);
+	int r = s->dump ? 0 : dump_names_new(&s->dump, f->max_bytes / 2);
+
+	if (r < 0)
+		return r;
+	r = dump_names_add(s->dump, job->text, job->len);
+	s->place = job->place;
+	s->place.offset += dump_names_skip(s->dump, job->size - s->place.offset);
+	return dump_names_is_broken(s->dump) ? -EBADMSG : r;
+}
+
+/* Returns 1 if there is more, 0, or why nothing could be read. */
+static int poll_piece(const struct perf_map_files *f, const struct process_map *p, struct source *s)
+{
+	struct read_job *job = new_job(f, p, s);
 	int r;
 
 	if (!job)
@@ -342,41 +388,54 @@ static int poll_piece(const struct perf_map_files *f, struct process_map *p)
 	if (r < 0) /* job is freed */
 		return r;
 	r = job->result;
+	if (r == 0 && job->is_anew)
+		forget(s);
 	if (r == 0)
-		r = take_text(f, p, job);
+		r = s->is_dump ? take_dump(f, s, job) : take_map(f, s, job);
 	if (r == 0)
-		r = job->has_more;
+		r = job->len > 0 && s->place.offset < job->size;
 	free_job(&job->job);
 	return r;
 }
 
-/* Evicts the maps that were not used for the longest time, but not p's. */
+static void evict(struct source *s, size_t *n)
+{
+	*n -= bytes_of(s);
+	forget(s);
+}
+
+/* Evicts what was not used for the longest time, but not of p. */
 static void keep_budget(struct perf_map_files *f, const struct process_map *p)
 {
 	size_t n = perf_map_files_bytes(f);
 
 	for (struct process_map *old = f->table; old && n > f->max_bytes; old = old->hh.next) {
-		if (old == p || !old->map)
+		if (old == p)
 			continue;
-		n -= perf_map_bytes(old->map);
-		forget_map(old);
+		evict(&old->map, &n);
+		evict(&old->dump, &n);
 	}
 }
 
-static void poll_file(struct perf_map_files *f, struct process_map *p, uint64_t now_ns)
+static void poll_file(struct perf_map_files *f, const struct process_map *p, struct source *s,
+		      uint64_t now_ns)
 {
-	uint64_t pause_ns = POLL_MIN_NS;
+	uint64_t pause_ns = POLL_MIN_NS, most = FILE_MAX_BYTES / PIECE_BYTES + 1;
 	int r = 1;
 
-	for (uint64_t n = 0; r == 1 && n <= FILE_MAX_BYTES / PIECE_BYTES; n++)
-		r = poll_piece(f, p);
+	if (s->is_dump)
+		most = DUMP_PIECES;
+	for (uint64_t n = 0; r == 1 && n < most; n++)
+		r = poll_piece(f, p, s);
 	r = r < 0 ? r : 0;
-	metric_add(&symbol_metrics[outcome_of(r)], 1);
-	p->hangs |= r == -ETIMEDOUT;
-	p->n_missing = r < 0 ? p->n_missing + 1 : 0;
-	for (unsigned i = 0; i < p->n_missing && pause_ns < MISSING_MAX_NS; i++)
+	metric_add(
+		&symbol_metrics[s->is_dump && r == 0 ? SYMBOL_METRIC_JIT_DUMP_READ : outcome_of(r)],
+		1);
+	s->hangs |= r == -ETIMEDOUT;
+	s->n_missing = r < 0 ? s->n_missing + 1 : 0;
+	for (unsigned i = 0; i < s->n_missing && pause_ns < MISSING_MAX_NS; i++)
 		pause_ns *= 2;
-	p->poll_ns = now_ns + pause_ns;
+	s->poll_ns = now_ns + pause_ns;
 	keep_budget(f, p);
 }
 
@@ -389,7 +448,7 @@ static int add_process(struct perf_map_files *f, const struct process_key *key,
 
 	if (!p)
 		return -ENOMEM;
-	*p = (struct process_map){.key = *key};
+	*p = (struct process_map){.key = *key, .dump.is_dump = true};
 	if (HASH_COUNT(f->table) >= PROCESSES_MAX)
 		drop(f, f->table);
 	HASH_ADD(hh, f->table, key, sizeof(p->key), p);
@@ -401,25 +460,34 @@ static int add_process(struct perf_map_files *f, const struct process_key *key,
 	return 0;
 }
 
-static bool is_due(const struct process_map *p, uint64_t now_ns)
+static bool is_due(const struct process_map *p, const struct source *s, uint64_t now_ns)
 {
-	bool is_there = p->n_missing > 0 && p->held && jit_files_has_map(p->held);
+	bool is_there = s->n_missing > 0 && p->held && jit_files_has_map(p->held) && !s->is_dump;
 
-	return !p->hangs && (now_ns >= p->poll_ns || is_there);
+	return !s->hangs && (now_ns >= s->poll_ns || is_there);
+}
+
+static void poll_if_due(struct perf_map_files *f, const struct process_map *p, struct source *s,
+			uint64_t now_ns)
+{
+	if (s->cycle == f->cycle)
+		return;
+	s->cycle = f->cycle;
+	if (is_due(p, s, now_ns))
+		poll_file(f, p, s, now_ns);
 }
 
 static void take_held(struct process_map *p, struct jit_files *held)
 {
 	struct jit_files *old = p->held;
 
-	if (!held || held == old)
+	if (jit_files_better(held, old) == old)
 		return;
 	p->held = jit_files_ref(held);
 	jit_files_unref(old);
 }
 
-/* The process, polled if that is due. */
-static int get_process(struct perf_map_files *f, const struct jit_process *of, uint64_t now_ns,
+static int get_process(struct perf_map_files *f, const struct jit_process *of,
 		       struct process_map **ret)
 {
 	const struct process_key key = {of->start_time, (uint64_t)of->pid};
@@ -441,26 +509,37 @@ static int get_process(struct perf_map_files *f, const struct jit_process *of, u
 			free_process(p);
 			return -ENOMEM;
 		}
-		if (is_due(p, now_ns))
-			poll_file(f, p, now_ns);
 	}
 	*ret = p;
 	return 0;
+}
+
+static int find_in_map(struct process_map *p, uint64_t address, struct perf_map_name *ret)
+{
+	const char *name;
+	size_t len;
+	int r = p->map.map ? perf_map_find(p->map.map, address, &name, &len) : -ENOENT;
+
+	if (r == 0)
+		perf_map_name_parse(ret, name, len);
+	return r;
 }
 
 int perf_map_files_find(struct perf_map_files *f, const struct jit_process *of, uint64_t address,
 			uint64_t now_ns, struct perf_map_name *ret)
 {
 	struct process_map *p;
-	const char *name;
-	size_t len;
-	int r = get_process(f, of, now_ns, &p);
+	int r = get_process(f, of, &p);
 
-	if (r == 0)
-		r = p->map ? perf_map_find(p->map, address, &name, &len) : -ENOENT;
-	if (r == 0)
-		perf_map_name_parse(ret, name, len);
-	return r;
+	if (r < 0)
+		return r;
+	if (p->held && jit_files_dump(p->held)) {
+		poll_if_due(f, p, &p->dump, now_ns);
+		if (p->dump.dump && dump_names_find(p->dump.dump, address, ret) == 0)
+			return 0;
+	}
+	poll_if_due(f, p, &p->map, now_ns);
+	return find_in_map(p, address, ret);
 }
 
 void perf_map_files_end_cycle(struct perf_map_files *f)

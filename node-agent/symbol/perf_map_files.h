@@ -1,6 +1,6 @@
 /*
- * Perf maps of processes: finds, reads and follows /tmp/perf-<pid>.map in the file system of each
- * process that has code without a file.
+ * Perf maps and jitdumps of processes: finds, reads and follows /tmp/perf-<pid>.map in the file
+ * system of each process that has code without a file, and the jitdump that it has mapped.
  *
  * One thread. A file is polled when the first address of its process is looked up in a cycle, and
  * only what was appended since is read.
@@ -35,7 +35,7 @@ void perf_map_files_free(struct perf_map_files *f);
 DEFINE_CLEANUP(struct perf_map_files *, perf_map_files_free);
 
 /*
- * Names the address of the process by its perf map. Returns 0, -ENOENT if it has no name, or
+ * Names the address of the process by its jitdump or its perf map. Returns 0, -ENOENT if it has no name, or
  * -ENOMEM.
  */
 int perf_map_files_find(struct perf_map_files *f, const struct jit_process *of, uint64_t address,

@@ -48,19 +48,31 @@ static void copy_printable(char *to, size_t cap, struct part p)
 	to[utf8_make_printable(to, len)] = '\0';
 }
 
+static void set_file(char to[PERF_MAP_FILE_BYTES + 1], struct part file)
+{
+	if (begins_with(file, "file://"))
+		file = part_of(file.text + strlen("file://"), end_of(file));
+	copy_printable(to, PERF_MAP_FILE_BYTES + 1, file);
+	if (to[0] == '\0')
+		snprintf(to, PERF_MAP_FILE_BYTES + 1, PERF_MAP_NO_FILE);
+	for (char *c = to; *c; c++) {
+		if (*c == ' ')
+			*c = '_';
+	}
+}
+
+void perf_map_name_file(char to[PERF_MAP_FILE_BYTES + 1], const char *file)
+{
+	set_file(to, (struct part){file, strlen(file)});
+}
+
 /* Both parts; an empty one is replaced. */
 static void set(struct perf_map_name *ret, struct part function, struct part file)
 {
 	copy_printable(ret->function, sizeof(ret->function), function);
-	copy_printable(ret->file, sizeof(ret->file), file);
+	set_file(ret->file, file);
 	if (ret->function[0] == '\0')
 		snprintf(ret->function, sizeof(ret->function), "(anonymous)");
-	if (ret->file[0] == '\0')
-		snprintf(ret->file, sizeof(ret->file), PERF_MAP_NO_FILE);
-	for (char *c = ret->file; *c; c++) {
-		if (*c == ' ')
-			*c = '_';
-	}
 }
 
 /* ---- V8 ---- */
@@ -120,8 +132,6 @@ static bool parse_script(struct perf_map_name *ret, struct part p)
 			file = shorter;
 		}
 	}
-	if (begins_with(file, "file://"))
-		file = part_of(file.text + strlen("file://"), end_of(file));
 	set(ret, part_of(p.text, blank), file);
 	ret->line = (uint32_t)line;
 	return true;
@@ -291,7 +301,7 @@ void perf_map_name_parse(struct perf_map_name *ret, const char *text, size_t len
 {
 	const struct part p = {text, len};
 
-	ret->line = 0;
+	ret->line = ret->at_line = 0;
 	if (len > 0 && !is_regexp(p) &&
 	    (parse_script(ret, p) || parse_python(ret, p) || parse_luajit(ret, p) ||
 	     parse_beam(ret, p) || parse_descriptor(ret, p) || parse_dotnet(ret, p) ||

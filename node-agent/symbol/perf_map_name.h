@@ -27,7 +27,11 @@ struct perf_map_name {
 	char function[LIMIT_SYMBOL_NAME_BYTES + 1]; /* printable UTF-8, not empty */
 	char file[PERF_MAP_FILE_BYTES + 1];         /* likewise, without blanks */
 	uint32_t line;                              /* where the function begins; 0: unknown */
+	uint32_t at_line; /* of an address in it, which no name says; 0: unknown */
 };
+
+/* A file as it is shown; NUL-terminated, "" is none. */
+void perf_map_name_file(char to[PERF_MAP_FILE_BYTES + 1], const char *file);
 
 void perf_map_name_parse(struct perf_map_name *ret, const char *text, size_t len);
 

@@ -7,12 +7,12 @@
 		.help = "Addresses looked up for a function name, by result", \
 		.kind = METRIC_COUNTER                                        \
 	}
-#define PERF_MAP(result)                                                                      \
-	{                                                                                     \
-		.name = "coroot_node_agent_perf_map_polls_total",                             \
-		.labels = "result=\"" result "\"",                                            \
-		.help = "Polls of /tmp/perf-<pid>.map of processes with JIT code, by result", \
-		.kind = METRIC_COUNTER                                                        \
+#define PERF_MAP(result)                                                                         \
+	{                                                                                        \
+		.name = "coroot_node_agent_perf_map_polls_total",                                \
+		.labels = "result=\"" result "\"",                                               \
+		.help = "Polls of perf maps and jitdumps of processes with JIT code, by result", \
+		.kind = METRIC_COUNTER                                                           \
 	}
 #define DEBUG_FILE(result)                                                               \
 	{                                                                                \
@@ -64,6 +64,7 @@ static const struct metric_def metric_defs[SYMBOL_METRIC_MAX] = {
 	[SYMBOL_METRIC_PERF_MAPS] = {.name = "coroot_node_agent_perf_maps",
 				     .help = "Processes whose perf map is in memory",
 				     .kind = METRIC_GAUGE},
+	[SYMBOL_METRIC_JIT_DUMP_READ] = PERF_MAP("jitdump"),
 	[SYMBOL_METRIC_PERF_MAP_READ] = PERF_MAP("read"),
 	[SYMBOL_METRIC_PERF_MAP_NONE] = PERF_MAP("no_file"),
 	[SYMBOL_METRIC_PERF_MAP_EXITED] = PERF_MAP("exited"),

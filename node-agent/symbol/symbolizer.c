@@ -391,6 +391,9 @@ static const struct symbol_location *resolve_jit(struct symbolizer *s,
 					       clock_monotonic_ns(), &s->jit_name) < 0)
 		return unknown(s);
 	frame = (struct symbol_frame){s->jit_name.function, s->jit_name.file, s->jit_name.line};
+	if (s->jit_name.at_line > 0)
+		frame = (struct symbol_frame){s->jit_name.function, s->jit_name.file,
+					      s->jit_name.at_line, s->jit_name.line};
 	s->outcome = SYMBOL_METRIC_JIT;
 	if (frame_cache_intern(s->frames, &frame, 1, &location) == 0)
 		return location;

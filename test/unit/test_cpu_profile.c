@@ -522,7 +522,7 @@ static void hold_map(struct fixture *f, const char *text)
 	assert_true(fputs(text, map) >= 0);
 	assert_int_equal(fclose(map), 0);
 	assert_int_equal(deadline_caller_new(&caller, 60 * NS_PER_S, NS_PER_S), 0);
-	assert_int_equal(jit_files_new(&f->self->jit_files, proc_fd, caller), 0);
+	assert_int_equal(jit_files_new(&f->self->jit_files, proc_fd, NULL, caller), 0);
 	assert_int_equal(unlink(path), 0);
 }
 

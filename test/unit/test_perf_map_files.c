@@ -288,7 +288,7 @@ static void hold(struct fixture *f)
 {
 	AUTO_CLOSE int fd = openat(f->proc.root_fd, "70", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	assert_int_equal(jit_files_new(&f->held, fd, f->caller), 0);
+	assert_int_equal(jit_files_new(&f->held, fd, NULL, f->caller), 0);
 }
 
 /* As a process does that has exited: its folder is another one, or none. */
