@@ -89,7 +89,8 @@ struct build {
 
 	/* of the stack being completed */
 	struct cycle_stack_words words;
-	size_t n_chained; /* frames of an interpreter that are done */
+	size_t n_chained;  /* frames of an interpreter that are done */
+	size_t chained_at; /* how many locations there were behind the last one */
 	struct thread_state state;
 	/*
 	 * Behind the last run: 1 + where the innermost frame of the interpreter's file is among
@@ -293,6 +294,7 @@ static bool push_chained(struct build *b, const struct process_snapshot *p,
 		any |= b->words.indexes[b->n_chained] == index;
 		if (l)
 			push_code(b, l, NULL, 0);
+		b->chained_at = b->n_locations;
 		if (b->n_chained + 1 == stack->n_chain && stack->flags & SAMPLE_CHAIN_CUT)
 			push(b, b->truncated);
 	}
@@ -365,6 +367,21 @@ static const struct place *find_place(struct build *b, const struct process_snap
 	return place;
 }
 
+/*
+ * Whether the frame is code that only runs the interpreter for the function whose frame is there
+ * already, as CPython makes for perf (-X perf). Its map calls it like the function.
+ */
+static bool is_trampoline(struct build *b, const struct symbol_location *l,
+			  const struct process_mapping *m)
+{
+	size_t n = b->n_locations;
+
+	if ((m && m->file) || n == 0 || b->chained_at != n)
+		return false;
+	b->chained_at = 0;
+	return symbol_location_is_of_function(l, location_at(b, b->locations[n - 1]));
+}
+
 static void push_native(struct build *b, const struct symbol_location *l,
 			const struct process_mapping *m, const struct place *place,
 			uint64_t address)
@@ -424,7 +441,8 @@ static bool push_user_frame(struct build *b, const struct process_snapshot *p,
 		push(b, b->truncated);
 	b->last_binary = place ? place->binary : 0;
 	unwind_report_see(b->report, b->last_binary);
-	if (!push_chained(b, p, stack, index)) /* it is not the loop of an interpreter */
+	/* unless it is the loop of an interpreter */
+	if (!push_chained(b, p, stack, index) && !is_trampoline(b, l, m))
 		push_native(b, l, m, place, symbol_code_address(address, kind));
 	return true;
 }
@@ -480,37 +498,6 @@ static bool is_whole(const struct build *b, const struct cycle_stack *stack, boo
 	return all_code && stack->end == WALK_END_BOTTOM && stack->n_user > 1;
 }
 
-static enum unwind_outcome outcome_of_end(enum walk_end end)
-{
-	switch (end) {
-	case WALK_END_DEPTH_LIMIT:
-		return UNWIND_DEPTH_LIMIT;
-	case WALK_END_UNREADABLE:
-		return UNWIND_UNREADABLE;
-	case WALK_END_NOT_ASCENDING:
-		return UNWIND_NOT_ASCENDING;
-	case WALK_END_BAD_ADDRESS:
-		return UNWIND_BAD_ADDRESS;
-	case WALK_END_COMPAT:
-		return UNWIND_COMPAT;
-	case WALK_END_GONE:
-		return UNWIND_GONE;
-	case WALK_END_NO_UNWIND_INFO:
-		return UNWIND_NO_UNWIND_INFO;
-	case WALK_END_NO_TABLE:
-		return UNWIND_NO_TABLE;
-	case WALK_END_NO_MAPPING:
-		return UNWIND_NO_MAPPING;
-	case WALK_END_JIT:
-		return UNWIND_JIT;
-	case WALK_END_BOTTOM:
-	case WALK_END_NO_USER_STACK:
-	case WALK_END_MAX:
-		break;
-	}
-	return UNWIND_UNPROVEN;
-}
-
 /*
  * Whether a step may have left out callers. Before the mappings of a process are reported, and
  * with --unwinding=frame-pointers, all steps go by frame pointers, which code may not keep.
@@ -550,7 +537,7 @@ static void add_stack(struct build *b, const struct process_snapshot *p,
 
 	cycle_stack_unpack(stack, &b->words);
 	b->n_locations = 0;
-	b->n_chained = 0;
+	b->n_chained = b->chained_at = 0;
 	b->interpreter_at = 0;
 	thread_state_begin(&b->state, stack->chain_state);
 	b->error = 0;
@@ -566,7 +553,7 @@ static void add_stack(struct build *b, const struct process_snapshot *p,
 			outcome = UNWIND_GUESSED;
 	} else {
 		if (outcome == UNWIND_COMPLETE)
-			outcome = outcome_of_end(stack->end);
+			outcome = unwind_outcome_of_end(stack->end);
 		push(b, b->truncated);
 	}
 	push(b, root);

@@ -45,6 +45,37 @@ const char *unwind_outcome_name(enum unwind_outcome o)
 	return names[o];
 }
 
+enum unwind_outcome unwind_outcome_of_end(enum walk_end end)
+{
+	switch (end) {
+	case WALK_END_DEPTH_LIMIT:
+		return UNWIND_DEPTH_LIMIT;
+	case WALK_END_UNREADABLE:
+		return UNWIND_UNREADABLE;
+	case WALK_END_NOT_ASCENDING:
+		return UNWIND_NOT_ASCENDING;
+	case WALK_END_BAD_ADDRESS:
+		return UNWIND_BAD_ADDRESS;
+	case WALK_END_COMPAT:
+		return UNWIND_COMPAT;
+	case WALK_END_GONE:
+		return UNWIND_GONE;
+	case WALK_END_NO_UNWIND_INFO:
+		return UNWIND_NO_UNWIND_INFO;
+	case WALK_END_NO_TABLE:
+		return UNWIND_NO_TABLE;
+	case WALK_END_NO_MAPPING:
+		return UNWIND_NO_MAPPING;
+	case WALK_END_JIT:
+		return UNWIND_JIT;
+	case WALK_END_BOTTOM:
+	case WALK_END_NO_USER_STACK:
+	case WALK_END_MAX:
+		break;
+	}
+	return UNWIND_UNPROVEN;
+}
+
 int unwind_report_new(struct unwind_report **ret)
 {
 	CLEANUP(unwind_report_freep) struct unwind_report *r = calloc(1, sizeof(*r));

@@ -11,6 +11,7 @@
 #define NODE_AGENT_PROFILE_UNWIND_REPORT_H
 
 #include "common/base.h"
+#include "node-agent/sample/sampler.h"
 
 /* The names are part of profiles, metrics and the API. */
 enum unwind_outcome {
@@ -39,6 +40,9 @@ enum unwind_outcome {
 #define UNWIND_REPORT_TEXT_BYTES 96u
 
 const char *unwind_outcome_name(enum unwind_outcome o);
+
+/* That of a walk that did not come to the bottom; if it seems that it did: UNWIND_UNPROVEN. */
+enum unwind_outcome unwind_outcome_of_end(enum walk_end end);
 
 /* Whether all of the user stack was walked. */
 static inline bool unwind_reached_bottom(enum unwind_outcome o)

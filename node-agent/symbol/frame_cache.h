@@ -33,6 +33,16 @@ static inline const struct symbol_frame *symbol_location_outermost(const struct 
 	return &l->frames[l->n - 1];
 }
 
+/* Whether both are in the same function. Their strings are of one cache: equal ones are the same. */
+static inline bool symbol_location_is_of_function(const struct symbol_location *a,
+						  const struct symbol_location *b)
+{
+	const struct symbol_frame *x = symbol_location_outermost(a);
+	const struct symbol_frame *y = symbol_location_outermost(b);
+
+	return x->function == y->function && x->file == y->file;
+}
+
 struct frame_cache;
 
 /*

@@ -256,6 +256,23 @@ for (const [where, command] of [
     assert.ok(share("[unknown]") < 0.05, r.stderr);
   });
 
+test("generated code has lines by its jitdump, which no longer is where it was", () => {
+  const script = file("dump.js");
+  const to = file("dump.pb.gz");
+  fs.writeFileSync(script, JIT);
+  const node = [process.execPath, "--perf-prof", "--no-turbo-inlining", script];
+  // it writes into its working directory
+  const command = 'cd $(mktemp -d) && "$@"; rm -f jit-*.dump isolate*.log; rmdir "$PWD"';
+  const r = record("-F", "199", "-o", to, "--", "sh", "-c", command, "sh", ...node);
+  assert.strictEqual(r.status, 0, r.stderr);
+  const { stacks } = contents(fs.readFileSync(to));
+  const leaves = stacks.map((s) => s.frames.at(-1)).filter((f) => f.name.startsWith("spend"));
+  assert.deepStrictEqual([...new Set(leaves.map((f) => f.file))], [script]);
+  const line = { spendSeventy: 2, spendThirty: 3 };
+  for (const f of leaves) assert.strictEqual(f.line, line[f.name], f.name);
+  assert.deepStrictEqual([...new Set(leaves.map((f) => f.name))].sort(), Object.keys(line));
+});
+
 test("the exit status is the command's", () => {
   const status = (...command) => record("--", ...command).status;
   assert.strictEqual(status("sh", "-c", "exit 7"), 7);

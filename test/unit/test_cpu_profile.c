@@ -541,6 +541,20 @@ TEST_FIXTURE(generated_code_is_named_before_its_mapping_is_read, set_up, tear_do
 	assert_string_equal(folded(f, 1), "made;made;known_caller;[truncated];" OWN_PROCESS_COMM);
 }
 
+TEST_FIXTURE(a_trampoline_of_python_is_not_the_function_again, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), GENERATED + 8, GENERATED + 8,
+				  inside((void (*)(void))main)};
+
+	hold_map(f, "1000 10 py::f1:/srv/my app.py\n");
+	add_chained(f, 1, 0);
+	add(f, WALK_END_BOTTOM, addrs, 4);
+	build(f);
+	/* the second one is a function that was called without the interpreter */
+	assert_string_equal(folded(f, 0), "f1;f1;main;" OWN_PROCESS_COMM);
+}
+
 TEST_FIXTURE(a_stack_that_changes_over_where_nothing_switches_is_cut, set_up, tear_down)
 {
 	struct fixture *f = *state;

@@ -8,6 +8,7 @@
 #include "common/system/clock.h"
 #include "common/thread/deadline_call.h"
 #include "node-agent/files/jit_files.h"
+#include "node-agent/files/mapped_file.h"
 #include "node-agent/symbol/perf_map_files.h"
 #include "node-agent/symbol/symbol_metrics.h"
 #include "test/lib/fake_proc.h"
@@ -339,6 +340,111 @@ TEST_FIXTURE(of_an_ended_process_nothing_but_its_own_file_is_read, set_up, tear_
 	assert_int_equal(mkfifoat(f->proc.root_fd, map, 0666), 0);
 	next_cycle(f);
 	expect(f, 0x1000, NULL);
+}
+
+#define DUMP "70/root/tmp/jit-7.dump"
+#define DUMP_HEADER_BYTES 40
+
+/* A header with this time, in a file that is made anew. */
+static void begin_dump(struct fixture *f, uint64_t time)
+{
+	const uint32_t words[] = {0x4a695444, 1, DUMP_HEADER_BYTES, 0, 0, 7};
+	const uint64_t flags = 0;
+	int fd = openat(f->proc.root_fd, DUMP, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, words, sizeof(words)), sizeof(words));
+	assert_int_equal(write(fd, &time, sizeof(time)), sizeof(time));
+	assert_int_equal(write(fd, &flags, sizeof(flags)), sizeof(flags));
+	close(fd);
+}
+
+static void append_code(struct fixture *f, uint64_t address, const char *name, off_t code_bytes)
+{
+	const uint64_t words[] = {7, address, address, 16, address};
+	const size_t len = strlen(name) + 1;
+	const uint32_t head[] = {0, (uint32_t)(16 + sizeof(words) + len + (size_t)code_bytes), 0,
+				 0};
+	int fd = openat(f->proc.root_fd, DUMP, O_WRONLY | O_APPEND | O_CLOEXEC);
+	struct stat st;
+
+	assert_int_equal(write(fd, head, sizeof(head)), sizeof(head));
+	assert_int_equal(write(fd, words, sizeof(words)), sizeof(words));
+	assert_int_equal(write(fd, name, len), len);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(ftruncate(fd, st.st_size + code_bytes), 0);
+	close(fd);
+}
+
+static void hold_dump(struct fixture *f)
+{
+	AUTO_CLOSE int fd = openat(f->proc.root_fd, "70", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(mapped_file_unrefp) struct mapped_file *dump = NULL;
+	const struct file_id id = {.ino = 1};
+
+	assert_int_equal(mapped_file_new(&dump, &id, openat(f->proc.root_fd, DUMP, O_RDONLY),
+					 "/tmp/jit-7.dump", 15),
+			 0);
+	assert_int_equal(jit_files_new(&f->held, fd, dump, f->caller), 0);
+}
+
+TEST_FIXTURE(a_jitdump_is_followed_as_it_grows, set_up, tear_down)
+{
+	struct fixture *f = *state;
+
+	begin_dump(f, 1);
+	append_code(f, 0x1000, "first", 64);
+	hold_dump(f);
+	expect(f, 0x1000, "first");
+	expect(f, 0x2000, NULL);
+	/* more code than is read at once: it is not read at all */
+	append_code(f, 0x2000, "large", (off_t)1 << 31);
+	append_code(f, 0x3000, "behind", 0);
+	next_cycle(f);
+	expect(f, 0x1000, "first");
+	expect(f, 0x2000, "large");
+	expect(f, 0x3000, "behind");
+	/* the same inode, but the program has begun again */
+	begin_dump(f, 2);
+	append_code(f, 0x4000, "again", 64);
+	next_cycle(f);
+	expect(f, 0x1000, NULL);
+	expect(f, 0x4000, "again");
+	append_code(f, 0x5000, "at the end", 64);
+	next_cycle(f);
+	end_process(f);
+	expect(f, 0x5000, "at the end");
+}
+
+TEST_FIXTURE(a_map_names_what_is_not_in_the_jitdump, set_up, tear_down)
+{
+	struct fixture *f = *state;
+
+	begin_dump(f, 1);
+	append_code(f, 0x1000, "of the dump", 0);
+	fake_proc_put_file(&f->proc, MAP, "1000 10 of the map\n2000 10 of the map\n");
+	hold_dump(f);
+	expect(f, 0x1000, "of the dump");
+	expect(f, 0x2000, "of the map");
+}
+
+TEST(a_jitdump_is_known_by_its_name)
+{
+	static const char *const dumps[] = {"/tmp/jit-7.dump", "/a b/jit-123456.dump",
+					    "jit-1.dump"};
+	static const char *const others[] = {"",
+					     "/tmp/jit-.dump",
+					     "/tmp/jit-x.dump",
+					     "/tmp/jit-7.dump (deleted)x",
+					     "/tmp/jit-7.dumps",
+					     "/tmp/xjit-7.dump",
+					     "/tmp/jit-7.dump/x",
+					     ".dump",
+					     "jit-"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(dumps); i++)
+		assert_true(jit_files_is_dump(dumps[i], strlen(dumps[i])));
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_false(jit_files_is_dump(others[i], strlen(others[i])));
 }
 
 TEST_FIXTURE(a_file_that_hangs_is_not_asked_again, set_up, tear_down)
