@@ -33,7 +33,7 @@ static inline const struct symbol_frame *symbol_location_outermost(const struct 
 	return &l->frames[l->n - 1];
 }
 
-/* Whether both are in the same function. Their strings are of one cache: equal ones are the same. */
+/* Whether both are in one function. Their strings are of one cache: equal ones are the same. */
 static inline bool symbol_location_is_of_function(const struct symbol_location *a,
 						  const struct symbol_location *b)
 {

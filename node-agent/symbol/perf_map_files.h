@@ -35,8 +35,8 @@ void perf_map_files_free(struct perf_map_files *f);
 DEFINE_CLEANUP(struct perf_map_files *, perf_map_files_free);
 
 /*
- * Names the address of the process by its jitdump or its perf map. Returns 0, -ENOENT if it has no name, or
- * -ENOMEM.
+ * Names the address of the process by its jitdump or its perf map. Returns 0, -ENOENT if it has no
+ * name, or -ENOMEM.
  */
 int perf_map_files_find(struct perf_map_files *f, const struct jit_process *of, uint64_t address,
 			uint64_t now_ns, struct perf_map_name *ret) MUST_CHECK;
