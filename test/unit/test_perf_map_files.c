@@ -8,7 +8,7 @@
 #include "common/system/clock.h"
 #include "common/thread/deadline_call.h"
 #include "node-agent/files/jit_files.h"
-#include "node-agent/files/mapped_file.h"
+#include "node-agent/files/loaded_library.h"
 #include "node-agent/symbol/perf_map_files.h"
 #include "node-agent/symbol/symbol_metrics.h"
 #include "test/lib/fake_proc.h"
