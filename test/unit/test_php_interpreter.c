@@ -77,11 +77,12 @@ TEST(releases_have_offsets_of_their_own)
 TEST(the_release_may_be_anywhere_among_the_constants)
 {
 	static const size_t places[] = {0, 1, 20000, 45000};
+	static const char release[] = "X-Powered-By: PHP/7.4.33";
 	static char constants[50000];
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		memset(constants, 'x', sizeof(constants) - 1);
-		memcpy(constants + places[i], "X-Powered-By: PHP/7.4.33", 24);
+		memcpy(constants + places[i], release, sizeof(release) - 1);
 		assert_int_equal(recognise(constants, true), 0);
 		assert_int_equal(image.php.filename, 136);
 	}
