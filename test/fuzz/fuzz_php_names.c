@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	php_image_fill(&image);
 	image.n_bytes = size < PHP_IMAGE_BYTES ? size : PHP_IMAGE_BYTES;
 	memcpy(image.bytes, data, image.n_bytes);
-	for (unsigned i = 0; i < 2; i++, f.check = 0) {
+	for (unsigned i = 0; i < 2; i++, f.check = php_image_check(&image)) {
 		image.n_reads = 0;
 		image.n_read = 0;
 		(void)!php_name_read(&php_image_layout, &memory, &f, &name);

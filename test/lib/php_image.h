@@ -75,6 +75,23 @@ static inline void php_image_fill(struct php_image *image)
 	php_image_string(image, PHP_IMAGE_FILE, 222 << 20, "/srv/shop.php", 13);
 }
 
+static inline uint64_t php_image_word_at(struct php_image *image, uint64_t at)
+{
+	uint64_t word;
+
+	return php_image_read(image, at, &word, sizeof(word)) < 0 ? 0 : word;
+}
+
+/* As the walk computes it of what is there (chain_walk.bpf.h). */
+static inline uint32_t php_image_check(struct php_image *image)
+{
+	uint64_t name = php_image_word_at(image, PHP_IMAGE_BASE + 8);
+	uint64_t file = php_image_word_at(image, PHP_IMAGE_BASE + php_image_layout.filename);
+
+	return chain_check(php_image_word_at(image, name + 8)) ^
+	       chain_check(php_image_word_at(image, file + 8));
+}
+
 static inline struct interpreter_frame php_image_frame(void)
 {
 	return (struct interpreter_frame){

@@ -76,12 +76,25 @@ TEST_FIXTURE(another_function_at_the_address_is_noticed, set_up, NULL)
 {
 	php_image_word(&image, PHP_IMAGE_NAME + 8, 112);
 	assert_int_equal(read_name(), -ESTALE);
-	/* the walk could not read one of the two strings, or none */
-	frame.check = chain_check(222 << 20);
-	assert_int_equal(read_name(), 0);
-	frame.check = chain_check(112);
-	assert_int_equal(read_name(), 0);
-	frame.check = 0;
+}
+
+TEST_FIXTURE(a_function_of_the_same_name_in_another_file_is_noticed, set_up, NULL)
+{
+	php_image_word(&image, PHP_IMAGE_FILE + 8, 223 << 20);
+	assert_int_equal(read_name(), -ESTALE);
+}
+
+TEST_FIXTURE(one_string_alone_does_not_tell_which_function_it_is, set_up, NULL)
+{
+	const uint32_t checks[] = {chain_check(222 << 20), chain_check(111), 0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		frame.check = checks[i];
+		assert_int_equal(read_name(), -ESTALE);
+	}
+	/* a function of an extension has one */
+	image.bytes[PHP_IMAGE_FUNCTION] = 1;
+	frame.check = chain_check(111);
 	assert_int_equal(read_name(), 0);
 }
 
@@ -93,7 +106,7 @@ TEST_FIXTURE(what_is_no_function_has_no_name, set_up, NULL)
 	php_image_word(&image, PHP_IMAGE_NAME + 16, UINT64_MAX);
 	assert_int_equal(read_name(), -EBADMSG);
 	php_image_word(&image, 8, 3);
-	frame.check = 0;
+	frame.check = chain_check(222 << 20);
 	assert_int_equal(read_name(), -EFAULT);
 	frame.code = 0; /* a generator is resumed */
 	assert_int_equal(read_name(), -ENODATA);

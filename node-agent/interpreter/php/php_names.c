@@ -52,7 +52,9 @@ static uint64_t word_at(const struct interpreter_memory *m, uint64_t at)
 
 /*
  * Compares with what the walk computed (chain_walk.bpf.h). It counts 0 for a string that was not in
- * memory then: after a fork(2) no page of shared memory is, until it is used.
+ * memory then: after a fork(2) no page of shared memory is, until it is used. Such a frame is left
+ * to the next sample, as there are functions of one name in many files, and reading the string here
+ * has put it into memory. Functions of extensions have no file.
  */
 static bool is_same(const struct function *f, uint32_t check)
 {
@@ -60,7 +62,8 @@ static bool is_same(const struct function *f, uint32_t check)
 	uint32_t file =
 		chain_check(word_at(f->memory, field(f, f->layout->filename, 8) + STRING_HASH));
 
-	return check == 0 || check == name || check == file || check == (name ^ file);
+	return check == (name ^ file) ||
+	       (check == name && field(f, FUNCTION_TYPE, 1) == INTERNAL_FUNCTION);
 }
 
 /*
