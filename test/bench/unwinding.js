@@ -1,8 +1,9 @@
 // The second part of "make bench-node": a node with PROCESSES=300 processes without frame pointers
 // that all do a little, below the node-agent by tables and by frame pointers, and below "perf
 // record" by frame pointers and with copies of the stack; then what a start costs, without and
-// with tables on disk, 100 processes of Python in calls of 20 functions, and a storm of 6,000
-// processes in six seconds. WINDOW=60 seconds each. Each of these processes is sampled about once a
+// with tables on disk, 100 processes of C and then of Python in calls of 20 functions, and a storm
+// of 6,000 processes in six seconds. WINDOW=60 seconds each; PARTS="start languages" for only
+// these. Each of these processes is sampled about once a
 // minute, and read when that is for the first time; so there is another window when nearly all are
 // known, WARM=240 seconds after the start. Needs root. The processes use half of a core.
 "use strict";
@@ -21,6 +22,7 @@ const PROCESSES = Number(process.env.PROCESSES || 300);
 const COMPILERS = Number(process.env.COMPILERS || 3);
 const WINDOW = Number(process.env.WINDOW || 60);
 const WARM = Number(process.env.WARM || 240);
+const ONLY = (process.env.PARTS || "").split(" ").filter(Boolean);
 const MIB = 1 << 20;
 const built = (name) => path.join(root, "build/bench", name);
 
@@ -131,20 +133,20 @@ async function perfCost(graph) {
   ];
 }
 
-const PYTHONS = 100;
+const SIMILAR = 100;
 const CALLS = 20;
 
-// Processes whose stacks have as many functions of Python; each is another program.
-function startPythons() {
+// Processes whose stacks have as many functions of the language.
+function similar(language) {
   const calls = `def f(n):\n if n: return f(n - 1)\n return sum(range(2000))\n`;
   const script = `import time\n${calls}while True:\n time.sleep(0.1)\n f(${CALLS})`;
-  return Array.from({ length: PYTHONS }, () =>
-    spawn("/usr/bin/python3", ["-c", script], { stdio: "ignore" }),
-  );
+  const [command, ...args] =
+    language === "Python" ? ["/usr/bin/python3", "-c", script] : [built("calls"), String(CALLS)];
+  return Array.from({ length: SIMILAR }, () => spawn(command, args, { stdio: "ignore" }));
 }
 
-async function pythonsCost(receiver, cacheDir) {
-  const children = startPythons();
+async function similarCost(receiver, cacheDir, language) {
+  const children = similar(language);
   process.on("exit", () => children.forEach((c) => c.kill("SIGKILL")));
   const node = await startAgent(receiver, "tables", cacheDir);
   await sleep(35000); // tables, and the first profile
@@ -156,10 +158,10 @@ async function pythonsCost(receiver, cacheDir) {
   await node.stop();
   for (const c of children) c.kill("SIGKILL");
   return [
-    `beside ${PYTHONS} more of Python, ${CALLS} calls deep`,
+    `beside ${SIMILAR} more of ${language}, ${CALLS} calls deep`,
     cost,
     memory,
-    `${((100 * named) / all).toFixed(2)} % of Python's frames named`,
+    all > 0 ? `${((100 * named) / all).toFixed(2)} % of the frames of interpreters named` : "",
   ];
 }
 
@@ -249,17 +251,26 @@ async function main() {
   await sleep(2000);
   const receiver = await new ProfileReceiver([]).start();
   const cacheDir = path.join(runDir, "tables");
-  const rows = [
-    await startCost(receiver, "nothing on disk", cacheDir),
-    await startCost(receiver, "tables on disk", cacheDir),
-    ...(await agentCost(receiver, "tables", cacheDir)),
-    ...(await agentCost(receiver, "frame-pointers", cacheDir)),
-    await perfCost(["-g"]),
-    await perfCost(["--call-graph", "dwarf,16384"]),
-    await pythonsCost(receiver, cacheDir),
-    await stormCost(receiver, cacheDir),
-    await compilersCost(receiver, cacheDir),
-  ];
+  const parts = {
+    start: async () => [
+      await startCost(receiver, "nothing on disk", cacheDir),
+      await startCost(receiver, "tables on disk", cacheDir),
+    ],
+    agent: async () => [
+      ...(await agentCost(receiver, "tables", cacheDir)),
+      ...(await agentCost(receiver, "frame-pointers", cacheDir)),
+    ],
+    perf: async () => [await perfCost(["-g"]), await perfCost(["--call-graph", "dwarf,16384"])],
+    languages: async () => [
+      await similarCost(receiver, cacheDir, "C"),
+      await similarCost(receiver, cacheDir, "Python"),
+    ],
+    storm: async () => [await stormCost(receiver, cacheDir)],
+    compilers: async () => [await compilersCost(receiver, cacheDir)],
+  };
+  const rows = [];
+  for (const [name, part] of Object.entries(parts))
+    if (ONLY.length === 0 || ONLY.includes(name)) rows.push(...(await part()));
   receiver.stop();
   console.log(
     `\n${PROCESSES} processes without frame pointers; ${os.cpus()[0].model}, ` +

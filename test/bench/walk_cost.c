@@ -6,16 +6,16 @@
  *
  * With an interpreter, 20 of the 33 frames are its own and the outermost native one is its loop, as
  * since CPython 3.11; then there are 33 native frames, 20 of them calls of the loop that have one
- * frame each, as before that.
+ * frame each, as before that. The others are the former with the frames of other languages.
  *   walk_cost HZ SAMPLES
  */
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "test/bench/chained_frames.h"
 #include "test/lib/unwind_maps.h"
 
 #define FRAMES 33u
-#define CHAINED 20u /* frames of the interpreter */
 #define MAPPINGS 60u
 #define ROWS 1000u /* of a page, in front of those of our functions */
 #define TEXT_OFFSET 16384u
@@ -94,17 +94,6 @@ static const struct unwind_rule rules[] = {
 	{.base = UNWIND_CFA_UNKNOWN}, {.base = UNWIND_CFA_END}, PAIR(6), PAIR(2)};
 #endif
 
-/* As of the interpreter: the next frame, its code object, a place in the code, whose it is. */
-struct chained {
-	struct chained *next;
-	const uint64_t *code;
-	uint64_t at;
-	uint64_t end;
-};
-static struct chained chained[CHAINED];
-static uint64_t codes[CHAINED][8]; /* each in a line of the cache of its own */
-static struct chained *first_chained = chained;
-
 struct bench {
 	struct sampler *sampler;
 	struct unwind_blocks blocks;
@@ -182,40 +171,18 @@ static uint32_t median_cost(struct bench *b, uint8_t flags)
 	return b->cost_ns[b->n / 2];
 }
 
-static void make_chained(void)
-{
-	for (size_t i = 0; i < CHAINED; i++) {
-		codes[i][1] = i * 12345;
-		chained[i] = (struct chained){i + 1 < CHAINED ? &chained[i + 1] : NULL, codes[i],
-					      i * 2, 0};
-	}
-}
-
 /* Reports it with an interpreter whose loop is from one address to another. */
-static void report_chain(struct bench *b, enum chain_end end_is, uint64_t from, uint64_t to)
+static void report_chain(struct bench *b, const struct chain_layout *of, uint16_t n_chained,
+			 uint64_t from, uint64_t to)
 {
-	const struct chain_layout l = {
-		.paths = {{.origin = CHAIN_FIXED,
-			   .n_steps = 1,
-			   .steps = {(int64_t)(uintptr_t)&first_chained}}},
-		.frames = {.next_is = CHAIN_NEXT_WORD,
-			   .end_is = (uint8_t)end_is,
-			   .n_bytes = sizeof(struct chained),
-			   .code = offsetof(struct chained, code),
-			   .at = offsetof(struct chained, at),
-			   .end = offsetof(struct chained, end),
-			   .end_at = CHAIN_END_HERE,
-			   .check = 8,
-			   .at_mask = ~0ULL,
-			   .end_mask = ~0ULL,
-			   .end_value = 1},
-		.loop = from,
-		.loop_bytes = (uint32_t)(to - from),
-		.n_ranges = 1,
-		.ends = {(uint32_t)(to - from)},
-	};
+	struct chain_layout l = *of;
+
+	l.loop = from;
+	l.loop_bytes = (uint32_t)(to - from);
+	l.n_ranges = 1;
+	l.ends[0] = l.loop_bytes;
 	unwind_blocks_chain(&b->blocks, b->reported, &l);
-	b->n_chained = CHAINED;
+	b->n_chained = n_chained;
 }
 
 static void report(struct bench *b)
@@ -260,13 +227,29 @@ static void stop(const struct bench *b)
 	waitpid(b->pid, NULL, 0);
 }
 
+/* The outermost frame executes all those of the interpreter. */
+static uint32_t one_run(struct bench *b, const struct chained_language *language)
+{
+	struct chain_layout l = {0};
+	uint32_t cost;
+
+	language->make(&l);
+	start(b, FRAMES - CHAINED_FRAMES);
+	(void)median_cost(b, 0); /* tells which process it is */
+	report(b);
+	report_chain(b, &l, language->n_entries, (uint64_t)(uintptr_t)walk_root,
+		     address_of(walk_recursion));
+	cost = median_cost(b, SAMPLE_BY_TABLES);
+	stop(b);
+	return cost;
+}
+
 int main(int argc, char **argv)
 {
 	static struct bench b;
-	const uint64_t recursion = address_of(walk_recursion);
+	struct chain_layout plain = {0};
 	struct sampler_config cfg = {.ring_bytes = 1 << 22};
 	struct err err = {0};
-	uint32_t by_frame_pointer, by_table, one_run, many_runs;
 
 	if (argc != 3)
 		return 2;
@@ -277,21 +260,19 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	unwind_maps_make(b.sampler, &b.blocks);
-	make_chained();
+	chained_plain.make(&plain);
+	plain.frames.end_is = CHAIN_END_EACH;
 	start(&b, FRAMES);
-	by_frame_pointer = median_cost(&b, 0);
+	printf("by_frame_pointer %u\n", median_cost(&b, 0));
 	report(&b);
-	by_table = median_cost(&b, SAMPLE_BY_TABLES);
-	report_chain(&b, CHAIN_END_EACH, recursion, address_of(walk_leaf));
-	many_runs = median_cost(&b, SAMPLE_BY_TABLES);
+	printf("by_table %u\n", median_cost(&b, SAMPLE_BY_TABLES));
+	report_chain(&b, &plain, chained_plain.n_entries, address_of(walk_recursion),
+		     address_of(walk_leaf));
+	printf("many_runs %u\n", median_cost(&b, SAMPLE_BY_TABLES));
 	stop(&b);
-	start(&b, FRAMES - CHAINED);
-	(void)median_cost(&b, 0); /* tells which process it is */
-	report(&b);
-	report_chain(&b, CHAIN_END_BETWEEN, (uint64_t)(uintptr_t)walk_root, recursion);
-	one_run = median_cost(&b, SAMPLE_BY_TABLES);
-	stop(&b);
+	printf("one_run %u\n", one_run(&b, &chained_plain));
+	for (const struct chained_language *const *l = chained_languages; *l; l++)
+		printf("%s %u\n", (*l)->name, one_run(&b, *l));
 	sampler_free(b.sampler);
-	printf("%u %u %u %u\n", by_frame_pointer, by_table, one_run, many_runs);
 	return 0;
 }

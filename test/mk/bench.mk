@@ -8,11 +8,11 @@ build/bench/%: test/bench/%.c Makefile
 build/bench/%.bpf.o: test/bench/%.bpf.c
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror $(bpf_sysinc) -c -o $@ $<
-$(O)/test/bench/walk_cost: $(O)/obj/test/bench/walk_cost.o $(O)/libnode.a $(O)/libcommon.a
+$(O)/test/bench/walk_cost: $(call obj,test/bench/walk_cost.c test/bench/chained_frames.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
-bench-node: all build/bench/paths build/bench/bpf_floor build/bench/empty.bpf.o build/bench/fork_storm $(O)/test/bench/walk_cost ## cost of the node-agent (SECONDS=60 PROCESSES=300)
-	$(Q)$(SUDO) WALK_COST=$(O)/test/bench/walk_cost node test/bench/bench.js
+bench-node: all build/bench/paths build/bench/calls build/bench/bpf_floor build/bench/empty.bpf.o build/bench/fork_storm $(O)/test/bench/walk_cost ## cost of the node-agent (SECONDS=60 PROCESSES=300 PARTS="start languages")
+	$(if $(PARTS),,$(Q)$(SUDO) WALK_COST=$(O)/test/bench/walk_cost node test/bench/bench.js)
 	$(Q)$(SUDO) node test/bench/unwinding.js
 bench-memory: all ## resident memory of the node-agent beside compilations (AGENTS="old new" SECONDS=240 COMPILERS=2)
 	$(Q)$(SUDO) node test/bench/memory.js

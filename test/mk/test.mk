@@ -5,7 +5,7 @@ hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 # what the formatter and the size check look at
 src_test_all := $(sort $(wildcard \
                 $(patsubst %,test/%/*.c,unit bpf store pipeline soak lib runner fuzz docs go-symbols go-matrix python containers kernels))) \
-                $(wildcard test/bench/senders/*.[ch] test/bench/ingest/*.[ch] test/accuracy/workloads/*.[ch]) test/bench/go_cost.c test/bench/walk_cost.c \
+                $(wildcard test/bench/senders/*.[ch] test/bench/ingest/*.[ch] test/accuracy/workloads/*.[ch]) test/bench/go_cost.c test/bench/walk_cost.c $(wildcard test/bench/chained_frames.[ch] test/bench/calls.c) \
                 test/bench/bench_store.c test/bench/query_cost.c test/bench/range_cost.c test/bench/jfr_cost.c
 # those that take longest begin first
 slow_tests  := $(wildcard $(patsubst %,test/unit/test_%.c,go_hang runtime_processes symbol_truth scraper \
@@ -135,18 +135,12 @@ check-python: $(O)/test/python/check_python_frames ## frames of Python by name, 
 	$(Q)$(SUDO) test/python/python-frames.sh $<
 
 # ---- scripts of many releases ----------------------------------------------------
-# Not to be had this way: PHP 7.3, 8.0, 8.1, 8.3, and for several threads
 check-php: $(O)/coroot-node-agent ## frames of PHP by name, of every PHP that Debian has (RELEASES=)
-	$(Q)$(SUDO) test/interpreters/releases.sh $< php bullseye:php7.4:php7.4-cli \
-	    bookworm:php8.2:php8.2-cli trixie:php8.4:php8.4-cli
-# Not to be had this way: Ruby 3.0, 3.2 and 3.4, and with a compiler
+	$(Q)$(SUDO) test/interpreters/releases.sh $< php
 check-ruby: $(O)/coroot-node-agent ## frames of Ruby by name, of every Ruby that Debian has (RELEASES=)
-	$(Q)$(SUDO) test/interpreters/releases.sh $< ruby bullseye:ruby2.7:ruby2.7 \
-	    bookworm:ruby3.1:ruby3.1 trixie:ruby3.3:ruby3.3
-
+	$(Q)$(SUDO) test/interpreters/releases.sh $< ruby
 check-perl: $(O)/coroot-node-agent ## frames of Perl by name, of every Perl that Debian has (RELEASES=)
-	$(Q)$(SUDO) test/interpreters/releases.sh $< perl bullseye:perl:perl-base \
-	    bookworm:perl:perl-base trixie:perl:perl-base sid:perl:perl-base
+	$(Q)$(SUDO) test/interpreters/releases.sh $< perl
 
 # ---- containers of real runtimes ----------------------------------------------
 $(O)/test/containers/cri_names: $(call obj,test/containers/cri_names.c) $(O)/libnode.a $(O)/libcommon.a
