@@ -1,6 +1,7 @@
 // "make accuracy": runs the workloads below the node-agent and below "perf record --call-graph
-// dwarf" at once, judges the stacks of both (judge.js), prints a Markdown table, and fails if fewer
-// than 99.9 % of the samples of any workload are whole and true. Needs root.
+// dwarf" at once, judges the stacks of both (judge.js), prints a Markdown table, keeps it
+// (proven.tsv), and fails if fewer than 99.9 % of the samples of any workload are whole and true.
+// Needs root.
 //
 //   SECONDS=10              CPU time of each
 //   HZ=499                  samples per second of each CPU
@@ -20,6 +21,7 @@ const { beginnings } = require("./chains");
 const { STARTS, faultLines, judge, seenBy } = require("./judge");
 const perf = require("./perf_stacks");
 const { ProfileReceiver } = require("./profile_receiver");
+const proven = require("./proven");
 const { build, workloads } = require("./workloads");
 
 const SECONDS = Number(process.env.SECONDS || 10);
@@ -90,7 +92,10 @@ function compare(workload, { theirs, ours, names }, calls) {
     for (const line of faultLines(all, 4)) console.error(`  all  ${line.slice(0, 600)}`);
     for (const line of faultLines(perfs)) console.error(`  perf ${line.slice(0, 400)}`);
   }
-  return { row, failed: !good };
+  const { samples, good: n } = steady;
+  const of = { language: workload.language, program: name, release: workload.release(workload) };
+  const proof = proven.row(of, { samples, good: n, whole: n, ...(chains && { names: n }) });
+  return { row, proof, failed: !good };
 }
 
 // Waits until the agent has tables of what runs on this machine anyway; on one where new programs
@@ -105,7 +110,7 @@ async function tablesAreBuilt(node) {
 }
 
 async function main() {
-  const chosen = workloads.filter((w) => !w.group && (ONLY.length === 0 || ONLY.includes(w.name)));
+  const chosen = workloads.filter((w) => ONLY.length === 0 || ONLY.includes(w.name));
   for (const w of chosen) build(w);
   const receiver = await new ProfileReceiver(chosen.map((w) => w.name)).start();
   const node = await startNode({
@@ -132,6 +137,7 @@ async function main() {
   await node.stop();
   receiver.stop();
   const results = new Map(chosen.map((w) => [w, compare(w, runs.get(w), calls)]));
+  proven.record([...results.values()].map(({ proof }) => proof));
   const failed = [...results.values()].filter((r) => r.failed).length;
   console.log(
     `${os.cpus()[0].model}, ${os.cpus().length} cores, kernel ${os.release()}, ${HZ} Hz, ` +

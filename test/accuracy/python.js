@@ -1,8 +1,8 @@
 // The second part of "make accuracy": every CPython that can be had (test/setup/pythons.sh) takes
 // turns of known calls below the node-agent and below py-spy, if that is there; the stacks of both
 // are judged by what the program's own tracing has said (python_judge.js). Prints a Markdown table,
-// and fails if fewer than 99.9 % of the samples of any are whole and true, or have other names or
-// lines. Needs root.
+// keeps it (proven.tsv), and fails if fewer than 99.9 % of the samples of any are whole and true,
+// or have other names or lines. Needs root.
 //
 //   SECONDS=10              CPU time of each
 //   HZ=499                  samples per second of each CPU
@@ -23,6 +23,7 @@ const { root, runDir, startNode } = require("../e2e/lib/daemon");
 const { eventually, sleep } = require("../e2e/lib/wait");
 const { faultLines } = require("./judge");
 const { ProfileReceiver } = require("./profile_receiver");
+const proven = require("./proven");
 const { Truth, folded, peerVerdict, tally, verdict } = require("./python_judge");
 
 const SECONDS = Number(process.env.SECONDS || 10);
@@ -181,7 +182,8 @@ function compare(python, ran, receiver) {
   for (const [what, sum] of Object.entries(shown))
     for (const line of faultLines(sum, VERBOSE ? 4 : 1))
       console.error(`  ${what} ${line.replaceAll(REPEATED, "$1…;").slice(0, 2000)}`);
-  return { row, failed: !good };
+  const proof = proven.row({ language: "Python", program: name, release: ran.version }, most);
+  return { row, proof, failed: !good };
 }
 
 async function main() {
@@ -211,6 +213,7 @@ async function main() {
   await node.stop();
   receiver.stop();
   const results = pythons.map((python) => compare(python, runs.get(python), receiver));
+  proven.record(results.map(({ proof }) => proof));
   console.log(
     `${os.cpus()[0].model}, ${os.cpus().length} cores, load ${os.loadavg()[0].toFixed(0)}, ` +
       `kernel ${os.release()}, ${HZ} Hz, ${SECONDS} s each\n`,

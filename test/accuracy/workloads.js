@@ -111,8 +111,16 @@ const interpreted = (name, exe, args, rest) => ({
   ...rest,
 });
 
-const workloads = [
-  { group: "C, gcc" },
+// Of a command that prints it somewhere.
+const versionOf = (command, args, pattern) =>
+  pattern.exec(String(execFileSync(command, args)))?.[1] ?? "";
+const gcc = () => `gcc ${versionOf("gcc", ["-dumpfullversion"], /(\d+\.\d+)/)}`;
+const clang = () => `clang ${versionOf("clang", ["-dumpversion"], /(\d+\.\d+)/)}`;
+const goRelease = ({ file }) => versionOf(GO, ["version", file], / go(\d+\.\d+(\.\d+)?)/);
+
+// A group has the language of those that follow it, and how to ask for the release of a built one.
+const table = [
+  { group: "C, gcc", language: "C", release: gcc },
   chain("c-o2", "gcc", ["-O2"]),
   chain("c-o2-debug", "gcc", ["-O2", "-g"]),
   chain("c-o0", "gcc", ["-O0"]),
@@ -136,26 +144,36 @@ const workloads = [
   chain("c-no-cfi", "gcc", ["-O2", "-fno-asynchronous-unwind-tables"]),
   chain("c-debuglink", "gcc", ["-O2", "-g"], { strip: separate() }),
   lazy("c-lazy"),
-  { group: "C, clang" },
+  { group: "C, clang", language: "C", release: clang },
   chain("c-clang", "clang", ["-O2"]),
   chain("c-clang-o3", "clang", ["-O3", "-march=native"]),
-  { group: "C++" },
+  { group: "C++", language: "C++", release: ({ name }) => (/clang/.test(name) ? clang() : gcc()) },
   cxx("cxx-o2", "g++", ["-O2"]),
   cxx("cxx-o3-lto", "g++", ["-O3", "-flto"]),
   cxx("cxx-static", "g++", ["-O2", "-static"]),
   cxx("cxx-clang", "clang++", ["-O2"]),
-  { group: "Rust" },
+  {
+    group: "Rust",
+    language: "Rust",
+    release: () => versionOf("rustc", ["--version"], /(rustc \d+\.\d+)/),
+  },
   rust("rust-o", ["-O"]),
   rust("rust-o-debug", ["-O", "-g"]),
   rust("rust-lto", ["-O", "-Clto=fat", "-Ccodegen-units=1"]),
   rust("rust-debug", []),
-  { group: "Go" },
-  go("go", []),
+  { group: "Go", language: "Go", release: goRelease },
+  go("go-plain", []),
   go("go-stripped", ["-ldflags=-s -w"]),
   go("go-pie", ["-buildmode=pie"]),
+  go("go-1.18", [], { env: { GOTOOLCHAIN: "go1.18.10", GOFLAGS: "-v=false" } }),
   go("go-1.21", [], { env: { GOTOOLCHAIN: "go1.21.13" } }),
+  go("go-1.27", [], { env: { GOTOOLCHAIN: "go1.27.4" } }),
   go("go-cgo", [], { env: { CGO_ENABLED: "1", CGO_CFLAGS: "-O2 -fno-ipa-icf" } }),
-  { group: "Assembly" },
+  // callers of functions without a frame of their own are missing in 1.16
+  { group: "Go, old", language: "Go until 1.17", release: goRelease },
+  go("go-1.13", [], { env: { GOTOOLCHAIN: "go1.13.15", GOFLAGS: "-v=false" } }),
+  go("go-1.16", [], { env: { GOTOOLCHAIN: "go1.16.15", GOFLAGS: "-v=false" } }),
+  { group: "Assembly", language: "C", release: gcc },
   program(
     "c-openssl",
     ["gcc", ...GCC, "-O2", "-Wno-deprecated-declarations", "-o", built("c-openssl")].concat([
@@ -164,12 +182,26 @@ const workloads = [
     ]),
     { chains: chains.hashing },
   ),
-  { group: "Interpreters and compilers" },
-  interpreted("python", "/usr/bin/python3", [source("interpreted.py")]),
-  interpreted("perl", "/usr/bin/perl", [source("interpreted.pl")]),
+  {
+    group: "Interpreters and compilers, their native frames",
+    language: "Interpreters",
+    release: ({ file }) => path.basename(fs.realpathSync(file)),
+  },
+  interpreted("python-script", "/usr/bin/python3", [source("interpreted.py")]),
+  interpreted("perl-script", "/usr/bin/perl", [source("interpreted.pl")]),
+  {
+    group: "Node.js",
+    language: "Node.js",
+    release: () => versionOf(process.execPath, ["--version"], /v(\d+)/),
+  },
   interpreted("node-js", process.execPath, ["--perf-basic-prof", source("compiled.js")], {
     jit: true,
   }),
+  {
+    group: "Java",
+    language: "Java",
+    release: () => versionOf("javac", ["-version"], /javac (\d+)/),
+  },
   {
     ...interpreted("java-jit", "/usr/bin/java", [
       ...["-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"],
@@ -182,6 +214,13 @@ const workloads = [
     jit: true,
   },
 ];
+
+let group;
+for (const w of table) {
+  if (w.group) group = w;
+  else Object.assign(w, { language: group.language, release: group.release });
+}
+const workloads = table.filter((w) => !w.group);
 
 const newest = (dir) =>
   Math.max(

@@ -35,7 +35,7 @@ function judge(profile, language) {
   const whole = language.chains.map((chain) => new RegExp(`^${chain}$`));
   // native frames below compiled code are not known
   const truncated = language.chains.map(
-    (chain) => new RegExp(`^${chain.replace(" \\[native\\] ", "( \\[native\\])? ")}$`),
+    (chain) => new RegExp(`^${chain.replaceAll(" \\[native\\] ", "( \\[native\\])? ")}$`),
   );
   const { frames } = profile.shared;
   const wrong = new Map();
@@ -93,4 +93,4 @@ function main(check) {
   for (const [chain, count] of wrong) console.log(`  wrong: ${count} × ${chain}`);
 }
 
-module.exports = { checkScript, main };
+module.exports = { chainOf, checkScript, main };

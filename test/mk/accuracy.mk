@@ -2,12 +2,15 @@
 
 # what it needs beside the packages of "make deps"; a compiler from elsewhere is as good
 accuracy_commands := perf rustc musl-gcc clang++ javac
+# only the parts of which some programs are chosen, all if none is
+accuracy_part = $(if $($(1))$(if $(ACCURACY)$(PYTHONS)$(SCRIPTS),,all),$(2))
 ##@ Measurements
-accuracy: all ## stacks of all kinds of code, judged by known calls and beside perf and py-spy (SECONDS=10 ACCURACY="c-o2 go" PYTHONS=3.11)
+accuracy: all ## stacks of all kinds of code, judged by known calls and beside perf and py-spy (SECONDS=10 ACCURACY="c-o2 go-pie" PYTHONS=3.11 SCRIPTS="PHP ruby3.1")
 	$(Q)for c in $(accuracy_commands); do command -v $$c >/dev/null || \
 	    { test/setup/deps.sh accuracy && break; }; done
-	$(if $(and $(PYTHONS),$(if $(ACCURACY),,yes)),,$(Q)go=$$(test/setup/go.sh) && $(SUDO) env GO="$$go" node test/accuracy/accuracy.js)
-	$(if $(and $(ACCURACY),$(if $(PYTHONS),,yes)),,$(Q)$(SUDO) node test/accuracy/python.js)
+	$(call accuracy_part,ACCURACY,$(Q)go=$$(test/setup/go.sh) && $(SUDO) env GO="$$go" node test/accuracy/accuracy.js)
+	$(call accuracy_part,PYTHONS,$(Q)$(SUDO) node test/accuracy/python.js)
+	$(call accuracy_part,SCRIPTS,$(Q)$(SUDO) node test/accuracy/scripts.js)
 check-judge: ## the judges of "make accuracy", with stacks that are broken in each way that they judge
 	$(Q)node --test --test-reporter=spec test/accuracy/*.test.js
 

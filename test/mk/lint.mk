@@ -46,6 +46,8 @@ docs: $(O)/test/docs/print_docs $(O)/test/docs/api_paths.json ## rewrite the gen
 	$(Q)node test/docs/openapi.js $(O)/test/docs/api_paths.json
 	$(Q)for page in $(doc_pages); do $< $$page >docs/$$page.md || exit 1; done
 	$(Q)$< push-types | node test/docs/doc_section.js docs/push.md types
+	$(Q)node test/accuracy/languages.js >$(O)/languages.md
+	$(Q)node test/docs/doc_section.js README.md languages <$(O)/languages.md
 	$(Q)$< crd >$(crd_file)
 	$(Q)$(MAKE) chart-files # which have the fields and the names of the options
 lint-docs: $(O)/test/docs/print_docs $(O)/test/docs/api_paths.json # the generated pages are what the code says
@@ -53,6 +55,8 @@ lint-docs: $(O)/test/docs/print_docs $(O)/test/docs/api_paths.json # the generat
 	$(Q)for page in $(doc_pages); do $< $$page | diff -u docs/$$page.md - || \
 	    { echo "docs/$$page.md: differs from the code; run \"make docs\""; exit 1; }; done
 	$(Q)$< push-types | node test/docs/doc_section.js docs/push.md types --check
+	$(Q)node test/accuracy/languages.js >$(O)/languages.md
+	$(Q)node test/docs/doc_section.js README.md languages --check <$(O)/languages.md
 	$(Q)$< crd | diff -u $(crd_file) - || \
 	    { echo "$(crd_file): differs from the code; run \"make docs\""; exit 1; }
 	$(Q)node test/docs/lint_messages.js

@@ -56,11 +56,12 @@ const CHAINS = [
 const isOwn = (f) =>
   /^((main|Shop|Drawer)::.*|\(eval\)|\(sort\)|known_chains\.pl)$/.test(f.name);
 
+const language = { script: path.join(__dirname, SCRIPT), chains: CHAINS, isOwn };
+
 // Of the program in a root folder ("/": none).
 function checkPerl(agent, root, perl, options = []) {
-  const language = { script: path.join(__dirname, SCRIPT), chains: CHAINS, isOwn };
   return checkScript(agent, root, [perl, ...options], language);
 }
 
-module.exports = { checkPerl };
+module.exports = { checkPerl, language };
 if (require.main === module) main(checkPerl);

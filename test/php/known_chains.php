@@ -19,7 +19,7 @@ function deep($depth, $n) {
 }
 $callback = function ($n) { return burn($n); };
 $nameless = new class { function go($n) { return burn($n); } };
-while (true) {
+do {
     Shop::total(50000);
     array_map($callback, [25000, 25000]);
     foreach (steps(20000) as $step);
@@ -29,4 +29,5 @@ while (true) {
     $nameless->go(50000);
     eval("burn(50000);");
     hash('sha256', str_repeat('x', 1 << 20));
-}
+    preg_replace_callback('/x/', fn($x) => preg_replace_callback('/y/', fn($y) => burn(50000), 'y'), 'x');
+} while (PHP_SAPI === 'cli'); // else once a request

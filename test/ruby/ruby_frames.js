@@ -44,10 +44,11 @@ function isOwn(f) {
                 : /^[A-Z][A-Za-z:]*[#.]/.test(f.name);
 }
 
+const language = { script: path.join(__dirname, SCRIPT), chains: CHAINS, isOwn };
+
 function checkRuby(agent, root, ruby, options = []) {
-  const language = { script: path.join(__dirname, SCRIPT), chains: CHAINS, isOwn };
   return checkScript(agent, root, [ruby, ...options], language);
 }
 
-module.exports = { checkRuby };
+module.exports = { checkRuby, language };
 if (require.main === module) main(checkRuby);

@@ -9,32 +9,18 @@
 # builds, python-build-standalone, conda, and musl's.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-arch=$(dpkg --print-architecture)
 base=${DEPS:?}/pythons
-
-# tree ROOT SUITE PACKAGE...
-tree() {
-	local root=$1 suite=$2
-	shift 2
-	"$here"/../kernels/fetch-packages.sh needs "$suite" "$arch" "$root" base-files "$@" >&2 ||
-		return
-	# packages of releases with one /usr only have it
-	for dir in bin lib lib64 sbin; do
-		[ -e "$root/$dir" ] || ln -s "usr/$dir" "$root/$dir"
-	done
-	mkdir -p "$root/tmp"
-}
 
 # debian SUITE PYTHON [PACKAGE]
 debian() {
-	if tree "$base/$1-$2" "$1" "${3:-$2}"; then
+	if "$here"/../interpreters/tree.sh "$base/$1-$2" "$1" "${3:-$2}"; then
 		echo "debian-$1-$2 $base/$1-$2 /usr/bin/$2"
 	fi
 }
 
 # library SUITE PYTHON
 library() {
-	if tree "$base/$1-lib$2" "$1" "$2" "lib$2"; then
+	if "$here"/../interpreters/tree.sh "$base/$1-lib$2" "$1" "$2" "lib$2"; then
 		echo "debian-$1-lib$2 $base/$1-lib$2 lib$2.so.1.0"
 	fi
 }

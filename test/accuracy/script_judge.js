@@ -1,0 +1,64 @@
+// Decides of each stack of a script whose chains of calls are known (test/php and others) whether
+// it is whole and true, by what test/interpreters/script_chains.js has of it.
+"use strict";
+
+const { chainOf } = require("../interpreters/script_chains");
+const { STARTS, bareName } = require("./judge");
+
+const MARK = /^\[(?!kernel|vdso|unknown)[a-z].*\]$/;
+const ENDING = /^(exit_mmap|exit_mm|begin_new_exec|exec_mmap|do_exit|load_elf_binary)$/;
+// A stripped C library has no name for what starts a thread.
+const THREAD = /^(start_thread|(libc|libpthread)[^+]*\+0x[0-9a-f]+)$/;
+const isKernel = (frame) => frame.file === "[kernel]";
+const isStart = ({ name }) => STARTS.test(bareName(name)) || THREAD.test(bareName(name));
+// what the agent says of the state of a thread is no function
+const isState = (frame) => /^\((garbage collection|waiting for .*)\)$/.test(frame.name);
+
+// The same with any line: those of a pattern are ":5", ":(5|6)" or ":\d+".
+const LINES = /:(\d+|\\d\+|\(\\d\+\)|\((?:\d+\|)*\d+\))(?![\w:])/g;
+const withoutLines = (pattern) => pattern.replace(LINES, ":\\d+");
+const expression = (pattern) => new RegExp(`^(?:${pattern})$`);
+const expressions = (chains) => ({
+  lines: chains.map(expression),
+  names: chains.map(withoutLines).map(expression),
+});
+
+class ScriptRules {
+  // language: { chains, isOwn, fiber, mayBeNative(names of native frames) }. fiber: chains that are
+  // on a stack of their own, which begins in the interpreter. A stack without frames of the script
+  // counts unless it may be native.
+  constructor({ chains, isOwn, fiber = /^\0/, mayBeNative = () => false }) {
+    Object.assign(this, { isOwn, fiber, mayBeNative });
+    this.whole = expressions(chains);
+    // native frames below compiled code are not known
+    const isCut = (chain) => chain.replaceAll(" \\[native\\] ", "( \\[native\\])? ");
+    this.truncated = expressions(chains.map(isCut));
+  }
+  // Returns null for a stack of a process that ends, or that may be native; else { fault, whole,
+  // names, lines, chain }.
+  verdict(frames) {
+    if (frames.some((f) => isKernel(f) && ENDING.test(f.name))) return null;
+    const user = frames.filter((f) => !isKernel(f) && !isState(f));
+    const mark = user.find((f) => MARK.test(f.name));
+    const chain = chainOf(user, this.isOwn);
+    const isFiber = chain !== null && this.fiber.test(chain) && !this.isOwn(user[0]);
+    const isWhole = !mark && user.length > 0 && (isStart(user[0]) || isFiber);
+    const found = { whole: isWhole, names: false, lines: false, chain };
+    if (chain === null && this.mayBeNative(user.map((f) => bareName(f.name)))) return null;
+    if (chain !== null) {
+      const of = mark ? this.truncated : this.whole;
+      found.lines = of.lines.some((c) => c.test(chain));
+      found.names = found.lines || of.names.some((c) => c.test(chain));
+    }
+    return { ...found, fault: faultOf(found, mark) };
+  }
+}
+
+function faultOf({ whole: isWhole, names, lines, chain }, mark) {
+  if (!isWhole) return mark?.name ?? "no start";
+  if (chain === null) return "no frames of the script";
+  if (lines) return "";
+  return names ? `another line: ${chain}` : `another chain: ${chain}`;
+}
+
+module.exports = { ScriptRules, withoutLines };

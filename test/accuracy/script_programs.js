@@ -1,0 +1,137 @@
+// The interpreters whose scripts are judged (scripts.js): those of test/interpreters/releases.txt,
+// unpacked below $DEPS/interpreters once, and servers that run PHP.
+"use strict";
+
+const { execFileSync, spawn } = require("node:child_process");
+const fs = require("node:fs");
+const path = require("node:path");
+const { freePort, root } = require("../e2e/lib/daemon");
+const perl = require("../perl/perl_frames").language;
+const php = require("../php/php_frames").language;
+const { apache, fpm, serve } = require("../php/php_servers");
+const ruby = require("../ruby/ruby_frames").language;
+
+const interpreters = path.join(root, "test/interpreters");
+
+// A server waits for requests, and a thread of Ruby for its turn.
+const serves = { mayBeNative: (names) => !names.includes("execute_ex") };
+const threads = { fiber: /^block in Object#fiber/, mayBeNative: (names) => names[0] !== "_start" };
+
+// of each: chains, options, and a script that prints the release
+const languages = {
+  php: { language: "PHP", chains: php, options: ["-n"] },
+  ruby: { language: "Ruby", chains: { ...ruby, ...threads }, options: [] },
+  perl: { language: "Perl", chains: perl, options: [] },
+};
+const ASKS = {
+  php: ["-n", "-d", "display_startup_errors=0", "-r", "echo PHP_VERSION;"],
+  ruby: ["--disable-gems", "-e", "print RUBY_VERSION"],
+  perl: ["-e", "printf '%vd', $^V"],
+};
+
+function tree(name, suite, packages) {
+  const dir = path.join(process.env.DEPS, "interpreters", name);
+  execFileSync(path.join(interpreters, "tree.sh"), [dir, suite, ...packages], {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  return dir;
+}
+
+const env = { ...process.env, LC_ALL: "C" };
+const releaseOf = (dir, program, key) =>
+  String(execFileSync("chroot", [dir, program, ...ASKS[key]], { env }));
+
+// Runs the script of the language, as a process of this name.
+function startScript({ comm, dir, program, options, chains }) {
+  const file = path.join(dir, "tmp", comm);
+  const script = `/tmp/${path.basename(chains.script)}`;
+  fs.rmSync(file, { force: true });
+  fs.symlinkSync(program, file);
+  fs.copyFileSync(chains.script, path.join(dir, script));
+  const child = spawn("chroot", [dir, `/tmp/${comm}`, ...options, script], {
+    stdio: ["ignore", "ignore", "inherit"],
+    env,
+  });
+  const stop = () => {
+    child.kill("SIGKILL");
+    fs.rmSync(file, { force: true });
+  };
+  return { pid: child.pid, stop };
+}
+
+function debianReleases() {
+  const lines = fs.readFileSync(path.join(interpreters, "releases.txt"), "utf8").split("\n");
+  return lines
+    .filter((line) => line && !line.startsWith("#"))
+    .map((line) => line.split(" "))
+    .map(([key, suite, name, ...packages]) => ({
+      ...languages[key],
+      name: `${suite}-${name}`,
+      title: `Debian ${suite}`,
+      prepare: () => {
+        const dir = tree(`${suite}-${name}`, suite, packages);
+        const program = `/usr/bin/${name}`;
+        return { dir, program, release: releaseOf(dir, program, key) };
+      },
+      start: startScript,
+    }));
+}
+
+const SERVED = ["php8.2-fpm", "php8.2-cli", "php8.2-opcache", "apache2", "libapache2-mod-php8.2"];
+const module_ = (dir) => {
+  const [api] = fs.readdirSync(path.join(dir, "usr/lib/php")).filter((name) => /^\d+$/.test(name));
+  return `/usr/lib/php/${api}/opcache.so`;
+};
+const opcache = (dir) => [`zend_extension=${module_(dir)}`, "opcache.file_update_protection=0"];
+
+// PHP in other ways than from the command line.
+function others() {
+  const prepare = () => {
+    const dir = tree("bookworm-php8.2-served", "bookworm", SERVED);
+    return { dir, program: "/usr/bin/php8.2", release: releaseOf(dir, "/usr/bin/php8.2", "php") };
+  };
+  const server = (name, title, of, settings) => ({
+    ...languages.php,
+    name,
+    title,
+    chains: { ...php, ...serves },
+    prepare,
+    start: async ({ comm, dir, chains }) =>
+      serve(of, {
+        ...{ root: dir, comm, script: chains.script, port: await freePort() },
+        settings: settings(dir),
+      }),
+  });
+  const compiled = ["opcache.enable_cli=1", "opcache.jit=tracing", "opcache.jit_buffer_size=64M"];
+  return [
+    server("php8.2-fpm", "php-fpm", fpm, () => []),
+    server("php8.2-fpm-opcache", "php-fpm, opcache", fpm, opcache),
+    server("php8.2-apache", "Apache's module, opcache", apache, opcache),
+    {
+      ...languages.php,
+      language: "PHP, compiled",
+      isCut: true, // native frames below compiled code are not known
+      name: "php8.2-jit",
+      title: "opcache.jit",
+      prepare,
+      start: (script) => {
+        const settings = [...opcache(script.dir), ...compiled];
+        const options = ["-n", ...settings.flatMap((s) => ["-d", s])];
+        return startScript({ ...script, options });
+      },
+    },
+  ];
+}
+
+// Those whose names contain one of these, all if none is given: [{ language, name, title, release,
+// chains, comm, start() }]; each has a process name of its own, by which its stacks are known.
+function scripts(only) {
+  const matches = ({ language, name }) =>
+    only.length === 0 || only.some((part) => `${language} ${name}`.includes(part));
+  return [...debianReleases(), ...others()].filter(matches).map((script, i) => {
+    const prepared = { ...script, ...script.prepare(), comm: `acc-script-${i}` };
+    return { ...prepared, start: () => script.start(prepared) };
+  });
+}
+
+module.exports = { scripts };
