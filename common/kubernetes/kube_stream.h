@@ -3,8 +3,9 @@
  * ({"kind":"PodList","metadata": {…},"items":[…]}) into items and metadata, a watch into
  * events. Pure; the input is untrusted.
  *
- * Only the structure is checked here (strings, escapes, nesting up to 512). An object is passed
- * on as text, in one piece, for its reader to parse. Memory: one object.
+ * Of an object only the structure is checked here (strings, escapes, nesting up to 512): it is
+ * passed on as text, in one piece, for its reader to parse. Memory: one object, and what is around
+ * the items of a list.
  *
  * A list must have "items"; if they are null, it is empty. A Status in place of a list (an
  * error sent with status 200) is -EBADMSG with its message. Keys that contain escapes are not
