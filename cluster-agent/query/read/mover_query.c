@@ -57,6 +57,8 @@
  * are not wholly within it by profile or sample.
  */
 #define LONG_NS (3 * SCHEMA_BLOCK_NS)
+/* What is kept by default. To leave out rows costs a third of what it costs to add up all. */
+#define MOST_NS (7 * SCHEMA_DAY_NS)
 #define AT(name) "fromUnixTimestamp64Nano(toInt64({" name ":UInt64}))"
 
 /* Sums of the profiles of each instance, as SQL_TYPES of application_query.c has them. */
@@ -77,13 +79,15 @@
 #define BETWEEN(side)                                                                              \
 	"(" SCHEMA_START_BLOCK " >= {" side "head_block:UInt64} AND " SCHEMA_END_BLOCK " < {" side \
 	"tail_block:UInt64})"
+/* Blocks of both sides; {all}: so many that those of neither side are dropped afterwards. */
+#define BLOCKS_OF(which) "({all:UInt8} OR " which("") " OR " which("base_") ")"
 /* Both sides at once, as they mostly have blocks in common: 1 is the range, 2 the base. */
-#define SQL_BLOCKS_OF_BOTH                                                                       \
-	"SELECT arrayJoin(if(sides = 3, [0, 1], [sides - 1])) AS side, ServiceName, Type, "      \
-	"Host, Instance, p_samples, p_v, p_w, p_own, p_n, p_begin, p_last, p_stop "              \
-	"FROM (SELECT " BETWEEN("") " + 2 * " BETWEEN("base_")                                   \
-		SQL_PROFILES("sides", SCHEMA_SUM, SCHEMA_LENGTH) "(" BETWEEN("") " OR " BETWEEN( \
-			"base_") ")" SQL_PROFILES_END ", sides)"
+#define SQL_BLOCKS_OF_BOTH                                                                 \
+	"SELECT arrayJoin([[], [0], [1], [0, 1]][sides + 1]) AS side, ServiceName, Type, " \
+	"Host, Instance, p_samples, p_v, p_w, p_own, p_n, p_begin, p_last, p_stop "        \
+	"FROM (SELECT " BETWEEN("") " + 2 * " BETWEEN("base_")                             \
+		SQL_PROFILES("sides", SCHEMA_SUM, SCHEMA_LENGTH) BLOCKS_OF(BETWEEN)        \
+			SQL_PROFILES_END ", sides)"
 /*
  * What is used on each side, of other services than that of the question in one row without a name.
  * By instance where there are gaps between profiles. The rest is done in C: a query of more levels
@@ -128,21 +132,30 @@
 /*
  * A sample counts whole if it overlaps its side. Blocks that lie within the side are read from the
  * projection. Samples that end before the first of these blocks or begin after the last one are
- * read one by one.
+ * read one by one: those of both sides at once, as either only needs one index, of ends or starts.
  */
 #define OF_BLOCKS(side)                                                                            \
 	"(" SCHEMA_END_BLOCK " >= {" side "head_block:UInt64} AND " SCHEMA_START_BLOCK " < {" side \
 	"tail_block:UInt64})"
-#define ENDS_BEFORE(side) " AND End <= " AT(side "head") " AND Start < " AT(side "head")
-#define BEGINS_BEHIND(side) " AND Start >= " AT(side "tail") " AND End > " AT(side "head")
-#define LONG_VALUES(of)                                                                   \
-	"(" VALUES(of, OF_BLOCKS("") " + 2 * " OF_BLOCKS("base_")) "(" OF_BLOCKS(         \
-		"") " OR " OF_BLOCKS("base_") ")" BY_STACK ", side"                       \
-					      " UNION ALL " VALUES(of, "1")               \
-						      SIDE_RANGE ENDS_BEFORE("") BY_STACK \
-		" UNION ALL " VALUES(of, "1") SIDE_RANGE BEGINS_BEHIND("") BY_STACK       \
-		" UNION ALL " VALUES(of, "2") SIDE_BASE ENDS_BEFORE("base_") BY_STACK     \
-		" UNION ALL " VALUES(of, "2") SIDE_BASE BEGINS_BEHIND("base_") BY_STACK ")"
+#define OF_HEAD(side)                                                                           \
+	"(End > fromUnixTimestamp64Nano({" side "from:Int64}) AND End <= " AT(                  \
+		side "head") " "                                                                \
+			     "AND Start <= " AT(                                                \
+				     side "head") " AND Start < fromUnixTimestamp64Nano({" side \
+						  "to:Int64}))"
+#define OF_TAIL(side)                                  \
+	"(Start < fromUnixTimestamp64Nano({" side      \
+	"to:Int64}) AND Start >= " AT(side "tail") " " \
+						   "AND End > " AT(side "head") ")"
+#define VALUES_OF(of, which, where) \
+	VALUES(of, which("") " + 2 * " which("base_")) where BY_STACK ", side"
+#define LONG_VALUES(of)                                                                       \
+	"(" VALUES_OF(of, OF_BLOCKS, BLOCKS_OF(OF_BLOCKS)) " UNION ALL " VALUES_OF(           \
+		of, OF_HEAD,                                                                  \
+		"(" OF_HEAD("") " OR " OF_HEAD(                                               \
+			"base_") ")") " UNION ALL " VALUES_OF(of, OF_TAIL,                    \
+							      "(" OF_TAIL("") " OR " OF_TAIL( \
+								      "base_") ")") ")"
 #define OF_RANGE "sumIf(v, side IN (1, 3))"
 #define OF_BASE "sumIf(v, side IN (2, 3))"
 
@@ -165,14 +178,15 @@
 	"StackHash, " OF_RANGE " AS x, " OF_BASE " AS y, "                                        \
 	"x * {rates:Array(Float64)}[n] - y * {base_rates:Array(Float64)}[n] AS change "           \
 	"FROM " values(of) " GROUP BY n, StackHash "                                              \
-			   "ORDER BY abs(change) DESC LIMIT {max:UInt64})) AS changes, "          \
+			   "HAVING max(side) > 0 ORDER BY abs(change) DESC LIMIT {max:UInt64})) " \
+			   "AS changes, "                                                         \
 			   "changed AS (SELECT c.1 AS n, c.2 AS StackHash, c.3 AS x, c.4 AS y, "  \
 			   "c.5 AS change FROM (SELECT arrayJoin(changes) AS c)) "                \
 			   "SELECT toUInt64(n), key, sum(x), sum(y), min(frame), "                \
 			   "toUInt8(length(changes) < {max:UInt64}) "                             \
 			   "FROM changed ${join} " LEAVES(                                        \
-				   of) " AND (n, Hash) ${in} "                                    \
-				       "(SELECT n, StackHash FROM changed)" BY_LEAF LEAVES_END    \
+				   of) " AND Hash ${in} "                                         \
+				       "(SELECT StackHash FROM changed)" BY_LEAF LEAVES_END       \
 				       "ON changed.n = s.n AND changed.StackHash = s.Hash GROUP " \
 				       "BY n, key "                                               \
 				       "HAVING max(abs(change)) > 0 ORDER BY abs(sum(change)) "   \
@@ -419,6 +433,12 @@ static bool is_long(const struct query_filter *f)
 	return f->to_ns - f->from_ns >= LONG_NS;
 }
 
+/* Whether most of what the store has is of this range. */
+static bool is_most(const struct query_filter *f)
+{
+	return f->to_ns - f->from_ns >= MOST_NS;
+}
+
 /* The last border of blocks at a time or before it. */
 static uint64_t block_of(int64_t ns)
 {
@@ -450,8 +470,10 @@ static int bind_side(struct bound_query *q, const struct query_filter *f, bool b
 /* init has bound the range. */
 static int bind_sides(struct bound_query *q, const struct moves *m)
 {
-	int r = bind_side(q, m->f, false);
+	int r = bound_query_add_uint(q, "all", is_most(m->f) || is_most(m->base));
 
+	if (r == 0)
+		r = bind_side(q, m->f, false);
 	return r == 0 ? bind_side(q, m->base, true) : r;
 }
 
