@@ -137,7 +137,7 @@ static int put_series(struct json_writer *w, struct timeline_groups *groups, str
 int profile_query_timeline(struct store *store, const struct query_request *p, struct buf *out,
 			   struct err *err)
 {
-	struct profile_source source = {0};
+	CLEANUP(profile_source_fini) struct profile_source source = {0};
 	struct query_filter filter = p->filter;
 	const struct query_filter *f = &filter;
 	AUTO_FREE struct timeline_step *steps = NULL;

@@ -18,13 +18,19 @@
 #include "common/base.h"
 #include "common/err.h"
 
+struct label_sets;
+
 /* What profiling_quality has of the profiles of services, type and range, once that is known. */
 struct profile_source {
 	bool is_known;
 	bool has_all;
-	bool has_labels; /* of each that it has */
-	uint64_t n_sets; /* of labels, at a time: the mean over the range */
+	bool has_labels;         /* of each that it has */
+	uint64_t n_sets;         /* of labels, at a time: the mean over the range */
+	struct label_sets *sets; /* label_sets.h; NULL: not asked for */
 };
+
+/* To be called if the source was given to a query. */
+void profile_source_fini(struct profile_source *s);
 
 /*
  * Whether profiling_quality has all profiles of the range, and their labels if the filter needs
@@ -63,23 +69,25 @@ int profile_source_bind(struct bound_query *q, const struct query_filter *f) MUS
 	"Start >= fromUnixTimestamp64Nano(toInt64({head:UInt64})) AND End >= " \
 	"fromUnixTimestamp64Nano(toInt64({tail:UInt64}))"
 #define PROFILE_SET "ServiceName, Type, LabelSet"
-#define PROFILE_PART_OF(sum, which)                                                      \
-	"SELECT " PROFILE_SET ", " sum " AS part FROM ${quality} WHERE " PROFILE_OF_TYPE \
-	" AND " which " GROUP BY " PROFILE_SET
-#define PROFILE_HEAD_OF(edge) PROFILE_PART_OF(edge, "${range} AND " PROFILE_BEFORE_HEAD)
-#define PROFILE_TAIL_OF(edge) PROFILE_PART_OF(edge, "${range} AND " PROFILE_BEHIND_TAIL)
-#define PROFILE_ALL_OF(inner, edge)           \
-	PROFILE_PART_OF(inner, PROFILE_INNER) \
-	" UNION ALL " PROFILE_HEAD_OF(edge) " UNION ALL " PROFILE_TAIL_OF(edge)
+#define PROFILE_PART_OF(keys, sum, which)                                                       \
+	"SELECT " keys ", " sum " AS part FROM ${quality} WHERE " PROFILE_OF_TYPE " AND " which \
+	" GROUP BY " keys
+#define PROFILE_ALL_OF(keys, inner, edge)                                                      \
+	PROFILE_PART_OF(keys, inner, PROFILE_INNER)                                            \
+	" UNION ALL " PROFILE_PART_OF(                                                         \
+		keys, edge,                                                                    \
+		"${range} AND " PROFILE_BEFORE_HEAD) " UNION ALL " PROFILE_PART_OF(keys, edge, \
+										   "${range} " \
+										   "AND"       \
+										   " " PROFILE_BEHIND_TAIL)
 #define PROFILE_SUMS(inner, edge)                                                        \
 	"(SELECT " PROFILE_KEYS ", w FROM (SELECT " PROFILE_SET ", sum(part) AS w FROM " \
-	"(" PROFILE_ALL_OF(inner, edge) ") GROUP BY " PROFILE_SET                        \
-					") AS hours ${join} " PROFILE_SETS               \
-					" AS sets USING (" PROFILE_SET "))"
+	"(" PROFILE_ALL_OF(PROFILE_SET, inner, edge) ") GROUP BY " PROFILE_SET           \
+						     ") AS hours ${join} " PROFILE_SETS  \
+						     " AS sets USING (" PROFILE_SET "))"
 #define PROFILE_VALUES PROFILE_SUMS(SCHEMA_SUM, SCHEMA_SUM)
 /* The part that is within the range: of sums, and of levels times their length. */
 #define PROFILE_PART "sum(toFloat64(Value) * ${overlap_ns} / ${window_ns})"
-#define PROFILE_PARTS PROFILE_SUMS(SCHEMA_SUM, PROFILE_PART)
 #define PROFILE_INTEGRAL "sum(toFloat64(Value) * ${overlap_ns})"
 #define PROFILE_INTEGRALS PROFILE_SUMS(SCHEMA_INTEGRAL, PROFILE_INTEGRAL)
 

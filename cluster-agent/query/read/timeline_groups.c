@@ -43,20 +43,12 @@ enum by {
 	" FROM ${samples} WHERE ${which} " \
 	"GROUP BY name ORDER BY v DESC, name LIMIT {max:UInt64}"
 
-/* The same of profiles, if profiling_quality has all of them with their labels. */
-#define TOP_OF(expression, values) \
-	"SELECT " expression " AS name, sum(w) AS v FROM " values " WHERE ${filter} "
-#define SQL_TOP_SUM_OF(expression) TOP_OF(expression, PROFILE_VALUES)
-#define SQL_TOP_LEVEL_OF(expression) TOP_OF(expression, PROFILE_INTEGRALS)
-#define SQL_TOP_OF "GROUP BY name ORDER BY v DESC, name LIMIT {max:UInt64}"
-/* All values, if there are few: then all series are asked for, and put in order afterwards. */
-#define SQL_FEW_OF(expression) \
-	"SELECT DISTINCT " expression " AS name, 0. FROM " PROFILE_SETS " WHERE ${filter} "
-#define SQL_FEW_LIMIT "LIMIT {max:UInt64}"
 /* The series of a profile is looked up by its set of labels. */
 #define SETS_OF(expression)                                                \
 	"WITH (SELECT (groupArray(LabelSet), groupArray(toUInt64(indexOf(" \
 	"{names:Array(String)}, " expression ")))) FROM " PROFILE_SETS ") AS sets, "
+/* Where the sets are few enough to be named. */
+#define THESE_SETS "WITH ({sets:Array(UInt64)}, {series:Array(UInt64)}) AS sets, "
 #define SERIES_OF "toUInt64(transform(LabelSet, sets.1, sets.2, toUInt64(0))) AS series, "
 #define WINDOWS_OF                                                                  \
 	"windows AS (SELECT " SERIES_OF SCHEMA_START " AS s, " SCHEMA_END " AS e, " \
@@ -93,7 +85,10 @@ enum by {
 
 struct timeline_groups {
 	struct store *store;
-	const struct query_filter *filter;
+	struct query_filter filter;
+	struct profile_source source; /* if the caller has none */
+	struct label_sets *sets;      /* if it is whole, and what each series has of them */
+	struct label_sum *sums;
 	const struct timeline_by *what;
 	enum by by;
 	bool whole; /* profiling_quality has all profiles with their labels */
@@ -103,7 +98,6 @@ struct timeline_groups {
 	const char *names[TIMELINE_MOST_GROUPS + 1];
 	size_t n_names;
 	size_t max_names;
-	bool are_all; /* the names are all that there are, and not in the order of their values */
 	struct bound_query query; /* of the windows */
 };
 
@@ -136,7 +130,7 @@ static int read_names(struct bound_query *q, struct timeline_groups *g, struct e
  * Binds what series are made by. Of several labels, ${by} is their values in one text: the
  * expression is built where SQL is, and taken from there.
  */
-static int add_by(struct bound_query *q, const struct timeline_by *what)
+int timeline_by_bind(struct bound_query *q, const struct timeline_by *what)
 {
 	char param[32];
 	int r = 0;
@@ -160,47 +154,64 @@ static int add_by(struct bound_query *q, const struct timeline_by *what)
 	return q->by ? 0 : -ENOMEM;
 }
 
-static int ask_names(struct timeline_groups *g, const char *sql, const char *end, size_t max,
-		     struct err *err)
+static int ask_names(struct timeline_groups *g, struct err *err)
 {
-	const struct query_filter *f = g->filter;
+	static const char *const sums[BY_MAX] = FOR_EACH_BY(SQL_TOP_SUM);
+	static const char *const levels[BY_MAX] = FOR_EACH_BY(SQL_TOP_LEVEL);
+	const struct query_filter *f = &g->filter;
 	CLEANUP(bound_query_fini) struct bound_query q;
 	int r = bound_query_init(&q, g->store, f, NAMES_BYTES);
 
-	g->n_names = 0;
 	if (r == 0)
-		r = add_by(&q, g->what);
+		r = timeline_by_bind(&q, g->what);
 	if (r == 0)
-		r = bound_query_add_uint(&q, "max", max);
+		r = bound_query_add_uint(&q, "max", g->max_names);
 	if (r == 0)
-		r = profile_source_bind(&q, f);
+		r = bound_query_add_sql(&q, f, is_sum(f) ? sums[g->by] : levels[g->by]);
 	if (r == 0)
-		r = bound_query_add_sql(&q, f, sql);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, end);
+		r = bound_query_add_sql(&q, f, SQL_TOP);
 	if (r == 0)
 		r = bound_query_run(&q, err);
 	return r == 0 ? read_names(&q, g, err) : r;
 }
 
-static int find_names(struct timeline_groups *g, struct err *err)
+static enum label_sum_by sum_by(const struct timeline_groups *g)
 {
-	static const char *const sums[BY_MAX] = FOR_EACH_BY(SQL_TOP_SUM);
-	static const char *const levels[BY_MAX] = FOR_EACH_BY(SQL_TOP_LEVEL);
-	static const char *const sums_of[BY_MAX] = FOR_EACH_BY(SQL_TOP_SUM_OF);
-	static const char *const levels_of[BY_MAX] = FOR_EACH_BY(SQL_TOP_LEVEL_OF);
-	static const char *const few_of[BY_MAX] = FOR_EACH_BY(SQL_FEW_OF);
-	const char *const *tops = g->whole ? (is_sum(g->filter) ? sums_of : levels_of)
-					   : (is_sum(g->filter) ? sums : levels);
-	int r;
+	return g->by == BY_OF_LABEL ? LABEL_SUM_BY_NAME
+	       : g->by == BY_OF_ID  ? LABEL_SUM_BY_ID
+				    : LABEL_SUM_BY_ID_AND_HOST;
+}
 
-	if (g->hours && g->by == BY_OF_LABEL) {
-		r = ask_names(g, few_of[g->by], SQL_FEW_LIMIT, g->max_names + 1, err);
-		g->are_all = g->n_names <= g->max_names;
-		if (r < 0 || g->are_all)
-			return r;
+/* The name of a series: "name", or "id@host". */
+static const char *join_name(struct timeline_groups *g, const struct label_sum *s)
+{
+	bool with_host = g->by == BY_OF_ID_AND_HOST;
+	char *text = arena_alloc(&g->arena, s->name.len + s->host.len + 2);
+
+	if (!text)
+		return NULL;
+	memcpy(text, s->name.text, s->name.len);
+	text[s->name.len] = with_host ? '@' : '\0';
+	memcpy(text + s->name.len + with_host, s->host.text, s->host.len);
+	text[s->name.len + with_host + s->host.len] = '\0';
+	return text;
+}
+
+static int take_names(struct timeline_groups *g, struct err *err)
+{
+	size_t n;
+	int r = label_sets_find_values(g->store, &g->filter, g->what, &g->sets, err);
+
+	if (r == 0)
+		r = label_sets_sum(g->sets, &g->filter, sum_by(g), &g->sums, &n);
+	for (size_t i = 0; r == 0 && i < n && i < g->max_names; i++) {
+		const struct label_sum *s = &g->sums[i];
+
+		g->names[i] = join_name(g, s);
+		r = g->names[i] ? 0 : arena_error(&g->arena, s->name.len + s->host.len + 2);
+		g->n_names += r == 0;
 	}
-	return ask_names(g, tops[g->by], g->whole ? SQL_TOP_OF : SQL_TOP, g->max_names, err);
+	return r;
 }
 
 /* Windows of profiles, held or not. */
@@ -210,7 +221,7 @@ static int add_profiles(struct bound_query *q, const struct timeline_groups *g, 
 	static const char *const own[BY_MAX] = FOR_EACH_BY(SQL_OWN_BY);
 	static const char *const plain_of[BY_MAX] = FOR_EACH_BY(SQL_PLAIN_OF);
 	static const char *const own_of[BY_MAX] = FOR_EACH_BY(SQL_OWN_OF);
-	const struct query_filter *f = g->filter;
+	const struct query_filter *f = &g->filter;
 	int r;
 
 	if (!g->whole)
@@ -225,7 +236,7 @@ static int add_profiles(struct bound_query *q, const struct timeline_groups *g, 
 
 static int add_windows(struct bound_query *q, const struct timeline_groups *g)
 {
-	const struct query_filter *f = g->filter;
+	const struct query_filter *f = &g->filter;
 	int r = bound_query_add_uint(q, "sum", is_sum(f));
 
 	if (r == 0 && profile_type_get(f->type)->node_agent)
@@ -239,23 +250,48 @@ static int add_windows(struct bound_query *q, const struct timeline_groups *g)
 	return r == 0 ? bound_query_add_sql(q, f, SQL_HELD("series, ")) : r;
 }
 
+/* The number of the series of a set; 0: all others. */
+static uint64_t series_of(const struct timeline_groups *g, const struct label_set *set)
+{
+	for (size_t i = 0; i < g->n_names; i++)
+		if (label_sum_has(&g->sums[i], set, sum_by(g)))
+			return i + 1;
+	return 0;
+}
+
+/* Binds the series of each set, in the order of hour_sets_of(). */
+static int add_series(struct bound_query *q, const struct timeline_groups *g, size_t n)
+{
+	AUTO_FREE uint64_t *series = calloc(n, sizeof(*series));
+	size_t k = 0;
+
+	if (!series)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->sets->n_items && k < n; i++)
+		if (label_set_is_of(&g->sets->items[i], &g->filter))
+			series[k++] = series_of(g, &g->sets->items[i]);
+	return bound_query_add_uints(q, "series", series, n);
+}
+
 /* Series are exact for any gaps, as the time that their windows cover does not count. */
-static int add_hours(struct bound_query *q, const struct timeline_groups *g, struct err *err)
+static int add_hours(struct bound_query *q, const struct timeline_groups *g)
 {
 	static const char *const sets_of[BY_MAX] = FOR_EACH_BY(SETS_OF);
 	CLEANUP(hour_sets_fini) struct hour_sets sets;
-	int r = hour_sets_find(g->store, g->filter, &sets, err);
+	int r = hour_sets_of(g->sets, &g->filter, &sets);
 
 	if (r == 0)
-		r = bound_query_add_uint(q, "sum", is_sum(g->filter));
+		r = bound_query_add_uint(q, "sum", is_sum(&g->filter));
+	if (r == 0 && sets.is_list)
+		r = add_series(q, g, sets.n);
 	if (r == 0)
-		r = bound_query_add_sql(q, g->filter, sets_of[g->by]);
-	return r == 0 ? timeline_hours_add(q, g->filter, &sets, g->what->all, SERIES_OF) : r;
+		r = bound_query_add_sql(q, &g->filter, sets.is_list ? THESE_SETS : sets_of[g->by]);
+	return r == 0 ? timeline_hours_add(q, &g->filter, &sets, g->what->all, SERIES_OF) : r;
 }
 
 static int add_all(struct bound_query *q, const struct timeline_groups *g)
 {
-	const struct query_filter *f = g->filter;
+	const struct query_filter *f = &g->filter;
 	int r = timeline_bind_grid(q, f->to_ns - f->from_ns, g->what->all);
 
 	if (r == 0)
@@ -266,12 +302,12 @@ static int add_all(struct bound_query *q, const struct timeline_groups *g)
 static int ask_windows(struct timeline_groups *g, struct err *err)
 {
 	struct bound_query *q = &g->query;
-	int r = add_by(q, g->what);
+	int r = timeline_by_bind(q, g->what);
 
 	if (r == 0)
 		r = bound_query_add_texts(q, "names", g->names, g->n_names);
 	if (r == 0)
-		r = g->hours ? add_hours(q, g, err) : add_all(q, g);
+		r = g->hours ? add_hours(q, g) : add_all(q, g);
 	return r == 0 ? bound_query_run(q, err) : r;
 }
 
@@ -324,80 +360,44 @@ static int deliver(const struct timeline_groups *g, struct delivery *d, const ch
 	return d->fn(d->ctx, &(struct timeline_group){name, d->values});
 }
 
-/* The windows of a series, and their integral. */
-struct part {
-	const char *name; /* NULL: all others */
-	struct timeline_window *windows;
-	size_t n;
-	double sum;
-};
-
-static int largest_part_first(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
-
-	if (x->sum > y->sum || x->sum < y->sum)
-		return x->sum > y->sum ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-/* Divides the windows into those of "all others", which come first, and of each name. */
-static void divide(const struct timeline_groups *g, struct timeline_window *windows,
-		   const size_t *n, struct part *parts)
-{
-	for (size_t k = 0; k <= g->n_names; k++) {
-		struct part *p = &parts[k];
-
-		*p = (struct part){k > 0 ? g->names[k - 1] : NULL, windows, n[k], 0};
-		for (size_t i = 0; i < n[k]; i++)
-			p->sum += is_sum(g->filter)
-					  ? windows[i].value
-					  : windows[i].value * (double)(windows[i].end_ns -
-									windows[i].start_ns);
-		windows += n[k];
-	}
-}
-
 static int deliver_all(const struct timeline_groups *g, timeline_group_fn fn, void *ctx,
 		       struct err *err)
 {
 	size_t max = g->query.answer.len / WINDOW_BYTES + 1;
 	AUTO_FREE struct timeline_window *windows = calloc(max, sizeof(*windows));
 	AUTO_FREE size_t *n = calloc(g->n_names + 1, sizeof(*n));
-	AUTO_FREE struct part *parts = calloc(g->n_names + 1, sizeof(*parts));
 	uint32_t n_steps = g->what->all->n_steps;
 	AUTO_FREE struct timeline_step *steps = calloc(n_steps, sizeof(*steps));
 	AUTO_FREE double *values = calloc(n_steps, sizeof(*values));
 	struct delivery d = {.fn = fn, .ctx = ctx, .one = *g->what->all, .values = values};
+	struct timeline_window *next = windows;
 	int r;
 
-	if (!windows || !n || !parts || !steps || !values)
+	if (!windows || !n || !steps || !values)
 		return -ENOMEM;
 	r = read_windows(g, windows, n, err);
 	d.one.steps = steps;
-	if (r == 0)
-		divide(g, windows, n, parts);
-	if (r == 0 && g->are_all)
-		qsort(parts + 1, g->n_names, sizeof(*parts), largest_part_first);
-	for (size_t k = 1; r == 0 && k <= g->n_names; k++)
-		if (parts[k].n > 0 || !g->are_all)
-			r = deliver(g, &d, parts[k].name, parts[k].windows, parts[k].n);
-	return r == 0 && n[0] > 0 ? deliver(g, &d, NULL, parts[0].windows, n[0]) : r;
+	next += n[0];
+	for (size_t k = 1; r == 0 && k <= g->n_names; k++) {
+		r = deliver(g, &d, g->names[k - 1], next, n[k]);
+		next += n[k];
+	}
+	return r == 0 && n[0] > 0 ? deliver(g, &d, NULL, windows, n[0]) : r;
 }
 
-static enum by by_of(const struct timeline_by *by)
+static enum by by_of(const struct timeline_by *by, bool with_host)
 {
 	if (by->n_labels > 0 || strcmp(by->label, TIMELINE_BY_INSTANCE) != 0)
 		return BY_OF_LABEL;
-	return by->with_host ? BY_OF_ID_AND_HOST : BY_OF_ID;
+	return with_host ? BY_OF_ID_AND_HOST : BY_OF_ID;
 }
 
-static int ask(struct timeline_groups *g, struct err *err)
+static int ask(struct timeline_groups *g, enum by by, struct err *err)
 {
 	int r;
 
-	g->by = by_of(g->what);
-	r = find_names(g, err);
+	g->by = by;
+	r = g->whole ? take_names(g, err) : ask_names(g, err);
 	if (r == 0)
 		r = ask_windows(g, err);
 	g->is_asked = r == 0;
@@ -406,14 +406,15 @@ static int ask(struct timeline_groups *g, struct err *err)
 
 static int find_source(struct timeline_groups *g, struct err *err)
 {
-	int r = bound_query_init(&g->query, g->store, g->filter, MAX_ANSWER_BYTES);
+	const struct query_filter *f = &g->filter;
+	int r = bound_query_init(&g->query, g->store, f, MAX_ANSWER_BYTES);
 
 	/* of several services, sets of labels may be equal */
-	if (r == 0 && g->filter->service)
-		r = profile_source_is_whole(g->store, g->filter, true, &g->whole, err);
-	g->hours = g->whole && profile_type_get(g->filter->type)->node_agent &&
-		   timeline_hours_fit(g->filter, g->what->all);
-	return r;
+	if (r == 0 && f->service)
+		r = profile_source_is_whole(g->store, f, true, &g->whole, err);
+	g->hours = g->whole && profile_type_get(f->type)->node_agent &&
+		   timeline_hours_fit(f, g->what->all);
+	return r == 0 && g->whole ? label_sets_find(g->store, f, g->what, &g->sets, err) : r;
 }
 
 static int new_groups(struct timeline_groups **ret, struct store *store,
@@ -431,7 +432,8 @@ static int new_groups(struct timeline_groups **ret, struct store *store,
 	if (!g)
 		return -ENOMEM;
 	g->store = store;
-	g->filter = f;
+	g->filter = *f;
+	g->filter.source = f->source ? f->source : &g->source;
 	g->what = by;
 	g->max_names = by->max_groups > TIMELINE_MOST_GROUPS ? TIMELINE_MOST_GROUPS
 		       : by->max_groups > 0                  ? by->max_groups
@@ -453,10 +455,13 @@ int timeline_groups_open(struct timeline_groups **ret, struct store *store,
 
 	if (r < 0)
 		return r;
-	if (g->hours && by_of(by) == BY_OF_LABEL)
-		r = ask(g, err);
+	if (g->hours)
+		r = label_sets_find_values(store, &g->filter, by, &g->sets, err);
+	if (r == 0 && g->hours)
+		r = ask(g, by_of(by, g->sets->has_hosts), err);
 	if (r == 0)
-		r = timeline_query_of(store, f, all, g->is_asked ? &g->query.answer : NULL, err);
+		r = timeline_query_of(store, &g->filter, all, g->is_asked ? &g->query.answer : NULL,
+				      err);
 	if (r == 0)
 		*ret = TAKE_PTR(g);
 	return r;
@@ -465,7 +470,7 @@ int timeline_groups_open(struct timeline_groups **ret, struct store *store,
 int timeline_groups_each(struct timeline_groups *g, timeline_group_fn fn, void *ctx,
 			 struct err *err)
 {
-	int r = g->is_asked ? 0 : ask(g, err);
+	int r = g->is_asked ? 0 : ask(g, by_of(g->what, g->what->with_host), err);
 
 	return r == 0 ? deliver_all(g, fn, ctx, err) : r;
 }
@@ -476,6 +481,8 @@ void timeline_groups_freep(struct timeline_groups **g)
 		return;
 	arena_fini(&(*g)->arena);
 	bound_query_fini(&(*g)->query);
+	profile_source_fini(&(*g)->source);
+	free((*g)->sums);
 	free(*g);
 	*g = NULL;
 }

@@ -7,6 +7,7 @@
 #ifndef CLUSTER_AGENT_QUERY_READ_TIMELINE_GROUPS_H
 #define CLUSTER_AGENT_QUERY_READ_TIMELINE_GROUPS_H
 
+#include "cluster-agent/query/read/bound_query.h"
 #include "cluster-agent/query/read/query_filter.h"
 #include "cluster-agent/query/read/timeline.h"
 #include "common/base.h"
@@ -31,6 +32,9 @@ struct timeline_by {
 	const struct timeline *all; /* the timeline of all of them, filled */
 	double divisor;             /* of values */
 };
+
+/* Binds what series are made by; behind it, ${by} is their name. */
+int timeline_by_bind(struct bound_query *q, const struct timeline_by *by) MUST_CHECK;
 
 struct timeline_group {
 	const char *name;     /* NULL: all others */

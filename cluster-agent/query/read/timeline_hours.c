@@ -27,7 +27,6 @@
 #define MAX_SETS 4000u
 #define OF_SETS " AND " PROFILE_OF_SETS
 #define OF_THESE_SETS " AND LabelSet IN {sets:Array(UInt64)}"
-#define SQL_SETS "SELECT DISTINCT LabelSet FROM " PROFILE_SETS " WHERE ${filter} LIMIT {max:UInt64}"
 #define FROM_PROFILES " FROM ${quality} WHERE " PROFILE_OF_TYPE " AND "
 
 /*
@@ -87,35 +86,34 @@ bool timeline_hours_fit(const struct query_filter *f, const struct timeline *t)
 	       (t->n_steps == 1 || on_hours);
 }
 
-int hour_sets_find(struct store *store, const struct query_filter *f, struct hour_sets *ret,
-		   struct err *err)
+int hour_sets_of(const struct label_sets *sets, const struct query_filter *f, struct hour_sets *ret)
 {
-	AUTO_FREE uint64_t *items = calloc(MAX_SETS + 1, sizeof(*items));
-	CLEANUP(bound_query_fini) struct bound_query q;
-	struct rowbinary_reader reader;
 	size_t n = 0;
-	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
 
 	*ret = (struct hour_sets){0};
-	if (!items)
+	for (size_t i = 0; i < sets->n_items; i++)
+		n += label_set_is_of(&sets->items[i], f);
+	if (n > MAX_SETS)
+		return 0;
+	ret->items = calloc(n + 1, sizeof(*ret->items));
+	if (!ret->items)
 		return -ENOMEM;
-	if (r < 0 || !query_filter_is_set(f))
-		return r;
-	r = profile_source_bind(&q, f);
-	if (r == 0)
-		r = bound_query_add_uint(&q, "max", MAX_SETS + 1);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, SQL_SETS);
-	if (r == 0)
-		r = bound_query_run(&q, err);
-	if (r < 0)
-		return r;
-	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
-	while (rowbinary_has_more(&reader) && n <= MAX_SETS)
-		items[n++] = rowbinary_get_u64(&reader);
-	if (n <= MAX_SETS)
-		*ret = (struct hour_sets){TAKE_PTR(items), n > 0 ? n : 1, true}; /* 0 is none */
-	return bound_query_check(&reader, err);
+	ret->n = n > 0 ? n : 1; /* 0 is none */
+	ret->is_list = true;
+	for (size_t i = 0, k = 0; i < sets->n_items; i++)
+		if (label_set_is_of(&sets->items[i], f))
+			ret->items[k++] = sets->items[i].hash;
+	return 0;
+}
+
+static int find_sets(struct store *store, const struct query_filter *f, struct hour_sets *ret,
+		     struct err *err)
+{
+	struct label_sets *sets;
+	int r = query_filter_is_set(f) ? label_sets_find(store, f, NULL, &sets, err) : 0;
+
+	*ret = (struct hour_sets){0};
+	return r == 0 && query_filter_is_set(f) ? hour_sets_of(sets, f, ret) : r;
 }
 
 void hour_sets_fini(struct hour_sets *s)
@@ -496,7 +494,7 @@ int timeline_hours_query(struct store *store, const struct query_filter *f,
 			 struct hour_windows *ret, struct err *err)
 {
 	struct asking a = {.store = store, .f = f};
-	int r = hour_sets_find(store, f, &a.sets, err);
+	int r = find_sets(store, f, &a.sets, err);
 
 	if (r == 0)
 		r = series ? take_values(&a, t, series, err) : ask_values(&a, t, err);

@@ -9,6 +9,7 @@
 #define CLUSTER_AGENT_QUERY_READ_TIMELINE_HOURS_H
 
 #include "cluster-agent/query/read/bound_query.h"
+#include "cluster-agent/query/read/label_sets.h"
 #include "cluster-agent/query/read/query_filter.h"
 #include "cluster-agent/query/read/timeline.h"
 #include "common/base.h"
@@ -17,16 +18,16 @@
 /* Whether no step of t but the first begins within an hour, and there are enough hours. */
 bool timeline_hours_fit(const struct query_filter *f, const struct timeline *t);
 
-/* The sets of labels of a filter's profiles, to be found once for several queries. */
+/* The sets of labels of a filter's profiles, for several queries. */
 struct hour_sets {
 	uint64_t *items;
 	size_t n;
 	bool is_list; /* false: there is no filter, or there are too many, and SQL finds them */
 };
 
-/* After 0 ret is released with hour_sets_fini(). Errors are those of bound_query_run(). */
-int hour_sets_find(struct store *store, const struct query_filter *f, struct hour_sets *ret,
-		   struct err *err) MUST_CHECK;
+/* Takes the sets of f, in their order. After 0 ret is released with hour_sets_fini(). */
+int hour_sets_of(const struct label_sets *sets, const struct query_filter *f,
+		 struct hour_sets *ret) MUST_CHECK;
 void hour_sets_fini(struct hour_sets *s);
 
 /*

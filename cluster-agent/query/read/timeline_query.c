@@ -20,7 +20,7 @@
 
 #include <errno.h>
 
-#include "cluster-agent/query/read/profile_source.h"
+#include "cluster-agent/query/read/label_sets.h"
 #include "cluster-agent/query/read/timeline_hours.h"
 #include "cluster-agent/query/read/timeline_sql.h"
 #include "cluster-agent/store/rowbinary.h"
@@ -84,9 +84,6 @@
 	"toFloat64({to:Int64} - {from:Int64})) / covered, 1) AS held "                      \
 	"FROM ${samples} WHERE ${which} GROUP BY id, host, Labels['port'], "                \
 	"Labels['container.id']) "
-#define SQL_INSTANCES_OF(parts)                                                        \
-	"WITH own AS (SELECT ${id} AS id, ${host} AS host, sum(w) AS held FROM " parts \
-	" WHERE ${filter} GROUP BY id, host) "
 /* Starts are counted by set, of which an instance has several one after the other at most. */
 #define SQL_INSTANCES_HELD_OF_PROFILES                                                     \
 	"WITH sums AS (SELECT LabelSet AS set, sum(toFloat64(Value) * ${overlap_ns} / "    \
@@ -217,7 +214,7 @@ static int query_windows(struct store *store, const struct query_filter *f,
 static int query_hours(struct store *store, const struct query_filter *f, const struct timeline *t,
 		       const struct buf *series, struct hour_windows *ret, struct err *err)
 {
-	struct profile_source source = {0};
+	CLEANUP(profile_source_fini) struct profile_source source = {0};
 	struct query_filter own = *f;
 	bool whole = false;
 	int r;
@@ -346,37 +343,78 @@ static int read_instances(struct timeline_instances *is, double scale, struct er
 	return bound_query_check(&r, err);
 }
 
-static int add_instances_of(struct bound_query *q, const struct query_filter *f, bool whole)
+static int add_instances(struct bound_query *q, const struct query_filter *f, bool whole)
 {
-	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
-	int r;
+	int r = profile_source_bind(q, f);
 
-	if (whole && leaves_gaps(f))
-		return bound_query_add_sql(q, f, SQL_INSTANCES_HELD_OF_PROFILES);
-	if (whole)
-		return bound_query_add_sql(q, f,
-					   sum ? SQL_INSTANCES_OF(PROFILE_PARTS)
-					       : SQL_INSTANCES_OF(PROFILE_INTEGRALS));
-	r = bound_query_add_sql(q, f, SQL_INSTANCES);
-	if (r < 0)
-		return r;
-	return bound_query_add_sql(q, f, leaves_gaps(f) ? SQL_INSTANCES_HELD : SQL_INSTANCES_PLAIN);
-}
-
-static int add_instances(struct bound_query *q, const struct query_filter *f, struct err *err)
-{
-	bool whole = false;
-	int r = profile_source_is_whole(q->store, f, true, &whole, err);
-
-	if (r == 0)
-		r = profile_source_bind(q, f);
 	if (r == 0)
 		r = bound_query_add_uint(q, "max", TIMELINE_QUERY_MAX_INSTANCES);
 	if (r == 0)
 		r = add_hold(q, f);
 	if (r == 0)
-		r = add_instances_of(q, f, whole);
+		r = bound_query_add_sql(q, f,
+					whole ? SQL_INSTANCES_HELD_OF_PROFILES : SQL_INSTANCES);
+	if (r == 0 && !whole)
+		r = bound_query_add_sql(q, f,
+					leaves_gaps(f) ? SQL_INSTANCES_HELD : SQL_INSTANCES_PLAIN);
 	return r == 0 ? bound_query_add_sql(q, f, SQL_INSTANCES_TOP) : r;
+}
+
+static int ask_instances(struct timeline_instances *is, const struct query_filter *f, bool whole,
+			 double scale, struct err *err)
+{
+	int r = add_instances(&is->query, f, whole);
+
+	if (r == 0)
+		r = bound_query_run(&is->query, err);
+	return r == 0 ? read_instances(is, scale, err) : r;
+}
+
+/* Of profiles that leave no gaps. */
+static int take_instances(struct timeline_instances *is, struct store *store,
+			  const struct query_filter *f, double scale, struct err *err)
+{
+	AUTO_FREE struct label_sum *sums = NULL;
+	struct query_filter all = *f;
+	struct label_sets *sets;
+	size_t n = 0;
+	int r = label_sets_find_values(store, f, NULL, &sets, err);
+
+	all.instance = NULL;
+	if (r == 0)
+		r = label_sets_sum(sets, &all, LABEL_SUM_BY_ID_AND_HOST, &sums, &n);
+	if (r < 0)
+		return r;
+	n = n < TIMELINE_QUERY_MAX_INSTANCES ? n : TIMELINE_QUERY_MAX_INSTANCES;
+	is->items = calloc(n + 1, sizeof(*is->items));
+	if (!is->items)
+		return -ENOMEM;
+	for (; is->n_items < n; is->n_items++) {
+		const struct label_sum *s = &sums[is->n_items];
+
+		is->items[is->n_items] = (struct timeline_instance){
+			s->name.text, s->name.len, s->host.text, s->host.len, s->value * scale};
+	}
+	is->has_hosts = sets->has_hosts;
+	return 0;
+}
+
+static int find_instances(struct timeline_instances *is, struct store *store,
+			  const struct query_filter *f, double scale, struct err *err)
+{
+	struct query_filter own = *f, all;
+	bool whole = false;
+	int r = bound_query_init(&is->query, store, f, MAX_ANSWER_BYTES);
+
+	own.source = f->source ? f->source : &is->source;
+	all = own;
+	all.instance = NULL;
+	if (r == 0)
+		r = profile_source_is_whole(store, &own, true, &whole, err);
+	if (r < 0)
+		return r;
+	return whole && !leaves_gaps(f) ? take_instances(is, store, &own, scale, err)
+					: ask_instances(is, &all, whole, scale, err);
 }
 
 int timeline_query_instances(struct store *store, const struct query_filter *f,
@@ -394,14 +432,8 @@ int timeline_query_instances(struct store *store, const struct query_filter *f,
 		r = query_covered(store, &all, leaves_gaps(f), &covered_ns, err);
 	if (r < 0)
 		return r;
-	r = bound_query_init(&is.query, store, &all, MAX_ANSWER_BYTES);
-	if (r == 0)
-		r = add_instances(&is.query, &all, err);
-	if (r == 0)
-		r = bound_query_run(&is.query, err);
-	if (r == 0)
-		r = read_instances(
-			&is, covered_ns > 0 ? (sum ? (double)NS_PER_S : 1) / covered_ns : 0, err);
+	r = find_instances(&is, store, f,
+			   covered_ns > 0 ? (sum ? (double)NS_PER_S : 1) / covered_ns : 0, err);
 	if (r < 0) {
 		timeline_instances_fini(&is);
 		return r;
@@ -414,5 +446,6 @@ void timeline_instances_fini(struct timeline_instances *i)
 {
 	free(i->items);
 	bound_query_fini(&i->query);
+	profile_source_fini(&i->source);
 	i->items = NULL;
 }

@@ -7,6 +7,7 @@
 #define CLUSTER_AGENT_QUERY_READ_TIMELINE_QUERY_H
 
 #include "cluster-agent/query/read/bound_query.h"
+#include "cluster-agent/query/read/profile_source.h"
 #include "cluster-agent/query/read/timeline.h"
 #include "common/base.h"
 
@@ -50,7 +51,8 @@ struct timeline_instance {
 };
 
 struct timeline_instances {
-	struct bound_query query; /* owns the texts */
+	struct bound_query query; /* owns the texts, as does this, or that of the filter: */
+	struct profile_source source;
 	struct timeline_instance *items;
 	size_t n_items; /* value descending; at most TIMELINE_QUERY_MAX_INSTANCES */
 	bool has_hosts; /* there are several hosts, on which ids may repeat */
