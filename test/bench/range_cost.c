@@ -105,6 +105,8 @@ static void ask_all(struct store *store, int64_t range_s, unsigned rounds)
 		{"timeline and instances", profile_query_timeline, "", NULL},
 		{"those of a version", profile_query_timeline, "version=\"1.1\"", NULL},
 		{"timeline by version", profile_query_timeline, "", "version"},
+		{"timeline by host", profile_query_timeline, "", "host.name"},
+		{"timeline by instance", profile_query_timeline, "", "instance"},
 		{"movers since a day earlier", profile_query_movers, "", NULL},
 	};
 

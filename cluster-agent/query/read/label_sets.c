@@ -95,42 +95,37 @@ static int read_labels(struct label_sets *s, struct err *err)
 	return bound_query_check(&r, err);
 }
 
-static int new_sets(struct store *store, const struct query_filter *f, const struct timeline_by *by,
-		    struct label_sets **ret, struct err *err)
+static int ask_labels(struct store *store, const struct query_filter *f,
+		      const struct timeline_by *by, struct label_sets *s, struct err *err)
 {
-	struct label_sets *s = calloc(1, sizeof(*s));
-	int r;
+	int r = bound_query_init(&s->labels, store, f, MAX_ANSWER_BYTES);
 
-	if (!s)
-		return -ENOMEM;
-	r = bound_query_init(&s->labels, store, f, MAX_ANSWER_BYTES);
 	if (r == 0)
 		r = add_labels(&s->labels, f, by);
 	if (r == 0)
 		r = bound_query_run(&s->labels, err);
 	if (r == 0)
 		r = read_labels(s, err);
-	if (r < 0) {
-		label_sets_free(s);
-		return r;
-	}
-	sort_sets(s);
+	if (r == 0)
+		sort_sets(s);
 	s->of_instance = has_instance(f);
-	*ret = s;
-	return 0;
+	return r;
 }
 
 int label_sets_find(struct store *store, const struct query_filter *f, const struct timeline_by *by,
 		    struct label_sets **ret, struct err *err)
 {
-	struct label_sets *s = f->source->sets;
+	struct profile_source *source = f->source;
 	int r = 0;
 
-	if (!s || (has_instance(f) && !s->of_instance)) {
-		profile_source_fini(f->source);
-		r = new_sets(store, f, by, &f->source->sets, err);
+	if (!source->sets || (has_instance(f) && !source->sets->of_instance)) {
+		profile_source_fini(source);
+		source->sets = calloc(1, sizeof(*source->sets));
+		r = source->sets ? ask_labels(store, f, by, source->sets, err) : -ENOMEM;
 	}
-	*ret = f->source->sets;
+	if (r < 0)
+		profile_source_fini(source);
+	*ret = source->sets;
 	return r;
 }
 

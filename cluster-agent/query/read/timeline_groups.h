@@ -34,7 +34,7 @@ struct timeline_by {
 };
 
 /* Binds what series are made by; behind it, ${by} is their name. */
-int timeline_by_bind(struct bound_query *q, const struct timeline_by *by) MUST_CHECK;
+int timeline_by_bind(struct bound_query *q, const struct timeline_by *what) MUST_CHECK;
 
 struct timeline_group {
 	const char *name;     /* NULL: all others */

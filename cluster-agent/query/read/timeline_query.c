@@ -423,7 +423,6 @@ int timeline_query_instances(struct store *store, const struct query_filter *f,
 {
 	struct query_filter all = *f;
 	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
-	struct timeline_instances is = {0};
 	double covered_ns = f->instance && f->instance[0] ? 0 : t->covered_ns;
 	int r = 0;
 
@@ -432,14 +431,12 @@ int timeline_query_instances(struct store *store, const struct query_filter *f,
 		r = query_covered(store, &all, leaves_gaps(f), &covered_ns, err);
 	if (r < 0)
 		return r;
-	r = find_instances(&is, store, f,
+	*ret = (struct timeline_instances){0};
+	r = find_instances(ret, store, f,
 			   covered_ns > 0 ? (sum ? (double)NS_PER_S : 1) / covered_ns : 0, err);
-	if (r < 0) {
-		timeline_instances_fini(&is);
-		return r;
-	}
-	*ret = is;
-	return 0;
+	if (r < 0)
+		timeline_instances_fini(ret);
+	return r;
 }
 
 void timeline_instances_fini(struct timeline_instances *i)
