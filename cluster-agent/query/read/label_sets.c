@@ -118,7 +118,7 @@ int label_sets_find(struct store *store, const struct query_filter *f, const str
 	struct profile_source *source = f->source;
 	int r = 0;
 
-	if (!source->sets || (has_instance(f) && !source->sets->of_instance)) {
+	if (by || !source->sets || (has_instance(f) && !source->sets->of_instance)) {
 		profile_source_fini(source);
 		source->sets = calloc(1, sizeof(*source->sets));
 		r = source->sets ? ask_labels(store, f, by, source->sets, err) : -ENOMEM;
@@ -165,15 +165,16 @@ static int read_values(struct label_sets *s, const struct buf *answer, struct er
 	return bound_query_check(&r, err);
 }
 
-static int ask_values(struct store *store, const struct query_filter *f, struct label_sets *s,
-		      struct err *err)
+int label_sets_find_values(struct store *store, const struct query_filter *f, struct label_sets *s,
+			   struct err *err)
 {
 	const bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
 	CLEANUP(bound_query_fini) struct bound_query q;
 	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
 
-	if (r == 0)
-		r = profile_source_bind(&q, f);
+	if (r < 0 || s->has_values)
+		return r;
+	r = profile_source_bind(&q, f);
 	if (r == 0)
 		r = bound_query_add_sql(&q, f,
 					sum ? SQL_VALUES(SCHEMA_SUM, PROFILE_PART)
@@ -181,14 +182,6 @@ static int ask_values(struct store *store, const struct query_filter *f, struct 
 	if (r == 0)
 		r = bound_query_run(&q, err);
 	return r == 0 ? read_values(s, &q.answer, err) : r;
-}
-
-int label_sets_find_values(struct store *store, const struct query_filter *f,
-			   const struct timeline_by *by, struct label_sets **ret, struct err *err)
-{
-	int r = label_sets_find(store, f, by, ret, err);
-
-	return r == 0 && !(*ret)->has_values ? ask_values(store, f, *ret, err) : r;
 }
 
 void label_sets_free(struct label_sets *s)

@@ -200,7 +200,7 @@ static const char *join_name(struct timeline_groups *g, const struct label_sum *
 static int take_names(struct timeline_groups *g, struct err *err)
 {
 	size_t n;
-	int r = label_sets_find_values(g->store, &g->filter, g->what, &g->sets, err);
+	int r = label_sets_find_values(g->store, &g->filter, g->sets, err);
 
 	if (r == 0)
 		r = label_sets_sum(g->sets, &g->filter, sum_by(g), &g->sums, &n);
@@ -456,7 +456,7 @@ int timeline_groups_open(struct timeline_groups **ret, struct store *store,
 	if (r < 0)
 		return r;
 	if (g->hours)
-		r = label_sets_find_values(store, &g->filter, by, &g->sets, err);
+		r = label_sets_find_values(store, &g->filter, g->sets, err);
 	if (r == 0 && g->hours)
 		r = ask(g, by_of(by, g->sets->has_hosts), err);
 	if (r == 0)

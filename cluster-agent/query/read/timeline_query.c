@@ -378,9 +378,11 @@ static int take_instances(struct timeline_instances *is, struct store *store,
 	struct query_filter all = *f;
 	struct label_sets *sets;
 	size_t n = 0;
-	int r = label_sets_find_values(store, f, NULL, &sets, err);
+	int r = label_sets_find(store, f, NULL, &sets, err);
 
 	all.instance = NULL;
+	if (r == 0)
+		r = label_sets_find_values(store, f, sets, err);
 	if (r == 0)
 		r = label_sets_sum(sets, &all, LABEL_SUM_BY_ID_AND_HOST, &sums, &n);
 	if (r < 0)
