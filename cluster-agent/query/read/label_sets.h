@@ -43,9 +43,9 @@ struct label_sets {
 };
 
 /*
- * Sets *ret to the sets of f, which f->source keeps: it must not be NULL. With `by`, which says what
- * names are of, they are found anew, and for the first filter with an instance. Of sets that the
- * range's days have, some may have no profile in it. Errors are those of bound_query_run().
+ * Sets *ret to the sets of f, which f->source keeps: it must not be NULL. With `by`, which says
+ * what names are of, they are found anew, and for the first filter with an instance. Of sets that
+ * the range's days have, some may have no profile in it. Errors are those of bound_query_run().
  */
 int label_sets_find(struct store *store, const struct query_filter *f, const struct timeline_by *by,
 		    struct label_sets **ret, struct err *err) MUST_CHECK;
