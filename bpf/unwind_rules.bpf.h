@@ -100,14 +100,59 @@ static __always_inline int walk_by_frame_pointer(struct walk *w)
 }
 
 /*
- * The same where nothing says that the code keeps frame pointers. Returns why if they lead
- * nowhere.
+ * What follows the call in generated code that ends right behind it: add $n,%rsp; ret, or pop %rbp;
+ * ret.
+ */
+#define SHAPE_ADD_MASK 0xff00ffffffULL
+#define SHAPE_ADD 0xc300c48348ULL
+#define SHAPE_POP_MASK 0xffffULL
+#define SHAPE_POP 0xc35dULL
+
+int walk_by_shape(void);
+
+/*
+ * Steps from a frame of generated code whose instructions say how: the trampolines that CPython
+ * makes for perf, without frame pointers where it is built so. Returns whether it did. A global
+ * function, like unwind_search().
+ */
+__noinline int walk_by_shape(void)
+{
+#if defined(__TARGET_ARCH_x86)
+	struct scratch *s = get_scratch();
+	__u64 code, cfa, frame[2];
+
+	if (!s || s->walk.exact || s->walk.sp_is_low ||
+	    bpf_probe_read_user(&code, sizeof(code), (void *)s->walk.ip))
+		return false;
+	cfa = s->walk.sp + 2 * USER_WORD_BYTES;
+	if ((code & SHAPE_ADD_MASK) == SHAPE_ADD)
+		cfa = s->walk.sp + (code >> 24 & 0x78) + USER_WORD_BYTES;
+	else if ((code & SHAPE_POP_MASK) != SHAPE_POP)
+		return false;
+	if (!user_read_pair(&s->walk.stack, frame, cfa - 2 * USER_WORD_BYTES))
+		return false;
+	if ((code & SHAPE_POP_MASK) != SHAPE_POP)
+		frame[0] = s->walk.fp;
+	if (!unwind_enter(s, frame[1] - 1))
+		return false;
+	s->walk.rbx_at = WALK_RBX_LOST;
+	return walk_to(&s->walk, frame[1], cfa, frame[0]) == WALK_CONTINUES;
+#else
+	return false; /* it has the address that it returns to in its frame record */
+#endif
+}
+
+/*
+ * The same as walk_by_frame_pointer() where nothing says that the code keeps frame pointers.
+ * Returns why if they lead nowhere.
  */
 static __always_inline int walk_by_guess(struct scratch *s, enum walk_end why)
 {
 	struct walk *w = &s->walk;
 	__u64 fp = w->fp, frame[2];
 
+	if (why == WALK_END_JIT && walk_by_shape())
+		return WALK_CONTINUES;
 	if (fp == 0 && !w->exact) {
 		w->guessed = true; /* it may be anything, also in generated code */
 		return WALK_END_BOTTOM;

@@ -355,6 +355,70 @@ TEST(a_guess_must_lead_up_and_to_code)
 	assert_int_equal(host.scratch.n_user, 1);
 }
 
+/*
+ * Function 1 is called by generated code, the bytes of which are in the word 100 of the stack: the
+ * only memory that there is.
+ */
+static void call_from_generated(uint64_t code)
+{
+	const struct unwind_rule rule = {.base = UNWIND_CFA_SP, .cfa = 4};
+	const struct unwind_blocks_mapping m[] = {
+		{BIAS + TEXT_AT, BIAS + 0x10000, BIAS, TABLE},
+		{HOST_STACK_AT, HOST_STACK_AT + 0x1000, 0, UNWIND_TABLE_ANONYMOUS}};
+
+	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
+	host.process = unwind_blocks_process(&blocks, HOST_TGID, HOST_START_TIME, m, 2, 0);
+	host.stack[13] = stack_at(100);
+	host.stack[100] = code;
+}
+
+static void check_generated(uint64_t sp, uint64_t fp)
+{
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_int_equal(host.scratch.n_user, 3);
+	assert_int_equal(host.scratch.addrs[1], stack_at(100));
+	assert_int_equal(host.scratch.addrs[2], in_function(2));
+	assert_int_equal(w->sp, sp);
+	assert_int_equal(w->fp, fp);
+	assert_false(w->guessed);
+}
+
+TEST(generated_code_that_ends_behind_the_call_says_how_large_its_frame_is)
+{
+	/* add $8,%rsp; ret */
+	call_from_generated(0xccccccc308c48348);
+	host.stack[15] = in_function(2);
+	check_generated(stack_at(16), 0x1234);
+	/* add $0x18,%rsp; ret, without frame pointers on the way */
+	call_from_generated(0xccccccc318c48348);
+	w->fp = 0;
+	host.stack[17] = in_function(2);
+	check_generated(stack_at(18), 0);
+	/* pop %rbp; ret */
+	call_from_generated(0xccccccccccccc35d);
+	host.stack[14] = 0x5678;
+	host.stack[15] = in_function(2);
+	check_generated(stack_at(16), 0x5678);
+}
+
+TEST(other_generated_code_is_walked_by_frame_pointer)
+{
+	call_from_generated(0xccccc390c4834890);
+	host.stack[15] = in_function(2); /* where the others had it */
+	assert_int_equal(host_walk(), WALK_END_JIT);
+	assert_int_equal(host.scratch.n_user, 2);
+	call_from_generated(0xccccc390c4834890);
+	w->fp = stack_at(30);
+	host.stack[31] = in_function(2);
+	check_generated(stack_at(32), 0);
+	/* and where what should be the return address is none */
+	call_from_generated(0xccccccc308c48348);
+	host.stack[15] = 0x12345678;
+	w->fp = stack_at(30);
+	host.stack[31] = in_function(2);
+	check_generated(stack_at(32), 0);
+}
+
 TEST(an_end_by_a_frame_pointer_of_0_is_a_guess)
 {
 	const struct unwind_rule rule = {.base = UNWIND_CFA_SP, .cfa = 4};
