@@ -61,9 +61,15 @@ static enum process_mapping_kind kind_of(const struct proc_map *m)
 	return m->ino == 0 || !path_is(m, "/") ? PROCESS_MAPPING_ANONYMOUS : PROCESS_MAPPING_FILE;
 }
 
-/* Memory that has the attributes of a file. Mostly it holds JIT code, but programs run from it. */
+/*
+ * Memory that has the attributes of a file. Mostly it holds JIT code, which is mapped a second time
+ * to be written (.NET's doublemapper), but programs run from it. Without memfd_create(2), libraries
+ * take a temporary file, deleted at once.
+ */
 static bool is_memory(const struct proc_map *m)
 {
+	if (m->deleted && (path_is(m, "/tmp/") || path_is(m, "/var/tmp/")))
+		return !jit_files_is_dump(m->path, m->path_len);
 	return path_is(m, "/memfd:") || path_is(m, "/SYSV") || path_is(m, "/dev/") ||
 	       path_is(m, "/anon_hugepage");
 }
@@ -76,7 +82,8 @@ static int get_file(const struct collector *c, const struct proc_map *m, struct 
 
 	if (r < 0)
 		return r;
-	if (file && is_memory(m) && !file_registry_keep_program(c->files, file)) {
+	/* what cannot be opened may have names in a perf map, but none in itself */
+	if (file && is_memory(m) && (file->fd < 0 || !file_registry_keep_program(c->files, file))) {
 		mapped_file_unref(file);
 		file = NULL;
 	}

@@ -120,3 +120,72 @@ TEST(memory_with_jit_code_is_not_kept_open)
 	}
 	munmap(code, MAP_BYTES);
 }
+
+static void expect_generated(struct process_table *t, int fd)
+{
+	const struct process_mapping *m;
+	void *code;
+
+	assert_int_equal(ftruncate(fd, 2 * (off_t)MAP_BYTES), 0);
+	code = mmap(NULL, MAP_BYTES, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(code, MAP_FAILED);
+	m = process_snapshot_find(get(t, 1), (uintptr_t)code);
+	assert_non_null(m);
+	assert_int_equal(m->kind, PROCESS_MAPPING_ANONYMOUS);
+	assert_null(m->file);
+	munmap(code, MAP_BYTES);
+}
+
+TEST(memory_that_cannot_be_opened_is_generated_code)
+{
+	CLEANUP(process_table_freep) struct process_table *t = NULL;
+	AUTO_CLOSE int jit = memfd_create("doublemapper", MFD_CLOEXEC);
+
+	/* no file may be open */
+	assert_int_equal(
+		process_table_new(&t, &(struct process_table_config){.max_open_files = 1}, NULL),
+		0);
+	expect_generated(t, jit);
+}
+
+TEST(a_temporary_file_that_was_deleted_and_is_no_program_is_generated_code)
+{
+	CLEANUP(process_table_freep) struct process_table *t = NULL;
+	char path[] = "/tmp/ffi-XXXXXX";
+	AUTO_CLOSE int jit = mkostemp(path, O_CLOEXEC);
+
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(process_table_new(&t, &(struct process_table_config){0}, NULL), 0);
+	expect_generated(t, jit);
+}
+
+TEST(a_jitdump_is_one_file_however_it_grows)
+{
+	CLEANUP(process_table_freep) struct process_table *t = NULL;
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *first = NULL;
+	const struct process_snapshot *s;
+	struct mapped_file *dump;
+	char path[64];
+	void *marker;
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/jit-%d.dump", (int)getpid());
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(ftruncate(fd, MAP_BYTES), 0);
+	marker = mmap(NULL, MAP_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(marker, MAP_FAILED);
+	assert_int_equal(process_table_new(&t, &(struct process_table_config){0}, NULL), 0);
+	first = process_snapshot_ref(get(t, 1));
+	assert_non_null(first->jit_files);
+	dump = jit_files_dump(first->jit_files);
+	assert_non_null(dump);
+	assert_int_equal(ftruncate(fd, 2 * (off_t)MAP_BYTES), 0);
+	assert_int_equal(unlink(path), 0);
+	process_table_reread(t, getpid());
+	s = get(t, 2);
+	assert_ptr_not_equal(s, first);
+	assert_ptr_equal(jit_files_dump(s->jit_files), dump);
+	assert_true(dump->fd >= 0);
+	munmap(marker, MAP_BYTES);
+	close(fd);
+}
