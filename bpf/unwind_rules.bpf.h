@@ -100,8 +100,8 @@ static __always_inline int walk_by_frame_pointer(struct walk *w)
 }
 
 /*
- * What follows the call in generated code that ends right behind it: add $n,%rsp; ret, or pop %rbp;
- * ret.
+ * What follows the call in generated code that ends right behind it, or comes next where it was
+ * interrupted: add $n,%rsp; ret, or pop %rbp; ret.
  */
 #define SHAPE_ADD_MASK 0xff00ffffffULL
 #define SHAPE_ADD 0xc300c48348ULL
@@ -121,8 +121,7 @@ __noinline int walk_by_shape(void)
 	struct scratch *s = get_scratch();
 	__u64 code, cfa, frame[2];
 
-	if (!s || s->walk.exact || s->walk.sp_is_low ||
-	    bpf_probe_read_user(&code, sizeof(code), (void *)s->walk.ip))
+	if (!s || s->walk.sp_is_low || bpf_probe_read_user(&code, sizeof(code), (void *)s->walk.ip))
 		return false;
 	cfa = s->walk.sp + 2 * USER_WORD_BYTES;
 	if ((code & SHAPE_ADD_MASK) == SHAPE_ADD)

@@ -401,6 +401,19 @@ TEST(generated_code_that_ends_behind_the_call_says_how_large_its_frame_is)
 	check_generated(stack_at(16), 0x5678);
 }
 
+TEST(generated_code_may_be_interrupted_behind_its_call)
+{
+	call_from_generated(0xccccccc308c48348);
+	w->ip = stack_at(100);
+	w->sp = stack_at(14);
+	w->fp = 0;
+	host.stack[15] = in_function(2);
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_int_equal(host.scratch.n_user, 2);
+	assert_int_equal(host.scratch.addrs[1], in_function(2));
+	assert_false(w->guessed);
+}
+
 TEST(other_generated_code_is_walked_by_frame_pointer)
 {
 	call_from_generated(0xccccc390c4834890);
