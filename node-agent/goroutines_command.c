@@ -17,7 +17,6 @@
 #include "common/text/parse.h"
 #include "node-agent/go/goroutine/goroutine_reader.h"
 #include "node-agent/go/image/go_reader.h"
-#include "node-agent/go/image/go_reader_errors.h"
 #include "node-agent/procfs/proc_maps.h"
 #include "node-agent/procfs/procfs.h"
 

@@ -4,7 +4,7 @@
 
 #include "common/limits.h"
 #include "common/system/clock.h"
-#include "common/system/program_dir.h"
+#include "common/system/fs.h"
 #include "node-agent/container/runtime_sockets.h"
 #include "node-agent/workload/name_rules.h"
 #include "node-agent/workload/profile_filter.h"

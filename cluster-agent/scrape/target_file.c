@@ -6,7 +6,6 @@
 #include "cluster-agent/scrape/scraper.h"
 #include "cluster-agent/scrape/static_targets.h"
 #include "common/data/buf.h"
-#include "common/system/file_stamp.h"
 #include "common/system/fs.h"
 #include "common/telemetry/log.h"
 

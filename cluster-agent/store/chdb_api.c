@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "common/limits.h"
+#include "common/system/fs.h"
 #include "common/system/memory_limit.h"
-#include "common/system/program_dir.h"
 
 #define LIBRARY "libchdb.so"
 

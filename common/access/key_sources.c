@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "common/data/hash.h"
-#include "common/system/file_stamp.h"
+#include "common/system/fs.h"
 
 DEFINE_CLEANUP(DIR *, closedir);
 

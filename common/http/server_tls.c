@@ -13,7 +13,7 @@
 
 #include "common/http/tls_certificate.h"
 #include "common/http/tls_session.h"
-#include "common/system/file_stamp.h"
+#include "common/system/fs.h"
 #include "common/telemetry/log.h"
 
 /* The try after which unusable files are reported. */

@@ -22,7 +22,6 @@
 #include "common/kubernetes/kube_exec.h"
 #include "common/kubernetes/kube_exec_credential.h"
 #include "common/system/clock.h"
-#include "common/system/file_stamp.h"
 #include "common/system/fs.h"
 #include "common/text/base64.h"
 

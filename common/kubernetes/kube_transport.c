@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-#include "common/system/file_stamp.h"
+#include "common/system/fs.h"
 #include "version.h"
 
 #define N_FILES 3

@@ -3,6 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/system/clock.h"
 
 int fs_read_fd(int fd, struct buf *out)
 {
@@ -85,4 +92,58 @@ int fs_each_name(int dir_fd, int (*fn)(void *ctx, const char *name), void *ctx)
 			return r;
 	}
 	return -errno;
+}
+
+/* ---- changes of a file ---- */
+
+struct file_stamp file_stamp(const char *path)
+{
+	struct file_stamp stamp = {0};
+	struct stat st;
+
+	if (!path || stat(path, &st) < 0)
+		return stamp;
+	stamp.dev = st.st_dev;
+	stamp.ino = st.st_ino;
+	stamp.size = (uint64_t)st.st_size;
+	stamp.changed_ns = (uint64_t)st.st_ctim.tv_sec * NS_PER_S + (uint64_t)st.st_ctim.tv_nsec;
+	return stamp;
+}
+
+bool file_stamp_equal(const struct file_stamp *a, const struct file_stamp *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       a->changed_ns == b->changed_ns;
+}
+
+/* ---- what is installed with the program ---- */
+
+int program_dir(char *ret, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", ret, size - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	ret[n] = '\0';
+	slash = strrchr(ret, '/');
+	if (!slash)
+		return -ENOENT;
+	*slash = '\0';
+	return 0;
+}
+
+int program_dir_find(const char *folder, const char *name, char *ret, size_t size)
+{
+	char dir[PATH_MAX];
+	int r = program_dir(dir, sizeof(dir));
+
+	if (r < 0)
+		return r;
+	if ((size_t)snprintf(ret, size, "%s/%s", dir, name) < size && access(ret, F_OK) == 0)
+		return 0;
+	if ((size_t)snprintf(ret, size, "%s/../lib/%s/%s", dir, folder, name) < size &&
+	    access(ret, F_OK) == 0)
+		return 0;
+	return -ENOENT;
 }

@@ -34,4 +34,30 @@ int fs_open_regular(int dir_fd, const char *path, int flags, struct stat *ret) M
  */
 int fs_each_name(int dir_fd, int (*fn)(void *ctx, const char *name), void *ctx);
 
+/*
+ * Detects whether a file has changed since it was read, by its identity, size and change time.
+ * A missing file has a stamp, too.
+ */
+
+struct file_stamp {
+	uint64_t dev, ino, size, changed_ns; /* all 0: does not exist */
+};
+
+/*
+ * path may be NULL, which counts as missing. Follows symbolic links, like those of a mounted
+ * Secret.
+ */
+struct file_stamp file_stamp(const char *path);
+bool file_stamp_equal(const struct file_stamp *a, const struct file_stamp *b);
+
+/*
+ * Finds what is installed with the running program: next to it, as in a build tree, or in
+ * ../lib/<folder> from there.
+ */
+
+/* Directory of the running binary, without a slash at its end. Returns 0 or -errno. */
+int program_dir(char *ret, size_t size) MUST_CHECK;
+/* Path of a file that exists. Returns 0, -ENOENT if neither directory has it, or -errno. */
+int program_dir_find(const char *folder, const char *name, char *ret, size_t size) MUST_CHECK;
+
 #endif /* COMMON_SYSTEM_FS_H */

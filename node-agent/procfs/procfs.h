@@ -86,4 +86,12 @@ int procfs_each_map(int proc_fd, size_t max_bytes,
  */
 int procfs_query_map(int maps_fd, uint64_t addr, char *name, struct proc_map *ret) MUST_CHECK;
 
+/*
+ * The vDSO: an ELF image that the kernel maps into every process. All 64-bit processes have
+ * the same, so the agent's own one serves for all.
+ */
+
+/* Copies it; the caller frees the copy. Returns 0, -ENOENT if there is no vDSO, or -ENOMEM. */
+int vdso_image_copy(void **ret, size_t *ret_len) MUST_CHECK;
+
 #endif /* NODE_AGENT_PROCFS_PROCFS_H */

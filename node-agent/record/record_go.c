@@ -5,7 +5,6 @@
 #include "node-agent/go/goroutine/goroutine_reader.h"
 #include "node-agent/go/heap/heap_reader.h"
 #include "node-agent/go/image/go_reader.h"
-#include "node-agent/go/image/go_reader_errors.h"
 #include "node-agent/go/record/bucket_history.h"
 
 static int read_heap(struct go_opened *o, const struct program_id *id, struct buf *out,

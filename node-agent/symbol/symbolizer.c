@@ -27,7 +27,7 @@
 #include "common/thread/deadline_call.h"
 #include "node-agent/elf/eh_function.h"
 #include "node-agent/elf/signal_return.h"
-#include "node-agent/procfs/vdso_image.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/symbol/debug_symbols.h"
 #include "node-agent/symbol/demangle.h"
 #include "node-agent/symbol/go_location.h"

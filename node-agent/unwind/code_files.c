@@ -14,7 +14,7 @@
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "node-agent/procfs/vdso_image.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/unwind/cfi/cfi_digest.h"
 
 /* One element of unwind_files is for the vDSO. */

@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "common/system/program_dir.h"
+#include "common/system/fs.h"
 #include "node-agent/node_options.h"
 #include "test/lib/unit.h"
 

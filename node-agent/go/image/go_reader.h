@@ -59,4 +59,9 @@ int go_reader_open(struct go_reader *r, const struct program_id *id,
 void go_opened_close(struct go_opened *o);
 DEFINE_CLEANUP(struct go_opened *, go_opened_close);
 
+/* What the errors of reading a Go process mean, for messages of commands. Pure. */
+
+/* A static text; that of strerror(3) if there is no better one. */
+const char *go_reader_error(int error);
+
 #endif /* NODE_AGENT_GO_IMAGE_GO_READER_H */
