@@ -62,6 +62,12 @@ TEST(refuses_what_is_no_form)
 		 "--X--",
 		 -EPERM},
 		{TYPE, "--X--", 0},
+		{TYPE, "--X \t\r\n" FIELD("a") "1\r\n--X--", 0},
+		{TYPE, "--X\r\n" FIELD("a; filename=b") "1\r\n--X--", 0},
+		{TYPE,
+		 "--X\r\nContent-Disposition: form-data; name=a; filename*=UTF-8''b\r\n\r\n1\r\n"
+		 "--X--",
+		 -EPERM},
 	};
 	char zero[] = "--X\r\n" FIELD("a") "1?2\r\n--X--";
 
