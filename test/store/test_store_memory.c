@@ -1,8 +1,8 @@
 /*
  * The embedded store in a container of 512 MiB: queries that want all memory fail with a sentence,
- * inserts succeed or are to be repeated, stacks whose frames are larger than one answer may be are
- * read in several, and the process is not killed. Root only, for the cgroup.
- * The environment names libchdb.so as CHDB_LIBRARY.
+ * inserts succeed or are to be repeated, movers of many stacks are found or refused, stacks whose
+ * frames are larger than one answer may be are read in several, and the process is not killed. Root
+ * only, for the cgroup. The environment names libchdb.so as CHDB_LIBRARY.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
+#include "cluster-agent/query/read/mover_query.h"
 #include "cluster-agent/query/read/stack_query.h"
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/store_chdb.h"
@@ -224,7 +225,95 @@ static void use_memory(void)
 	_exit(atomic_load(&n_refused) > 0 ? 0 : 6);
 }
 
-TEST_FIXTURE(greedy_queries_do_not_kill_the_process, make_dir, remove_dir)
+#define N_MANY 400000u
+#define N_FEW 5000u
+
+/* While merges have most of the memory, it is inserted later. */
+static void insert_patiently(struct store *s, const char *sql)
+{
+	for (int i = 0; i < 100 && store_maintain(s, sql, NULL, NULL) < 0; i++)
+		usleep(200000);
+}
+
+/* Two days of a service, with a profile on each, and the samples of n stacks. */
+static void fill_days(struct store *s, const char *service, unsigned n)
+{
+	char sql[1024];
+
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO profiling_quality SELECT '%s', 'ebpf:cpu:nanoseconds', now64(9) - "
+		 "toIntervalHour(k), now64(9) - toIntervalHour(k - 1), 'h', %u, 0, 3600000000000, "
+		 "1, map(), k, map(), map(), map(), map(), 0 FROM (SELECT number + 2 AS k FROM "
+		 "numbers(46))",
+		 service, n);
+	maintain(s, sql);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO profiling_stacks SELECT '%s', number, now64(9), "
+		 "[concat('leaf', toString(number %% 50), ' file.go:1')] FROM numbers(%u)",
+		 service, n < N_FEW ? n : N_FEW);
+	maintain(s, sql);
+	for (unsigned first = 0; first < n; first += 20000) {
+		snprintf(sql, sizeof(sql),
+			 "INSERT INTO profiling_samples SELECT '%s', 'ebpf:cpu:nanoseconds', t, "
+			 "t + 60, map(), number, 1 + number %% 50 * k FROM (SELECT number, "
+			 "arrayJoin([3, 30]) AS k, now64(9) - toIntervalHour(k) AS t FROM "
+			 "numbers(%u, %u))",
+			 service, first, n - first < 20000 ? n - first : 20000);
+		insert_patiently(s, sql);
+	}
+}
+
+/* Movers of yesterday and today. Returns what mover_query() does. */
+static int ask_movers(struct store *s, const char *service, size_t *ret_n, struct err *err)
+{
+	const int64_t now = (int64_t)clock_realtime_ns(), day = 86400 * (int64_t)NS_PER_S;
+	const struct query_filter f = {.service = service, .from_ns = now - day, .to_ns = now};
+	const struct query_filter base = {.from_ns = now - 2 * day, .to_ns = now - day};
+	struct mover_list l = {0};
+	int r = mover_query(s, &f, &base, 20, &l, err);
+
+	*ret_n = l.n_items;
+	if (r == 0)
+		mover_list_fini(&l);
+	return r;
+}
+
+static bool is_refused(int r, const struct err *err)
+{
+	return (r == -EFBIG || r == -ENOMEM) && strstr(err->msg, "for a shorter range");
+}
+
+/* About as many stacks as a query of such a container may add up, and a service of a few. */
+static void compare_many_stacks(void)
+{
+	const struct store_chdb_config cfg = {dir, UINT64_C(30 * 86400) * NS_PER_S,
+					      getenv("CHDB_LIBRARY")};
+	struct store *s;
+	struct err err = {0};
+	size_t n;
+	int r;
+
+	if (store_chdb_open(&s, &cfg, &err) < 0)
+		_exit(31);
+	fill_days(s, "many", N_MANY);
+	fill_days(s, "few", N_FEW);
+	r = ask_movers(s, "many", &n, &err);
+	if (r == 0 ? n == 0 : !is_refused(r, &err)) {
+		print_error("%zu movers of many stacks: %d, %s\n", n, r, err.msg);
+		_exit(32);
+	}
+	if (ask_movers(s, "few", &n, &err) < 0 || n != 20) {
+		print_error("%zu movers of few stacks: %s\n", n, err.msg);
+		_exit(33);
+	}
+	if (store_ping(s) < 0)
+		_exit(34);
+	store_close(s);
+	_exit(0);
+}
+
+/* Calls fn, which does not return, in a process that may have as much memory as LIMIT says. */
+static void run_in_container(void (*fn)(void))
 {
 	AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct cgroup_hierarchy *h;
@@ -241,12 +330,23 @@ TEST_FIXTURE(greedy_queries_do_not_kill_the_process, make_dir, remove_dir)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		test_cgroup_enter(&c);
-		use_memory();
+		fn();
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	test_cgroup_remove(&c);
 	cgroup_hierarchy_free(h);
 	assert_int_equal(status, 0);
+}
+
+TEST_FIXTURE(greedy_queries_do_not_kill_the_process, make_dir, remove_dir)
+{
+	run_in_container(use_memory);
+}
+
+TEST_FIXTURE(movers_of_many_stacks_are_within_the_memory_or_fail_with_a_sentence, make_dir,
+	     remove_dir)
+{
+	run_in_container(compare_many_stacks);
 }
 
 int main(void)
