@@ -248,17 +248,23 @@ static int add_runs(struct scan *s)
 
 /* ---- functions ---- */
 
-/* Before 1.18. */
-static bool is_in_assembly_file(struct scan *s, const struct gopclntab_function *f)
+bool gopclntab_is_in_assembly(const struct gopclntab *t, const struct byte_source *src,
+			      const struct gopclntab_function *f, struct gopclntab_line *line)
 {
-	const struct gopclntab_trees trees = {.memory = s->src};
+	const struct gopclntab_trees trees = {.memory = src};
 	size_t len;
 
-	if (gopclntab_find_line(s->table, s->src, &trees, f->start, &s->line) < 0 ||
-	    strncmp(s->line.name, RUNTIME, sizeof(RUNTIME) - 1) == 0)
+	if (gopclntab_find_line(t, src, &trees, f->start, line) < 0)
 		return false;
-	len = strlen(s->line.file);
-	return len > 2 && memcmp(s->line.file + len - 2, ".s", 2) == 0;
+	len = strlen(line->file);
+	return len > 2 && memcmp(line->file + len - 2, ".s", 2) == 0;
+}
+
+/* Before 1.18. */
+static bool is_other_assembly(struct scan *s, const struct gopclntab_function *f)
+{
+	return gopclntab_is_in_assembly(s->table, s->src, f, &s->line) &&
+	       strncmp(s->line.name, RUNTIME, sizeof(RUNTIME) - 1) != 0;
 }
 
 static int on_function(void *ctx, uint64_t index, const uint8_t *record)
@@ -275,7 +281,7 @@ static int on_function(void *ctx, uint64_t index, const uint8_t *record)
 	    (has_flag ? !(flags & FLAG_ASSEMBLY) : n_tables > OLD_TABLES_MAX))
 		return 0;
 	e = gopclntab_record_at(&r, s->table, s->src, index);
-	if (e == 0 && !has_flag && !is_in_assembly_file(s, &r.function))
+	if (e == 0 && !has_flag && !is_other_assembly(s, &r.function))
 		return 0;
 	s->n_runs = 0;
 	if (e == 0)

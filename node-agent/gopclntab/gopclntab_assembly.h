@@ -13,6 +13,7 @@
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
 #include "node-agent/gopclntab/gopclntab.h"
+#include "node-agent/gopclntab/gopclntab_line.h"
 
 /* A piece of code; addresses as in the file. */
 struct gopclntab_assembly {
@@ -38,5 +39,12 @@ struct gopclntab_assembly {
 int gopclntab_assembly(const struct gopclntab *t, const struct elf_layout *layout,
 		       const struct byte_source *src, struct gopclntab_assembly *ranges,
 		       size_t max) MUST_CHECK;
+
+/*
+ * Whether the file of a function ends with ".s". *line is what is known of it. Before 1.18, when
+ * functions have no flag; compiled ones may have as few tables of values.
+ */
+bool gopclntab_is_in_assembly(const struct gopclntab *t, const struct byte_source *src,
+			      const struct gopclntab_function *f, struct gopclntab_line *line);
 
 #endif /* NODE_AGENT_GOPCLNTAB_GOPCLNTAB_ASSEMBLY_H */

@@ -123,6 +123,22 @@ TEST(compiled_code_goes_by_the_size_of_its_frame)
 	end(f);
 }
 
+/* As a function that calls nothing, of 1.16; its file is "a.go". */
+TEST(a_compiled_function_with_few_tables_is_no_assembly)
+{
+	const size_t sizes_at = 20, n_tables_at = 32;
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	go_image_build(&f->image, 16, names);
+	go_image_put_table(&f->image, GO_IMAGE_RECORDS + sizes_at, SIZES - GO_IMAGE_VALUES, 4);
+	go_image_put_table(&f->image, GO_IMAGE_RECORDS + n_tables_at, 1, 4);
+	go_image_put_values(&f->image, SIZES, frameless, ARRAY_SIZE(frameless));
+	build(f, EM_X86_64);
+	expect(f, 0, UNWIND_CFA_SP, UNWIND_FP_SAME, 1, 0, 0);
+	end(f);
+}
+
 TEST(on_arm64_the_link_register_is_saved_at_the_stack_pointer)
 {
 	static const int frames[][2] = {{0, 4}, {48, 0x78}, {0, 4}};

@@ -28,7 +28,7 @@
 #include "node-agent/unwind/cfi/cfi_state.h"
 
 #define FLAG_ASSEMBLY 4u /* since 1.18 */
-/* Of values by address, before 1.18; compiled functions have more. */
+/* Of values by address, before 1.18; assembly has no more. */
 #define OLD_TABLES_MAX 1u
 #define SIGNAL_HANDLER "runtime.sigtramp"
 /* The largest programs have some hundred. */
@@ -45,6 +45,7 @@ struct adder {
 	struct gopclntab_assembly *ranges;
 	size_t n_ranges, next_range;
 	int error; /* of cfi_rows_add() */
+	struct gopclntab_line line;
 };
 
 static int read_windows(void *ctx, uint64_t offset, void *to, size_t len)
@@ -156,14 +157,16 @@ static int add_assembly(struct adder *a, const struct gopclntab_function *f)
 	return e;
 }
 
-static bool is_assembly(const struct adder *a, const uint8_t *record, uint8_t flags)
+static bool is_assembly(struct adder *a, const struct gopclntab_function *f, const uint8_t *record,
+			uint8_t flags)
 {
 	uint32_t n_tables;
 
 	if (a->go->table.version >= GOPCLNTAB_1_18)
 		return flags & FLAG_ASSEMBLY;
 	memcpy(&n_tables, record + a->format->n_tables, sizeof(n_tables));
-	return n_tables <= OLD_TABLES_MAX;
+	return n_tables <= OLD_TABLES_MAX &&
+	       gopclntab_is_in_assembly(&a->go->table, &a->go->src, f, &a->line);
 }
 
 /* Signal handlers return into this function, so that its caller is what was interrupted. */
@@ -210,7 +213,7 @@ static int on_function(void *ctx, uint64_t index, const uint8_t *record)
 		return add(a, r.function.start, &end);
 	if (flags & GOPCLNTAB_SP_WRITE)
 		return add(a, r.function.start, &by_frame_pointer);
-	if (!is_assembly(a, record, flags))
+	if (!is_assembly(a, &r.function, record, flags))
 		return add_compiled(a, &r);
 	if (is_signal_return(a, &r.function))
 		return add(a, r.function.start - 1, &cfi_signal_rule);
