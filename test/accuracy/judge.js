@@ -13,7 +13,7 @@ const path = require("node:path");
 const STARTS = new RegExp(
   `^(${[
     "_start|__clone3?|clone3?|__start_context",
-    "_rt0_amd64.*|runtime\\.(rt0_go|goexit|mstart|morestack|mcall|systemstack|gogo)",
+    "_rt0_amd64.*|runtime\\.(rt0_go|goexit|clone|mstart|morestack|mcall|systemstack|gogo)",
   ].join("|")})$`,
 );
 const MARK = /^\[(?!kernel|vdso|unknown)[a-z].*\]$/;
