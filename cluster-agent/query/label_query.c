@@ -42,26 +42,23 @@ static int ask(struct bound_query *q, const struct query_filter *f, const char *
 	bool one = label && label[0], whole = false;
 	int r = profile_source_is_whole(q->store, f, true, &whole, err);
 
-	if (r == 0)
-		r = profile_source_bind(q, f);
-	if (r == 0)
-		r = bound_query_add_uint(q, "max", one ? MAX_VALUES_OF_ONE : MAX_VALUES);
-	if (r == 0)
-		r = bound_query_add_uint(q, "rows", MAX_ROWS);
-	if (r == 0 && one)
-		r = bound_query_add_text(q, "label", label);
-	if (r == 0 && whole)
-		r = bound_query_add_sql(
+	if (r < 0)
+		return r;
+	profile_source_bind(q, f);
+	bound_query_add_uint(q, "max", one ? MAX_VALUES_OF_ONE : MAX_VALUES);
+	bound_query_add_uint(q, "rows", MAX_ROWS);
+	if (one)
+		bound_query_add_text(q, "label", label);
+	if (whole)
+		bound_query_add_sql(
 			q, f, sum ? SQL_SETS_OF(PROFILE_VALUES) : SQL_SETS_OF(PROFILE_INTEGRALS));
-	else if (r == 0)
-		r = bound_query_add_sql(q, f, sum ? SQL_SETS("1") : SQL_SETS("${overlap_ns}"));
-	if (r == 0)
-		r = bound_query_add_sql(q, f, SQL_PAIRS);
-	if (r == 0 && one)
-		r = bound_query_add_sql(q, f, SQL_OF_ONE);
-	if (r == 0)
-		r = bound_query_add_sql(q, f, SQL_RANKED);
-	return r == 0 ? bound_query_run(q, err) : r;
+	else
+		bound_query_add_sql(q, f, sum ? SQL_SETS("1") : SQL_SETS("${overlap_ns}"));
+	bound_query_add_sql(q, f, SQL_PAIRS);
+	if (one)
+		bound_query_add_sql(q, f, SQL_OF_ONE);
+	bound_query_add_sql(q, f, SQL_RANKED);
+	return bound_query_run(q, err);
 }
 
 struct row {
@@ -140,10 +137,10 @@ int profile_query_labels(struct store *store, const struct query_request *p, str
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	struct json_writer w;
-	int r = bound_query_init(&q, store, &p->filter, MAX_ANSWER_BYTES);
+	int r;
 
-	if (r == 0)
-		r = ask(&q, &p->filter, p->label, err);
+	bound_query_init(&q, store, &p->filter, MAX_ANSWER_BYTES);
+	r = ask(&q, &p->filter, p->label, err);
 	if (r < 0)
 		return r;
 	json_writer_init(&w, out);

@@ -369,28 +369,25 @@ static int read_sparks(struct application_list *l, struct store *store,
 	uint32_t n = question->n_points < APPLICATION_MAX_POINTS ? question->n_points
 								 : APPLICATION_MAX_POINTS;
 	struct steps steps = {f->from_ns, f->to_ns, (f->to_ns - f->from_ns + n - 1) / n, n};
-	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	bool searched = question->search && question->search[0];
+	int r;
 
-	if (r == 0)
-		r = make_sparks(l, n);
-	if (r == 0)
-		r = bound_query_add_uint(&q, "step", (uint64_t)steps.len_ns);
-	if (r == 0)
-		r = bound_query_add_uint(&q, "hold", TIMELINE_HOLD_NS);
-	if (r == 0 && question->search && question->search[0])
-		r = bound_query_add_text(&q, "search", question->search);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, SQL_SPARK);
-	if (r == 0 && f->service)
-		r = bound_query_add_sql(&q, f, SQL_OF_SERVICE);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, SQL_SPARK_STEPS);
-	if (r == 0 && question->search && question->search[0])
-		r = bound_query_add_sql(&q, f, SQL_SEARCH);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, SQL_SPARK_GROUPED);
-	if (r == 0)
-		r = bound_query_run(&q, err);
+	bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	bound_query_add_uint(&q, "step", (uint64_t)steps.len_ns);
+	bound_query_add_uint(&q, "hold", TIMELINE_HOLD_NS);
+	if (searched)
+		bound_query_add_text(&q, "search", question->search);
+	bound_query_add_sql(&q, f, SQL_SPARK);
+	if (f->service)
+		bound_query_add_sql(&q, f, SQL_OF_SERVICE);
+	bound_query_add_sql(&q, f, SQL_SPARK_STEPS);
+	if (searched)
+		bound_query_add_sql(&q, f, SQL_SEARCH);
+	bound_query_add_sql(&q, f, SQL_SPARK_GROUPED);
+	r = make_sparks(l, n);
+	if (r < 0)
+		return r;
+	r = bound_query_run(&q, err);
 	/* too many services for sparklines are not too many for a list */
 	if (r == -EFBIG)
 		return 0;
@@ -419,30 +416,26 @@ static int query_types(struct application_list *l, struct store *store,
 		       const struct application_question *question, struct err *err)
 {
 	const struct query_filter *f = question->range;
-	int r = bound_query_init(&l->query, store, f, MAX_ANSWER_BYTES);
+	struct bound_query *q = &l->query;
+	bool searched = question->search && question->search[0];
+	int r;
 
-	if (r == 0)
-		r = bound_query_add_uint(&l->query, "hold", TIMELINE_HOLD_NS);
-	if (r == 0)
-		r = bound_query_add_uint(&l->query, "limit", question->max ?: UINT32_MAX);
-	if (r == 0 && question->search && question->search[0])
-		r = bound_query_add_text(&l->query, "search", question->search);
-	if (r == 0)
-		r = bound_query_add_sql(&l->query, f, SQL_TYPES);
-	if (r == 0 && f->service)
-		r = bound_query_add_sql(&l->query, f, SQL_OF_SERVICE);
-	if (r == 0)
-		r = bound_query_add_sql(&l->query, f, SQL_TYPES_HELD);
-	if (r == 0 && f->service)
-		r = bound_query_add_sql(&l->query, f, SQL_OF_SERVICE);
-	if (r == 0)
-		r = bound_query_add_sql(&l->query, f, SQL_TYPES_KNOWN);
-	if (r == 0 && question->search && question->search[0])
-		r = bound_query_add_sql(&l->query, f, SQL_SEARCH);
-	if (r == 0)
-		r = bound_query_add_sql(&l->query, f, SQL_TYPES_GROUPED);
-	if (r == 0)
-		r = bound_query_run(&l->query, err);
+	bound_query_init(q, store, f, MAX_ANSWER_BYTES);
+	bound_query_add_uint(q, "hold", TIMELINE_HOLD_NS);
+	bound_query_add_uint(q, "limit", question->max ?: UINT32_MAX);
+	if (searched)
+		bound_query_add_text(q, "search", question->search);
+	bound_query_add_sql(q, f, SQL_TYPES);
+	if (f->service)
+		bound_query_add_sql(q, f, SQL_OF_SERVICE);
+	bound_query_add_sql(q, f, SQL_TYPES_HELD);
+	if (f->service)
+		bound_query_add_sql(q, f, SQL_OF_SERVICE);
+	bound_query_add_sql(q, f, SQL_TYPES_KNOWN);
+	if (searched)
+		bound_query_add_sql(q, f, SQL_SEARCH);
+	bound_query_add_sql(q, f, SQL_TYPES_GROUPED);
+	r = bound_query_run(q, err);
 	return r == 0 ? read_types(l, f->from_ns, f->to_ns, err) : r;
 }
 

@@ -86,43 +86,44 @@ static const char *escape(struct arena *arena, const char *s)
 	return out;
 }
 
-static int add_param(struct bound_query *q, const char *name, const char *value)
+static void add_param(struct bound_query *q, const char *name, const char *value)
 {
 	size_t side_len = strlen(q->side), len = strlen(name);
 	char *full = arena_alloc(&q->arena, side_len + len + 1);
 
-	if (!full || !value || q->n_params == BOUND_QUERY_MAX_PARAMS)
-		return -ENOMEM;
+	if (!full || !value || q->n_params == BOUND_QUERY_MAX_PARAMS) {
+		bound_query_note(q, -ENOMEM);
+		return;
+	}
 	memcpy(full, q->side, side_len);
 	memcpy(full + side_len, name, len + 1);
 	q->params[q->n_params++] = (struct store_param){.name = full, .value = value};
-	return 0;
 }
 
-static int add_string(struct bound_query *q, const char *name, const char *value)
+static void add_string(struct bound_query *q, const char *name, const char *value)
 {
-	return add_param(q, name, escape(&q->arena, value ? value : ""));
+	add_param(q, name, escape(&q->arena, value ? value : ""));
 }
 
-static int add_int(struct bound_query *q, const char *name, int64_t value)
+static void add_int(struct bound_query *q, const char *name, int64_t value)
 {
 	char text[24];
 	int n = snprintf(text, sizeof(text), "%lld", (long long)value);
 
-	return add_param(q, name, arena_strndup(&q->arena, text, (size_t)n));
+	add_param(q, name, arena_strndup(&q->arena, text, (size_t)n));
 }
 
-int bound_query_add_uint(struct bound_query *q, const char *name, uint64_t value)
+void bound_query_add_uint(struct bound_query *q, const char *name, uint64_t value)
 {
 	char text[24];
 	int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
 
-	return add_param(q, name, arena_strndup(&q->arena, text, (size_t)n));
+	add_param(q, name, arena_strndup(&q->arena, text, (size_t)n));
 }
 
-int bound_query_add_text(struct bound_query *q, const char *name, const char *value)
+void bound_query_add_text(struct bound_query *q, const char *name, const char *value)
 {
-	return add_string(q, name, value);
+	add_string(q, name, value);
 }
 
 /* An array is read as a literal: only its elements are unescaped, not the whole value. */
@@ -142,52 +143,54 @@ static int add_element(struct buf *b, const char *s)
 	return r == 0 ? buf_add(b, "'", 1) : r;
 }
 
-int bound_query_add_texts(struct bound_query *q, const char *name, const char *const *values,
-			  size_t n)
+/* Binds an array literal, of whose text r is the error. */
+static void add_array(struct bound_query *q, const char *name, const struct buf *b, int r)
 {
-	CLEANUP(buf_fini) struct buf b;
-	int r;
-
-	buf_init(&b, PARAM_BYTES);
-	r = buf_add(&b, "[", 1);
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		if (i > 0)
-			r = buf_add(&b, ",", 1);
-		if (r == 0)
-			r = add_element(&b, values[i]);
-	}
 	if (r == 0)
-		r = buf_add(&b, "]", 1);
-	return r == 0 ? add_param(q, name, arena_strndup(&q->arena, b.data, b.len)) : r;
+		add_param(q, name, arena_strndup(&q->arena, b->data, b->len));
+	bound_query_note(q, r);
 }
 
-int bound_query_add_doubles(struct bound_query *q, const char *name, const double *values, size_t n)
+void bound_query_add_texts(struct bound_query *q, const char *name, const char *const *values,
+			   size_t n)
 {
 	CLEANUP(buf_fini) struct buf b;
-	int r;
+	int r = 0;
 
 	buf_init(&b, PARAM_BYTES);
-	r = buf_add(&b, "[", 1);
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = buf_addf(&b, "%s%.17g", i > 0 ? "," : "", values[i]);
-	if (r == 0)
-		r = buf_add(&b, "]", 1);
-	return r == 0 ? add_param(q, name, arena_strndup(&q->arena, b.data, b.len)) : r;
+		r = buf_add(&b, i > 0 ? "," : "[", 1) ?: add_element(&b, values[i]);
+	add_array(q, name, &b, r ?: buf_addf(&b, n > 0 ? "]" : "[]"));
 }
 
-int bound_query_add_uints(struct bound_query *q, const char *name, const uint64_t *values, size_t n)
+void bound_query_add_doubles(struct bound_query *q, const char *name, const double *values,
+			     size_t n)
+{
+	CLEANUP(buf_fini) struct buf b;
+	int r = 0;
+
+	buf_init(&b, PARAM_BYTES);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = buf_addf(&b, "%s%.17g", i > 0 ? "," : "[", values[i]);
+	add_array(q, name, &b, r ?: buf_addf(&b, n > 0 ? "]" : "[]"));
+}
+
+void bound_query_add_uints(struct bound_query *q, const char *name, const uint64_t *values,
+			   size_t n)
 {
 	/* 20 digits and a comma each, brackets and NUL */
 	char *text = arena_alloc(&q->arena, n * 21 + 3), *at = text;
 
-	if (!text)
-		return -ENOMEM;
+	if (!text) {
+		bound_query_note(q, -ENOMEM);
+		return;
+	}
 	*at++ = '[';
 	for (size_t i = 0; i < n; i++)
 		at += snprintf(at, 22, "%s%llu", i > 0 ? "," : "", (unsigned long long)values[i]);
 	at[0] = ']';
 	at[1] = '\0';
-	return add_param(q, name, text);
+	add_param(q, name, text);
 }
 
 bool query_filter_is_set(const struct query_filter *f)
@@ -236,12 +239,13 @@ static bool other_name(char ret[static KUBE_NAME_BYTES], const struct query_filt
 	return n > 0;
 }
 
-static int add_instance(struct bound_query *q, const struct query_filter *f)
+static void add_instance(struct bound_query *q, const struct query_filter *f)
 {
 	char other[KUBE_NAME_BYTES];
-	int r = add_string(q, "instance", f->instance);
 
-	return r == 0 && other_name(other, f) ? add_string(q, "other", other) : r;
+	add_string(q, "instance", f->instance);
+	if (other_name(other, f))
+		add_string(q, "other", other);
 }
 
 static bool is_regex(const struct label_matcher *m)
@@ -250,85 +254,76 @@ static bool is_regex(const struct label_matcher *m)
 }
 
 /* Binds name and value of each matcher as {name<i>} and {value<i>}. */
-int bound_query_bind_matchers(struct bound_query *q, const struct label_matchers *where)
+void bound_query_bind_matchers(struct bound_query *q, const struct label_matchers *where)
 {
 	for (size_t i = 0; i < where->n_items; i++) {
-		const struct label_matcher *m = &where->items[i];
 		char param[32];
-		int r;
 
 		snprintf(param, sizeof(param), "name%zu", i);
-		r = add_string(q, param, m->name);
-		if (r < 0)
-			return r;
+		add_string(q, param, where->items[i].name);
 		snprintf(param, sizeof(param), "value%zu", i);
-		r = add_string(q, param, m->value);
-		if (r < 0)
-			return r;
+		add_string(q, param, where->items[i].value);
 	}
-	return 0;
 }
 
 /* Binds the two columns of profile_ids.h. */
-static int add_ids(struct bound_query *q)
+static void add_ids(struct bound_query *q)
 {
 	const char *types[PROFILE_IDS_MAX], *texts[PROFILE_IDS_MAX];
 	size_t n;
 	const struct profile_id *ids = profile_ids(&n);
-	int r;
 
 	for (size_t i = 0; i < n && i < PROFILE_IDS_MAX; i++) {
 		types[i] = ids[i].type;
 		texts[i] = ids[i].id;
 	}
-	r = bound_query_add_texts(q, "types", types, n);
-	return r == 0 ? bound_query_add_texts(q, "ids", texts, n) : r;
+	bound_query_add_texts(q, "types", types, n);
+	bound_query_add_texts(q, "ids", texts, n);
 }
 
 /* Servers take parameters of up to 128 KiB. */
-static int add_services(struct bound_query *q, const struct query_filter *f)
+static void add_services(struct bound_query *q, const struct query_filter *f)
 {
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < f->n_services; i++)
 		bytes += strlen(f->services[i]) + sizeof("'',");
-	return bytes > MAX_SERVICES_BYTES
-		       ? -EFBIG
-		       : bound_query_add_texts(q, "services", f->services, f->n_services);
+	if (bytes > MAX_SERVICES_BYTES)
+		bound_query_note(q, -EFBIG);
+	else
+		bound_query_add_texts(q, "services", f->services, f->n_services);
 }
 
-int bound_query_bind(struct bound_query *q, const struct query_filter *f)
+void bound_query_bind(struct bound_query *q, const struct query_filter *f)
 {
-	int r = add_int(q, "from", f->from_ns);
-
-	if (r == 0)
-		r = add_int(q, "to", f->to_ns);
-	if (r == 0 && f->service)
-		r = add_string(q, "service", f->service);
-	else if (r == 0 && f->services)
-		r = add_services(q, f);
-	if (r == 0 && f->type)
-		r = add_string(q, "type", f->type);
-	if (r == 0 && f->instance && f->instance[0])
-		r = add_instance(q, f);
-	if (r == 0 && f->where)
-		r = bound_query_bind_matchers(q, f->where);
-	return r;
+	add_int(q, "from", f->from_ns);
+	add_int(q, "to", f->to_ns);
+	if (f->service)
+		add_string(q, "service", f->service);
+	else if (f->services)
+		add_services(q, f);
+	if (f->type)
+		add_string(q, "type", f->type);
+	if (f->instance && f->instance[0])
+		add_instance(q, f);
+	if (f->where)
+		bound_query_bind_matchers(q, f->where);
 }
 
-int bound_query_init(struct bound_query *q, struct store *store, const struct query_filter *f,
-		     size_t max_answer_bytes)
+void bound_query_init(struct bound_query *q, struct store *store, const struct query_filter *f,
+		      size_t max_answer_bytes)
 {
 	q->store = store;
 	q->ticket = f->ticket;
 	q->n_params = 0;
+	q->error = 0;
 	q->side = "";
 	q->by = NULL;
 	q->has_ids = false;
 	arena_init(&q->arena, PARAM_BYTES);
 	buf_init(&q->sql, SQL_BYTES);
 	buf_init(&q->answer, max_answer_bytes);
-	return bound_query_bind(q, f);
+	bound_query_bind(q, f);
 }
 
 void bound_query_use_side(struct bound_query *q, bool base)
@@ -348,25 +343,38 @@ static const char *id_of(const struct query_filter *f)
 	return is_of_node_agent(f) ? ID_CONTAINER : ID_POD;
 }
 
-static int add_which_instance(struct bound_query *q, const struct query_filter *f)
+static void add_which_instance(struct bound_query *q, const struct query_filter *f)
 {
 	const char *id = id_of(f);
 	char other[KUBE_NAME_BYTES];
-	int r = buf_addf(&q->sql,
+
+	bound_query_addf(q,
 			 " AND (%s = {instance:String} OR "
 			 "concat(%s, '@', " HOST ") = {instance:String}",
 			 id, id);
-
-	if (r == 0 && other_name(other, f))
-		r = buf_addf(&q->sql,
-			     is_of_node_agent(f) ? " OR startsWith(%s, {other:String})"
-						 : " OR %s = {other:String}",
-			     id);
-	return r == 0 ? buf_addf(&q->sql, ")") : r;
+	if (other_name(other, f))
+		bound_query_addf(q,
+				 is_of_node_agent(f) ? " OR startsWith(%s, {other:String})"
+						     : " OR %s = {other:String}",
+				 id);
+	bound_query_addf(q, ")");
 }
 
 /* The parameter of an expression, which has to match the whole value. */
 #define WHOLE "concat('^(?:', {value%zu:String}, ')$')"
+
+/* The expression of a matcher's label. */
+static void add_matched(struct bound_query *q, const struct label_matchers *where, size_t i,
+			bool plain)
+{
+	char param[32];
+
+	snprintf(param, sizeof(param), "name%zu", i);
+	if (plain)
+		bound_query_add_label(q, where->items[i].name, param);
+	else
+		bound_query_addf(q, "Labels[{%s:String}]", param);
+}
 
 /*
  * The calls of match() with '' have only constants, so the engine evaluates them, and refuses a
@@ -374,66 +382,40 @@ static int add_which_instance(struct bound_query *q, const struct query_filter *
  * "a)|(.*" is wrong, but would be valid between them and match everything. The engine compiles
  * an expression only if it is more than plain text to it; "^" makes sure that it does.
  */
-/* The expression of a matcher's label. */
-static int add_matched(struct bound_query *q, const struct label_matchers *where, size_t i,
-		       bool plain)
+void bound_query_add_matchers(struct bound_query *q, const struct label_matchers *where, bool plain)
 {
-	char param[32];
-
-	snprintf(param, sizeof(param), "name%zu", i);
-	return plain ? bound_query_add_label(q, where->items[i].name, param)
-		     : buf_addf(&q->sql, "Labels[{%s:String}]", param);
-}
-
-int bound_query_add_matchers(struct bound_query *q, const struct label_matchers *where, bool plain)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < where->n_items && r == 0; i++) {
+	for (size_t i = 0; i < where->n_items; i++) {
 		enum label_match op = where->items[i].op;
 		bool regex = is_regex(&where->items[i]);
 
 		if (regex)
-			r = buf_addf(&q->sql,
-				     " AND (match('', concat('^', {value%zu:String})) OR true)"
-				     " AND (match('', " WHOLE ") OR true) AND %smatch(",
-				     i, i, op == LABEL_NOT_MATCHES ? "NOT " : "");
+			bound_query_addf(q,
+					 " AND (match('', concat('^', {value%zu:String})) OR true)"
+					 " AND (match('', " WHOLE ") OR true) AND %smatch(",
+					 i, i, op == LABEL_NOT_MATCHES ? "NOT " : "");
 		else
-			r = buf_addf(&q->sql, " AND ");
-		if (r == 0)
-			r = add_matched(q, where, i, plain);
-		if (r == 0 && regex)
-			r = buf_addf(&q->sql, ", " WHOLE ")", i);
-		else if (r == 0)
-			r = buf_addf(&q->sql, " %s {value%zu:String}",
-				     op == LABEL_NOT_EQUAL ? "!=" : "=", i);
+			bound_query_addf(q, " AND ");
+		add_matched(q, where, i, plain);
+		if (regex)
+			bound_query_addf(q, ", " WHOLE ")", i);
+		else
+			bound_query_addf(q, " %s {value%zu:String}",
+					 op == LABEL_NOT_EQUAL ? "!=" : "=", i);
 	}
-	return r;
 }
 
-int bound_query_add_label(struct bound_query *q, const char *name, const char *param)
+void bound_query_add_label(struct bound_query *q, const char *name, const char *param)
 {
 	bool series;
-	const char *sql = label_sql(name, &series);
+	const char *sql = label_sql(name, &series), *mark;
 
 	if (strstr(sql, "{ids:") && !q->has_ids) {
-		int r = add_ids(q);
-
-		if (r < 0)
-			return r;
+		add_ids(q);
 		q->has_ids = true;
 	}
-	for (;;) {
-		const char *mark = strchr(sql, '@');
-		int r = buf_add(&q->sql, sql, mark ? (size_t)(mark - sql) : strlen(sql));
-
-		if (r < 0 || !mark)
-			return r;
-		r = buf_add(&q->sql, param, strlen(param));
-		if (r < 0)
-			return r;
-		sql = mark + 1;
-	}
+	for (; (mark = strchr(sql, '@')); sql = mark + 1)
+		bound_query_addf(q, "%.*s%s", (int)(mark - sql), sql, param);
+	bound_query_addf(q, "%s", sql);
 }
 
 static const char *services_of(const struct query_filter *f)
@@ -444,92 +426,89 @@ static const char *services_of(const struct query_filter *f)
 }
 
 /* The conditions on labels, behind others. */
-static int add_filter(struct bound_query *q, const struct query_filter *f)
+static void add_filter(struct bound_query *q, const struct query_filter *f)
 {
-	int r = 0;
-
 	if (f->instance && f->instance[0])
-		r = add_which_instance(q, f);
-	if (r == 0 && f->where)
-		r = bound_query_add_matchers(q, f->where, f->plain_labels);
-	return r;
+		add_which_instance(q, f);
+	if (f->where)
+		bound_query_add_matchers(q, f->where, f->plain_labels);
 }
 
-static int add_which(struct bound_query *q, const struct query_filter *f, const char *range)
+static void add_which(struct bound_query *q, const struct query_filter *f, const char *range)
 {
-	int r = buf_addf(&q->sql, "%s AND Type = {type:String} AND %s", services_of(f), range);
-
-	return r == 0 ? add_filter(q, f) : r;
+	bound_query_addf(q, "%s AND Type = {type:String} AND %s", services_of(f), range);
+	add_filter(q, f);
 }
 
 /*
  * The types whose values are CPU time, as a list of literals; gapless: of these, the ones whose
  * profiles follow each other without gaps.
  */
-static int add_cpu_types(struct bound_query *q, bool gapless)
+static void add_cpu_types(struct bound_query *q, bool gapless)
 {
 	size_t n, n_added = 0;
 	const struct profile_type *types = profile_types(&n);
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (profile_type_is_cpu_time(&types[i]) && (!gapless || types[i].node_agent))
-			r = buf_addf(&q->sql, "%s'%s'", n_added++ > 0 ? ", " : "", types[i].type);
-	return r;
+			bound_query_addf(q, "%s'%s'", n_added++ > 0 ? ", " : "", types[i].type);
 }
 
-/* NOLINTNEXTLINE(readability-function-cognitive-complexity): a list of names */
-static int add_piece(struct bound_query *q, const struct query_filter *f, const char *name,
-		     size_t len)
+static bool is_named(const char *name, size_t len, const char *wanted)
 {
-	if (len == 5 && memcmp(name, "which", 5) == 0)
-		return add_which(q, f, RANGE);
-	if (len == 10 && memcmp(name, "which_hold", 10) == 0)
-		return add_which(q, f, HOLD_RANGE);
-	if (len == 6 && memcmp(name, "filter", 6) == 0) {
-		int r = buf_add(&q->sql, "1", 1);
+	return strlen(wanted) == len && memcmp(name, wanted, len) == 0;
+}
 
-		return r == 0 ? add_filter(q, f) : r;
-	}
-	if (len == 9 && memcmp(name, "cpu_types", 9) == 0)
-		return add_cpu_types(q, false);
-	if (len == 17 && memcmp(name, "gapless_cpu_types", 17) == 0)
-		return add_cpu_types(q, true);
-	if (len == 2 && memcmp(name, "id", 2) == 0)
-		return buf_add(&q->sql, id_of(f), strlen(id_of(f)));
-	if (len == 8 && memcmp(name, "services", 8) == 0)
-		return buf_add(&q->sql, services_of(f), strlen(services_of(f)));
-	if (len == 2 && memcmp(name, "by", 2) == 0)
-		return buf_addf(&q->sql, "%s", q->by ? q->by : "Labels[{by:String}]");
+/* Adds a piece of the table. */
+static void add_shared(struct bound_query *q, const char *name, size_t len)
+{
 	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
 		const struct piece *p = &pieces[i];
-		const char *sql = p->sql;
 
-		if (strlen(p->name) != len || memcmp(p->name, name, len) != 0)
+		if (!is_named(name, len, p->name))
 			continue;
-		if (p->distributed && store_is_distributed(q->store))
-			sql = p->distributed;
-		return buf_add(&q->sql, sql, strlen(sql));
+		bound_query_addf(q, "%s",
+				 p->distributed && store_is_distributed(q->store) ? p->distributed
+										  : p->sql);
+		return;
 	}
-	return -EINVAL;
+	bound_query_note(q, -EINVAL);
 }
 
-static int expand(struct bound_query *q, const struct query_filter *f, const char *template)
+static void add_piece(struct bound_query *q, const struct query_filter *f, const char *name,
+		      size_t len)
 {
-	for (;;) {
-		const char *mark = strstr(template, "${");
-		const char *end = mark ? strchr(mark, '}') : NULL;
-		int r;
-
-		if (!end)
-			return buf_add(&q->sql, template, strlen(template));
-		r = buf_add(&q->sql, template, (size_t)(mark - template));
-		if (r == 0)
-			r = add_piece(q, f, mark + 2, (size_t)(end - mark - 2));
-		if (r < 0)
-			return r;
-		template = end + 1;
+	if (is_named(name, len, "which")) {
+		add_which(q, f, RANGE);
+	} else if (is_named(name, len, "which_hold")) {
+		add_which(q, f, HOLD_RANGE);
+	} else if (is_named(name, len, "filter")) {
+		bound_query_addf(q, "1");
+		add_filter(q, f);
+	} else if (is_named(name, len, "cpu_types")) {
+		add_cpu_types(q, false);
+	} else if (is_named(name, len, "gapless_cpu_types")) {
+		add_cpu_types(q, true);
+	} else if (is_named(name, len, "id")) {
+		bound_query_addf(q, "%s", id_of(f));
+	} else if (is_named(name, len, "services")) {
+		bound_query_addf(q, "%s", services_of(f));
+	} else if (is_named(name, len, "by")) {
+		bound_query_addf(q, "%s", q->by ? q->by : "Labels[{by:String}]");
+	} else {
+		add_shared(q, name, len);
 	}
+}
+
+static void expand(struct bound_query *q, const struct query_filter *f, const char *template)
+{
+	const char *mark, *end;
+
+	for (; (mark = strstr(template, "${")) && (end = strchr(mark, '}')); template = end + 1) {
+		bound_query_note(q, buf_add(&q->sql, template, (size_t)(mark - template)));
+		add_piece(q, f, mark + 2, (size_t)(end - mark - 2));
+	}
+	bound_query_note(q, buf_add(&q->sql, template, strlen(template)));
 }
 
 /* Renames the parameters in the SQL appended since `start` for the side in use. */
@@ -553,12 +532,13 @@ static int rename_params(struct bound_query *q, size_t start)
 	return r;
 }
 
-int bound_query_add_sql(struct bound_query *q, const struct query_filter *f, const char *template)
+void bound_query_add_sql(struct bound_query *q, const struct query_filter *f, const char *template)
 {
 	size_t start = q->sql.len;
-	int r = expand(q, f, template);
 
-	return r == 0 && q->side[0] ? rename_params(q, start) : r;
+	expand(q, f, template);
+	if (q->error == 0 && q->side[0])
+		bound_query_note(q, rename_params(q, start));
 }
 
 /* Extracts what is wrong with a regular expression from the engine's exception. */
@@ -607,8 +587,11 @@ int bound_query_run(struct bound_query *q, struct err *err)
 		.n_params = q->n_params,
 		.format = "RowBinary",
 	};
-	int r = store_query(q->store, &sq, &q->answer, err);
+	int r;
 
+	if (q->error < 0)
+		return q->error;
+	r = store_query(q->store, &sq, &q->answer, err);
 	if (r == -EREMOTEIO && q->answer.len > 0)
 		return explain(q, r, err);
 	return r == -EFBIG ? err_set(err, r, "the answer is too large, ask for a shorter range")
@@ -618,11 +601,9 @@ int bound_query_run(struct bound_query *q, struct err *err)
 int bound_query_ask(struct bound_query *q, struct store *store, const struct query_filter *f,
 		    size_t max_answer_bytes, const char *template, struct err *err)
 {
-	int r = bound_query_init(q, store, f, max_answer_bytes);
-
-	if (r == 0)
-		r = bound_query_add_sql(q, f, template);
-	return r == 0 ? bound_query_run(q, err) : r;
+	bound_query_init(q, store, f, max_answer_bytes);
+	bound_query_add_sql(q, f, template);
+	return bound_query_run(q, err);
 }
 
 int bound_query_check(const struct rowbinary_reader *r, struct err *err)

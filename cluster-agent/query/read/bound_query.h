@@ -6,6 +6,9 @@
  * engine binds, and ${name}, which stands for SQL that several queries share (bound_query.c has
  * the table).
  *
+ * Nothing that binds or adds returns an error: the first one is kept, and bound_query_run()
+ * returns it.
+ *
  * A query of two sides binds the second filter under names that begin with "base_", and adds the
  * same templates for either.
  */
@@ -28,6 +31,7 @@ struct bound_query {
 	struct arena arena;                /* texts of params */
 	struct store_param params[BOUND_QUERY_MAX_PARAMS];
 	size_t n_params;
+	int error;        /* the first one of what was bound and added, or 0 */
 	const char *side; /* what names of parameters begin with: "" or "base_" */
 	bool has_ids;     /* {types} and {ids} are bound */
 	const char *by;   /* SQL that ${by} stands for; NULL: Labels[{by:String}] */
@@ -36,11 +40,11 @@ struct bound_query {
 };
 
 /*
- * Binds what f says. Returns 0 or -ENOMEM; released with bound_query_fini() in both cases. The
- * store, which must outlive q, says what its tables are called.
+ * Binds what f says; released with bound_query_fini(). The store, which must outlive q, says what
+ * its tables are called.
  */
-int bound_query_init(struct bound_query *q, struct store *store, const struct query_filter *f,
-		     size_t max_answer_bytes) MUST_CHECK;
+void bound_query_init(struct bound_query *q, struct store *store, const struct query_filter *f,
+		      size_t max_answer_bytes);
 void bound_query_fini(struct bound_query *q);
 
 /*
@@ -49,40 +53,49 @@ void bound_query_fini(struct bound_query *q);
  */
 void bound_query_use_side(struct bound_query *q, bool base);
 /* Binds what f says, for the side that is in use. bound_query_init() has done so for the first. */
-int bound_query_bind(struct bound_query *q, const struct query_filter *f) MUST_CHECK;
+void bound_query_bind(struct bound_query *q, const struct query_filter *f);
+
+/* Keeps r, 0 or an error, as the error of the query if it is the first one. */
+static inline void bound_query_note(struct bound_query *q, int r)
+{
+	if (q->error == 0)
+		q->error = r;
+}
+
+/* Appends to the SQL as printf() does: text without ${name}, for the first side. */
+#define bound_query_addf(q, ...) bound_query_note(q, buf_addf(&(q)->sql, __VA_ARGS__))
 
 /* Appends to the SQL. f chooses the shared pieces, and is what was bound for this side. */
-int bound_query_add_sql(struct bound_query *q, const struct query_filter *f,
-			const char *template) MUST_CHECK;
+void bound_query_add_sql(struct bound_query *q, const struct query_filter *f, const char *template);
 
 /* Whether f asks for an instance or labels. */
 bool query_filter_is_set(const struct query_filter *f);
 
 /* Binds {name:UInt64}. */
-int bound_query_add_uint(struct bound_query *q, const char *name, uint64_t value) MUST_CHECK;
+void bound_query_add_uint(struct bound_query *q, const char *name, uint64_t value);
 /* Binds {name:Array(UInt64)}. */
-int bound_query_add_uints(struct bound_query *q, const char *name, const uint64_t *values,
-			  size_t n) MUST_CHECK;
+void bound_query_add_uints(struct bound_query *q, const char *name, const uint64_t *values,
+			   size_t n);
 
 /* Binds {name:String}. */
-int bound_query_add_text(struct bound_query *q, const char *name, const char *value) MUST_CHECK;
+void bound_query_add_text(struct bound_query *q, const char *name, const char *value);
 
 /* Bind {name:Array(String)} and {name:Array(Float64)}. */
-int bound_query_add_texts(struct bound_query *q, const char *name, const char *const *values,
-			  size_t n) MUST_CHECK;
-int bound_query_add_doubles(struct bound_query *q, const char *name, const double *values,
-			    size_t n) MUST_CHECK;
+void bound_query_add_texts(struct bound_query *q, const char *name, const char *const *values,
+			   size_t n);
+void bound_query_add_doubles(struct bound_query *q, const char *name, const double *values,
+			     size_t n);
 
 /*
  * Appends the expression of a label of label_sql.h, and binds what it needs; param is the name of
  * its parameter, if it has one.
  */
-int bound_query_add_label(struct bound_query *q, const char *name, const char *param) MUST_CHECK;
+void bound_query_add_label(struct bound_query *q, const char *name, const char *param);
 /* Appends " AND <condition>" for each matcher; plain says that names are those of label_sql.h. */
-int bound_query_add_matchers(struct bound_query *q, const struct label_matchers *where,
-			     bool plain) MUST_CHECK;
+void bound_query_add_matchers(struct bound_query *q, const struct label_matchers *where,
+			      bool plain);
 /* Binds the names and values of these conditions. */
-int bound_query_bind_matchers(struct bound_query *q, const struct label_matchers *where) MUST_CHECK;
+void bound_query_bind_matchers(struct bound_query *q, const struct label_matchers *where);
 
 /*
  * Runs the SQL and fills answer. Errors are those of store_query(), where -EFBIG is also that the

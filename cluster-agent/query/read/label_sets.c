@@ -26,22 +26,19 @@ bool label_set_is_of(const struct label_set *s, const struct query_filter *f)
 	return has_instance(f) ? s->is_chosen : s->is_listed;
 }
 
-static int add_labels(struct bound_query *q, const struct query_filter *f,
-		      const struct timeline_by *by)
+static void add_labels(struct bound_query *q, const struct query_filter *f,
+		       const struct timeline_by *by)
 {
 	struct query_filter all = *f;
-	int r = profile_source_bind(q, f);
 
 	all.instance = NULL;
-	if (r == 0 && by)
-		r = timeline_by_bind(q, by);
-	if (r == 0)
-		r = bound_query_add_sql(q, f, by ? SQL_LABELS "${by}" : SQL_LABELS "''");
-	if (r == 0)
-		r = bound_query_add_sql(q, f, SQL_CHOSEN);
-	if (r == 0)
-		r = bound_query_add_sql(q, &all, SQL_CHOSEN);
-	return r == 0 ? bound_query_add_sql(q, f, SQL_OF_DAYS) : r;
+	profile_source_bind(q, f);
+	if (by)
+		timeline_by_bind(q, by);
+	bound_query_add_sql(q, f, by ? SQL_LABELS "${by}" : SQL_LABELS "''");
+	bound_query_add_sql(q, f, SQL_CHOSEN);
+	bound_query_add_sql(q, &all, SQL_CHOSEN);
+	bound_query_add_sql(q, f, SQL_OF_DAYS);
 }
 
 static struct label_text read_text(struct rowbinary_reader *r)
@@ -98,12 +95,11 @@ static int read_labels(struct label_sets *s, struct err *err)
 static int ask_labels(struct store *store, const struct query_filter *f,
 		      const struct timeline_by *by, struct label_sets *s, struct err *err)
 {
-	int r = bound_query_init(&s->labels, store, f, MAX_ANSWER_BYTES);
+	int r;
 
-	if (r == 0)
-		r = add_labels(&s->labels, f, by);
-	if (r == 0)
-		r = bound_query_run(&s->labels, err);
+	bound_query_init(&s->labels, store, f, MAX_ANSWER_BYTES);
+	add_labels(&s->labels, f, by);
+	r = bound_query_run(&s->labels, err);
 	if (r == 0)
 		r = read_labels(s, err);
 	if (r == 0)
@@ -170,17 +166,16 @@ int label_sets_find_values(struct store *store, const struct query_filter *f, st
 {
 	const bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
 	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	int r;
 
-	if (r < 0 || s->has_values)
-		return r;
-	r = profile_source_bind(&q, f);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f,
-					sum ? SQL_VALUES(SCHEMA_SUM, PROFILE_PART)
-					    : SQL_VALUES(SCHEMA_INTEGRAL, PROFILE_INTEGRAL));
-	if (r == 0)
-		r = bound_query_run(&q, err);
+	bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	if (s->has_values)
+		return 0;
+	profile_source_bind(&q, f);
+	bound_query_add_sql(&q, f,
+			    sum ? SQL_VALUES(SCHEMA_SUM, PROFILE_PART)
+				: SQL_VALUES(SCHEMA_INTEGRAL, PROFILE_INTEGRAL));
+	r = bound_query_run(&q, err);
 	return r == 0 ? read_values(s, &q.answer, err) : r;
 }
 

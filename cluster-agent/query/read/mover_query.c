@@ -446,39 +446,32 @@ static uint64_t block_of(int64_t ns)
 }
 
 /* Binds the range of a side, and its first and last border of blocks. */
-static int bind_side(struct bound_query *q, const struct query_filter *f, bool base)
+static void bind_side(struct bound_query *q, const struct query_filter *f, bool base)
 {
 	const struct query_filter range = {.from_ns = f->from_ns, .to_ns = f->to_ns};
 	const uint64_t head = block_of(f->from_ns + SCHEMA_BLOCK_NS - 1);
 	const uint64_t tail = block_of(f->to_ns);
-	int r;
 
 	bound_query_use_side(q, base);
-	r = base ? bound_query_bind(q, &range) : 0;
-	if (r == 0)
-		r = bound_query_add_uint(q, "head_block", head);
-	if (r == 0)
-		r = bound_query_add_uint(q, "tail_block", tail);
-	if (r == 0)
-		r = bound_query_add_uint(q, "head", head * SCHEMA_BLOCK_NS);
-	if (r == 0)
-		r = bound_query_add_uint(q, "tail", tail * SCHEMA_BLOCK_NS);
+	if (base)
+		bound_query_bind(q, &range);
+	bound_query_add_uint(q, "head_block", head);
+	bound_query_add_uint(q, "tail_block", tail);
+	bound_query_add_uint(q, "head", head * SCHEMA_BLOCK_NS);
+	bound_query_add_uint(q, "tail", tail * SCHEMA_BLOCK_NS);
 	bound_query_use_side(q, false);
-	return r;
 }
 
 /* init has bound the range. */
-static int bind_sides(struct bound_query *q, const struct moves *m)
+static void bind_sides(struct bound_query *q, const struct moves *m)
 {
-	int r = bound_query_add_uint(q, "all", is_most(m->f) || is_most(m->base));
-
-	if (r == 0)
-		r = bind_side(q, m->f, false);
-	return r == 0 ? bind_side(q, m->base, true) : r;
+	bound_query_add_uint(q, "all", is_most(m->f) || is_most(m->base));
+	bind_side(q, m->f, false);
+	bind_side(q, m->base, true);
 }
 
 /* Adds SELECTs of the profiles of a side, all or those outside of whole blocks. */
-static int add_profiles(struct bound_query *q, const struct moves *m, bool base, bool all)
+static void add_profiles(struct bound_query *q, const struct moves *m, bool base, bool all)
 {
 	static const char *const whole[] = {SQL_PARTS SQL_PROFILES_END};
 	static const char *const blocks[] = {
@@ -488,18 +481,13 @@ static int add_profiles(struct bound_query *q, const struct moves *m, bool base,
 	};
 	bool by_block = is_long(base ? m->base : m->f);
 	size_t n = by_block ? ARRAY_SIZE(blocks) : ARRAY_SIZE(whole);
-	int r = 0;
 
 	bound_query_use_side(q, base);
-	for (size_t i = all ? 0 : 1; i < n && r == 0; i++) {
-		bool first = i == 0 && !base;
-
-		r = buf_addf(&q->sql, "%sSELECT %d", first ? "" : " UNION ALL ", base);
-		if (r == 0)
-			r = bound_query_add_sql(q, m->f, by_block ? blocks[i] : whole[i]);
+	for (size_t i = all ? 0 : 1; i < n; i++) {
+		bound_query_addf(q, "%sSELECT %d", i == 0 && !base ? "" : " UNION ALL ", base);
+		bound_query_add_sql(q, m->f, by_block ? blocks[i] : whole[i]);
 	}
 	bound_query_use_side(q, false);
-	return r;
 }
 
 static int query_services(struct moves *m, struct err *err)
@@ -507,24 +495,20 @@ static int query_services(struct moves *m, struct err *err)
 	CLEANUP(bound_query_fini) struct bound_query q;
 	const struct query_filter *f = m->f;
 	const bool both = is_long(f) && is_long(m->base);
-	int r = bound_query_init(&q, m->store, f, MAX_ANSWER_BYTES);
+	int r;
 
-	if (r == 0)
-		r = bind_sides(&q, m);
-	if (r == 0)
-		r = buf_addf(&q.sql, "WITH profiles AS (");
-	if (r == 0 && both)
-		r = bound_query_add_sql(&q, f, SQL_BLOCKS_OF_BOTH);
-	if (r == 0)
-		r = add_profiles(&q, m, false, !both);
-	if (r == 0)
-		r = add_profiles(&q, m, true, !both);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, f->service ? SQL_USED_BY_ONE : SQL_USED_BY_ALL);
-	if (r == 0)
-		r = bound_query_run(&q, err);
-	if (r == 0)
-		r = read_services(m, &q, err);
+	bound_query_init(&q, m->store, f, MAX_ANSWER_BYTES);
+	bind_sides(&q, m);
+	bound_query_addf(&q, "WITH profiles AS (");
+	if (both)
+		bound_query_add_sql(&q, f, SQL_BLOCKS_OF_BOTH);
+	add_profiles(&q, m, false, !both);
+	add_profiles(&q, m, true, !both);
+	bound_query_add_sql(&q, f, f->service ? SQL_USED_BY_ONE : SQL_USED_BY_ALL);
+	r = bound_query_run(&q, err);
+	if (r < 0)
+		return r;
+	r = read_services(m, &q, err);
 	if (r == 0)
 		choose_services(m);
 	return r;
@@ -536,7 +520,6 @@ static int add_services(struct bound_query *q, const struct moves *m)
 {
 	AUTO_FREE const char **names = calloc(m->n_services + 1, sizeof(*names));
 	AUTO_FREE const char **types = calloc(m->n_services + 1, sizeof(*types));
-	int r;
 
 	if (!names || !types)
 		return -ENOMEM;
@@ -544,24 +527,24 @@ static int add_services(struct bound_query *q, const struct moves *m)
 		names[i] = m->services[i].name;
 		types[i] = m->services[i].type;
 	}
-	r = bound_query_add_texts(q, "services", names, m->n_services);
-	return r == 0 ? bound_query_add_texts(q, "types", types, m->n_services) : r;
+	bound_query_add_texts(q, "services", names, m->n_services);
+	bound_query_add_texts(q, "types", types, m->n_services);
+	return 0;
 }
 
 static int add_rates(struct bound_query *q, const struct moves *m)
 {
 	AUTO_FREE double *rates = calloc(m->n_services + 1, sizeof(*rates));
-	int r = 0;
 
 	if (!rates)
 		return -ENOMEM;
-	for (int side = 0; r == 0 && side < 2; side++) {
+	for (int side = 0; side < 2; side++) {
 		for (size_t i = 0; i < m->n_services; i++)
 			rates[i] = m->services[i].rate[side];
-		r = bound_query_add_doubles(q, side == 0 ? "rates" : "base_rates", rates,
-					    m->n_services);
+		bound_query_add_doubles(q, side == 0 ? "rates" : "base_rates", rates,
+					m->n_services);
 	}
-	return r;
+	return 0;
 }
 
 /* Values of uploads may be anything. */
@@ -639,29 +622,29 @@ static int ask(struct moves *m, struct bound_query *q, const char *const (*forms
 	       struct err *err)
 {
 	const char *sql = forms[is_long(m->f) || is_long(m->base)][m->n_services == 1];
-	int r = bind_sides(q, m);
+	int r;
 
-	if (r == 0)
-		r = add_services(q, m);
-	if (r == 0)
-		r = bound_query_add_sql(q, m->f, sql);
-	return r == 0 ? bound_query_run(q, err) : r;
+	bind_sides(q, m);
+	r = add_services(q, m);
+	if (r < 0)
+		return r;
+	bound_query_add_sql(q, m->f, sql);
+	return bound_query_run(q, err);
 }
 
 static int query_candidates(struct moves *m, size_t max, struct err *err)
 {
 	static const char *const forms[2][2] = FORMS(SQL_CHANGED);
 	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = bound_query_init(&q, m->store, m->f, MAX_ANSWER_BYTES);
+	int r;
 
-	if (r == 0)
-		r = add_rates(&q, m);
-	if (r == 0)
-		r = bound_query_add_uint(&q, "max", MAX_STACKS);
-	if (r == 0)
-		r = bound_query_add_uint(&q, "candidates", max);
-	if (r == 0)
-		r = ask(m, &q, forms, err);
+	bound_query_init(&q, m->store, m->f, MAX_ANSWER_BYTES);
+	r = add_rates(&q, m);
+	if (r < 0)
+		return r;
+	bound_query_add_uint(&q, "max", MAX_STACKS);
+	bound_query_add_uint(&q, "candidates", max);
+	r = ask(m, &q, forms, err);
 	return r == 0 ? read_movers(m, &q, max, err) : r;
 }
 
@@ -687,7 +670,6 @@ static int add_candidates(struct bound_query *q, const struct moves *m)
 	const struct mover_list *l = m->list;
 	AUTO_FREE const char **owners = calloc(l->n_items + 1, sizeof(*owners));
 	size_t n_bytes = 0, n = 0;
-	int r;
 
 	if (!owners)
 		return -ENOMEM;
@@ -695,21 +677,23 @@ static int add_candidates(struct bound_query *q, const struct moves *m)
 		owners[n] = l->items[n].service;
 		n_bytes += strlen(owners[n]) + strlen(m->keys[n]);
 	}
-	r = bound_query_add_texts(q, "owners", owners, n);
-	return r == 0 ? bound_query_add_texts(q, "keys", m->keys, n) : r;
+	bound_query_add_texts(q, "owners", owners, n);
+	bound_query_add_texts(q, "keys", m->keys, n);
+	return 0;
 }
 
 static int query_exact(struct moves *m, size_t max, struct err *err)
 {
 	static const char *const forms[2][2] = FORMS(SQL_EXACT);
 	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = bound_query_init(&q, m->store, m->f, MAX_ANSWER_BYTES);
+	int r;
 
+	bound_query_init(&q, m->store, m->f, MAX_ANSWER_BYTES);
 	drop_services(m);
-	if (r == 0)
-		r = add_candidates(&q, m);
-	if (r == 0)
-		r = ask(m, &q, forms, err);
+	r = add_candidates(&q, m);
+	if (r < 0)
+		return r;
+	r = ask(m, &q, forms, err);
 	return r == 0 ? read_movers(m, &q, max, err) : r;
 }
 

@@ -33,24 +33,18 @@ static uint64_t day_of(int64_t ns)
 	return ns > 0 ? (uint64_t)(ns / SCHEMA_DAY_NS) : 0;
 }
 
-int profile_source_bind(struct bound_query *q, const struct query_filter *f)
+void profile_source_bind(struct bound_query *q, const struct query_filter *f)
 {
 	const uint64_t head = hour_of(f->from_ns) + 1, tail = hour_of(f->to_ns);
-	int r = bound_query_add_uint(q, "head_hour", head);
 
-	if (r == 0)
-		r = bound_query_add_uint(q, "tail_hour", tail);
-	if (r == 0)
-		r = bound_query_add_uint(q, "head", head * SCHEMA_HOUR_NS);
-	if (r == 0)
-		r = bound_query_add_uint(q, "tail", tail * SCHEMA_HOUR_NS);
-	if (r == 0)
-		r = bound_query_add_uint(q, "first_hour", hour_of(f->from_ns - SCHEMA_HOUR_NS));
-	if (r == 0)
-		r = bound_query_add_uint(q, "last_hour", tail + 1);
-	if (r == 0)
-		r = bound_query_add_uint(q, "first_day", day_of(f->from_ns));
-	return r == 0 ? bound_query_add_uint(q, "last_day", day_of(f->to_ns)) : r;
+	bound_query_add_uint(q, "head_hour", head);
+	bound_query_add_uint(q, "tail_hour", tail);
+	bound_query_add_uint(q, "head", head * SCHEMA_HOUR_NS);
+	bound_query_add_uint(q, "tail", tail * SCHEMA_HOUR_NS);
+	bound_query_add_uint(q, "first_hour", hour_of(f->from_ns - SCHEMA_HOUR_NS));
+	bound_query_add_uint(q, "last_hour", tail + 1);
+	bound_query_add_uint(q, "first_day", day_of(f->from_ns));
+	bound_query_add_uint(q, "last_day", day_of(f->to_ns));
 }
 
 /* What profiling_quality knows of the range. */
@@ -67,14 +61,12 @@ static int ask_known(struct store *store, const struct query_filter *f, struct k
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader reader;
-	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	int r;
 
-	if (r == 0)
-		r = profile_source_bind(&q, f);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, SQL_KNOWN);
-	if (r == 0)
-		r = bound_query_run(&q, err);
+	bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	profile_source_bind(&q, f);
+	bound_query_add_sql(&q, f, SQL_KNOWN);
+	r = bound_query_run(&q, err);
 	if (r < 0)
 		return r;
 	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
@@ -91,18 +83,14 @@ static int ask_others(struct store *store, const struct query_filter *f, const s
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader reader;
-	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	int r;
 
-	if (r == 0)
-		r = bound_query_add_uint(&q, "first",
-					 known->first_ns > 0 ? (uint64_t)known->first_ns : 0);
-	if (r == 0)
-		r = bound_query_add_uint(
-			&q, "last", known->last_ns > 0 ? (uint64_t)known->last_ns + LATE_NS : 0);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, SQL_OTHERS);
-	if (r == 0)
-		r = bound_query_run(&q, err);
+	bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	bound_query_add_uint(&q, "first", known->first_ns > 0 ? (uint64_t)known->first_ns : 0);
+	bound_query_add_uint(&q, "last",
+			     known->last_ns > 0 ? (uint64_t)known->last_ns + LATE_NS : 0);
+	bound_query_add_sql(&q, f, SQL_OTHERS);
+	r = bound_query_run(&q, err);
 	if (r < 0)
 		return r;
 	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);

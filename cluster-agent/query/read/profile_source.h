@@ -44,7 +44,7 @@ int profile_source_is_whole(struct store *store, const struct query_filter *f, b
  * Binds what the SQL below uses: {head} and {tail}, the borders of whole hours within the range, in
  * ns, and {head_hour}, {tail_hour}, {first_hour}, {last_hour}, {first_day} and {last_day}.
  */
-int profile_source_bind(struct bound_query *q, const struct query_filter *f) MUST_CHECK;
+void profile_source_bind(struct bound_query *q, const struct query_filter *f);
 
 #define PROFILE_OF_TYPE "${services} AND Type = {type:String}"
 #define PROFILE_KEYS "ServiceName, Type, LabelSet, Labels"

@@ -70,36 +70,29 @@ static bool needs_labels(const struct series_selector *s, const char *const *lab
 }
 
 /* Parameters of the two lists of matchers would have the same names, so they are one list here. */
-static int add_conditions(struct bound_query *q, const struct series_selector *s)
+static void add_conditions(struct bound_query *q, const struct series_selector *s)
 {
 	struct label_matchers all = {.n_items = 0};
-	int r;
 
 	for (size_t i = 0; i < s->series.n_items; i++)
 		all.items[all.n_items++] = s->series.items[i];
 	for (size_t i = 0; i < s->labels.n_items; i++)
 		all.items[all.n_items++] = s->labels.items[i];
-	r = bound_query_bind_matchers(q, &all);
-	return r == 0 ? bound_query_add_matchers(q, &all, true) : r;
+	bound_query_bind_matchers(q, &all);
+	bound_query_add_matchers(q, &all, true);
 }
 
-static int add_columns(struct bound_query *q, const char *const *labels, size_t n)
+static void add_columns(struct bound_query *q, const char *const *labels, size_t n)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		char param[32];
 
 		snprintf(param, sizeof(param), "label%zu", i);
-		r = bound_query_add_text(q, param, labels[i]);
-		if (r == 0)
-			r = buf_addf(&q->sql, i > 0 ? ", " : "");
-		if (r == 0)
-			r = bound_query_add_label(q, labels[i], param);
-		if (r == 0)
-			r = buf_addf(&q->sql, " AS c%zu", i);
+		bound_query_add_text(q, param, labels[i]);
+		bound_query_addf(q, i > 0 ? ", " : "");
+		bound_query_add_label(q, labels[i], param);
+		bound_query_addf(q, " AS c%zu", i);
 	}
-	return r;
 }
 
 static int read_rows(const struct bound_query *q, size_t n_columns, series_fn fn, void *ctx,
@@ -123,68 +116,64 @@ static int read_rows(const struct bound_query *q, size_t n_columns, series_fn fn
 	return bound_query_check(&r, err);
 }
 
-static int add_source(struct bound_query *q, const struct query_filter *range,
-		      const struct series_selector *s, bool from_samples)
+static void add_source(struct bound_query *q, const struct query_filter *range,
+		       const struct series_selector *s, bool from_samples)
 {
-	int r = bound_query_add_sql(q, range,
-				    from_samples ? " FROM ${samples} WHERE ${range}"
-						 : " FROM ${quality} WHERE ${range}");
-
-	return r == 0 ? add_conditions(q, s) : r;
+	bound_query_add_sql(q, range,
+			    from_samples ? " FROM ${samples} WHERE ${range}"
+					 : " FROM ${quality} WHERE ${range}");
+	add_conditions(q, s);
 }
 
-static int init(struct bound_query *q, struct store *store, const struct query_filter *range)
+static void init(struct bound_query *q, struct store *store, const struct query_filter *range)
 {
 	const struct query_filter f = {
 		.from_ns = range->from_ns, .to_ns = range->to_ns, .ticket = range->ticket};
-	int r = bound_query_init(q, store, &f, MAX_ANSWER_BYTES);
 
-	return r == 0 ? bound_query_add_uint(q, "rows", SERIES_MAX_ROWS) : r;
+	bound_query_init(q, store, &f, MAX_ANSWER_BYTES);
+	bound_query_add_uint(q, "rows", SERIES_MAX_ROWS);
 }
 
-static int add_distinct(struct bound_query *q, const struct query_filter *range,
-			const struct series_selector *selector, const char *const *labels, size_t n)
+static void add_distinct(struct bound_query *q, const struct query_filter *range,
+			 const struct series_selector *selector, const char *const *labels,
+			 size_t n)
 {
-	int r = bound_query_add_sql(q, range, "SELECT DISTINCT ");
-
-	if (r == 0)
-		r = add_columns(q, labels, n);
-	return r == 0 ? add_source(q, range, selector, needs_labels(selector, labels, n)) : r;
+	bound_query_add_sql(q, range, "SELECT DISTINCT ");
+	add_columns(q, labels, n);
+	add_source(q, range, selector, needs_labels(selector, labels, n));
 }
 
-static int add_names(struct bound_query *q, const struct query_filter *range,
-		     const struct series_selector *selector)
+static void add_names(struct bound_query *q, const struct query_filter *range,
+		      const struct series_selector *selector)
 {
-	int r = bound_query_add_sql(q, range, "SELECT DISTINCT arrayJoin(mapKeys(Labels)) AS c0");
-
-	return r == 0 ? add_source(q, range, selector, true) : r;
+	bound_query_add_sql(q, range, "SELECT DISTINCT arrayJoin(mapKeys(Labels)) AS c0");
+	add_source(q, range, selector, true);
 }
 
 static int run(struct bound_query *q, size_t n_columns, struct err *err)
 {
-	int r = buf_addf(&q->sql, " ORDER BY ");
-
-	for (size_t i = 0; r == 0 && i < n_columns; i++)
-		r = buf_addf(&q->sql, "%sc%zu", i > 0 ? ", " : "", i);
-	if (r == 0)
-		r = buf_addf(&q->sql, " LIMIT {rows:UInt64}");
-	return r == 0 ? bound_query_run(q, err) : r;
+	bound_query_addf(q, " ORDER BY ");
+	for (size_t i = 0; i < n_columns; i++)
+		bound_query_addf(q, "%sc%zu", i > 0 ? ", " : "", i);
+	bound_query_addf(q, " LIMIT {rows:UInt64}");
+	return bound_query_run(q, err);
 }
 
 int series_query(struct store *store, const struct series_question *question, struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	size_t n = question->labels ? question->n_labels : 1;
-	int r = init(&q, store, question->range);
+	int r;
 
-	if (r == 0 && (n == 0 || n > SERIES_MAX_LABELS))
-		r = err_set(err, -EINVAL, "the number of labels is not 1 to %u", SERIES_MAX_LABELS);
-	if (r == 0 && question->labels)
-		r = add_distinct(&q, question->range, question->selector, question->labels, n);
-	else if (r == 0)
-		r = add_names(&q, question->range, question->selector);
-	if (r == 0)
-		r = run(&q, n, err);
+	init(&q, store, question->range);
+	if (n == 0 || n > SERIES_MAX_LABELS)
+		return err_set(err, -EINVAL, "the number of labels is not 1 to %u",
+			       SERIES_MAX_LABELS);
+	if (question->labels)
+		add_distinct(&q, question->range, question->selector, question->labels, n);
+	else
+		add_names(&q, question->range, question->selector);
+	r = run(&q, n, err);
 	return r == 0 ? read_rows(&q, n, question->fn, question->ctx, err) : r;
 }
 
@@ -279,16 +268,13 @@ static int find_services(struct selecting *s, struct store *store, const struct 
 {
 	static const char *const columns[] = {LABEL_SQL_SERVICE, LABEL_SQL_OWN_TYPE};
 	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = init(&q, store, range);
+	int r;
 
-	if (r == 0)
-		r = bound_query_add_texts(&q, "wanted", s->types->items, s->types->n_items);
-	if (r == 0)
-		r = add_distinct(&q, range, selector, columns, ARRAY_SIZE(columns));
-	if (r == 0)
-		r = buf_addf(&q.sql, " AND Type IN {wanted:Array(String)}");
-	if (r == 0)
-		r = run(&q, ARRAY_SIZE(columns), err);
+	init(&q, store, range);
+	bound_query_add_texts(&q, "wanted", s->types->items, s->types->n_items);
+	add_distinct(&q, range, selector, columns, ARRAY_SIZE(columns));
+	bound_query_addf(&q, " AND Type IN {wanted:Array(String)}");
+	r = run(&q, ARRAY_SIZE(columns), err);
 	if (r == 0)
 		r = read_rows(&q, ARRAY_SIZE(columns), add_row, s, err);
 	return r == 0 ? end_service(s) : r;

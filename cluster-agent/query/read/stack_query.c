@@ -115,39 +115,38 @@ static int add_side(struct stack_work *w, struct bound_query *q, bool base, stru
 {
 	const struct query_filter *f = base ? w->base : w->f;
 	double covered_ns = 0;
-	int r = 0;
+	int r = is_sum(w) ? 0 : timeline_query_covered(w->store, f, &covered_ns, err);
 
+	if (r < 0)
+		return r;
 	bound_query_use_side(q, base);
 	if (base)
-		r = bound_query_bind(q, f);
-	if (r == 0 && !is_sum(w)) {
-		r = timeline_query_covered(w->store, f, &covered_ns, err);
-		if (r == 0)
-			r = bound_query_add_uint(q, "covered",
-						 covered_ns > 1 ? (uint64_t)covered_ns : 1);
-	}
-	if (r == 0)
-		r = bound_query_add_sql(q, f, is_sum(w) ? SQL_SIDE_SUM : SQL_SIDE_AVG);
-	if (r == 0)
-		r = bound_query_add_sql(q, f, SQL_SIDE);
+		bound_query_bind(q, f);
+	if (!is_sum(w))
+		bound_query_add_uint(q, "covered", covered_ns > 1 ? (uint64_t)covered_ns : 1);
+	bound_query_add_sql(q, f, is_sum(w) ? SQL_SIDE_SUM : SQL_SIDE_AVG);
+	bound_query_add_sql(q, f, SQL_SIDE);
 	bound_query_use_side(q, false);
-	return r;
+	return 0;
 }
 
 static int add_values(struct stack_work *w, struct bound_query *q, struct err *err)
 {
-	int r = bound_query_add_uint(q, "max", STACK_QUERY_MAX_STACKS);
+	int r;
 
-	if (r == 0)
-		r = bound_query_add_sql(q, w->f, w->base ? SQL_TOP_OF SQL_TWO : SQL_TOP_OF SQL_ONE);
-	if (r == 0)
-		r = add_side(w, q, false, err);
-	if (r == 0 && w->base)
-		r = bound_query_add_sql(q, w->f, SQL_AND_BASE);
-	if (r == 0 && w->base)
+	bound_query_add_uint(q, "max", STACK_QUERY_MAX_STACKS);
+	bound_query_add_sql(q, w->f, w->base ? SQL_TOP_OF SQL_TWO : SQL_TOP_OF SQL_ONE);
+	r = add_side(w, q, false, err);
+	if (r < 0)
+		return r;
+	if (w->base) {
+		bound_query_add_sql(q, w->f, SQL_AND_BASE);
 		r = add_side(w, q, true, err);
-	return r == 0 ? bound_query_add_sql(q, w->f, w->base ? SQL_TWO_END SQL_TOP : ")" SQL_TOP)
-		      : r;
+		if (r < 0)
+			return r;
+	}
+	bound_query_add_sql(q, w->f, w->base ? SQL_TWO_END SQL_TOP : ")" SQL_TOP);
+	return 0;
 }
 
 static int read_values(struct stack_work *w, const struct bound_query *q,
@@ -176,12 +175,13 @@ static int read_values(struct stack_work *w, const struct bound_query *q,
 static int query_values(struct stack_work *w, struct stack_query_result *ret, struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = bound_query_init(&q, w->store, w->f, MAX_VALUES_BYTES);
+	int r;
 
-	if (r == 0)
-		r = add_values(w, &q, err);
-	if (r == 0)
-		r = bound_query_run(&q, err);
+	bound_query_init(&q, w->store, w->f, MAX_VALUES_BYTES);
+	r = add_values(w, &q, err);
+	if (r < 0)
+		return r;
+	r = bound_query_run(&q, err);
 	return r == 0 ? read_values(w, &q, ret, err) : r;
 }
 
@@ -231,25 +231,24 @@ static int query_batch(struct stack_work *w, const uint64_t *hashes, size_t n, s
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	static const char *const names[N_PARAMS] = {"a", "b", "c", "d", "e"};
-	int r = bound_query_init(&q, w->store, w->f, MAX_FRAMES_BYTES);
+	int r;
 
-	if (r == 0 && w->base) {
+	bound_query_init(&q, w->store, w->f, MAX_FRAMES_BYTES);
+	if (w->base) {
 		bound_query_use_side(&q, true);
-		r = bound_query_bind(&q, w->base);
+		bound_query_bind(&q, w->base);
 		bound_query_use_side(&q, false);
 	}
-	for (size_t i = 0, at = 0; i < N_PARAMS && r == 0; i++) {
+	for (size_t i = 0, at = 0; i < N_PARAMS; i++) {
 		size_t n_now = n - at < PARAM_HASHES ? n - at : PARAM_HASHES;
 
-		r = bound_query_add_uints(&q, names[i], hashes + at, n_now);
+		bound_query_add_uints(&q, names[i], hashes + at, n_now);
 		at += n_now;
 	}
-	if (r == 0)
-		r = bound_query_add_sql(&q, w->f,
-					w->base ? SQL_FRAMES SQL_FRAMES_OF_TWO SQL_FRAMES_WHICH
-						: SQL_FRAMES SQL_FRAMES_OF_ONE SQL_FRAMES_WHICH);
-	if (r == 0)
-		r = bound_query_run(&q, err);
+	bound_query_add_sql(&q, w->f,
+			    w->base ? SQL_FRAMES SQL_FRAMES_OF_TWO SQL_FRAMES_WHICH
+				    : SQL_FRAMES SQL_FRAMES_OF_ONE SQL_FRAMES_WHICH);
+	r = bound_query_run(&q, err);
 	return r == 0 ? read_batch(w, &q, err) : r;
 }
 

@@ -29,11 +29,7 @@ int start_query(struct store *store, const struct query_filter *f, start_query_f
 	int e;
 
 	earlier.from_ns = f->from_ns > EARLIER_NS ? f->from_ns - EARLIER_NS : 0;
-	e = bound_query_init(&q, store, &earlier, MAX_ANSWER_BYTES);
-	if (e == 0)
-		e = bound_query_add_sql(&q, &earlier, SQL);
-	if (e == 0)
-		e = bound_query_run(&q, err);
+	e = bound_query_ask(&q, store, &earlier, MAX_ANSWER_BYTES, SQL, err);
 	if (e < 0)
 		return e;
 	rowbinary_reader_init(&r, q.answer.data, q.answer.len);

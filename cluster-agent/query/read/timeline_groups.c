@@ -130,28 +130,26 @@ static int read_names(struct bound_query *q, struct timeline_groups *g, struct e
  * Binds what series are made by. Of several labels, ${by} is their values in one text: the
  * expression is built where SQL is, and taken from there.
  */
-int timeline_by_bind(struct bound_query *q, const struct timeline_by *what)
+void timeline_by_bind(struct bound_query *q, const struct timeline_by *what)
 {
 	char param[32];
-	int r = 0;
 
-	if (what->n_labels == 0)
-		return bound_query_add_text(q, "by", what->label);
-	for (size_t i = 0; r == 0 && i < what->n_labels; i++) {
-		snprintf(param, sizeof(param), "by%zu", i);
-		r = bound_query_add_text(q, param, what->labels[i]);
-		if (r == 0)
-			r = buf_addf(&q->sql, i > 0 ? ", " : "arrayStringConcat([");
-		if (r == 0)
-			r = bound_query_add_label(q, what->labels[i], param);
+	if (what->n_labels == 0) {
+		bound_query_add_text(q, "by", what->label);
+		return;
 	}
-	if (r == 0)
-		r = buf_addf(&q->sql, "], '\\x01')");
-	if (r < 0)
-		return r;
+	for (size_t i = 0; i < what->n_labels; i++) {
+		snprintf(param, sizeof(param), "by%zu", i);
+		bound_query_add_text(q, param, what->labels[i]);
+		bound_query_addf(q, i > 0 ? ", " : "arrayStringConcat([");
+		bound_query_add_label(q, what->labels[i], param);
+	}
+	bound_query_addf(q, "], '\\x01')");
+	if (q->error < 0)
+		return;
 	q->by = arena_strndup(&q->arena, q->sql.data, q->sql.len);
+	bound_query_note(q, q->by ? 0 : -ENOMEM);
 	buf_truncate(&q->sql, 0);
-	return q->by ? 0 : -ENOMEM;
 }
 
 static int ask_names(struct timeline_groups *g, struct err *err)
@@ -160,18 +158,14 @@ static int ask_names(struct timeline_groups *g, struct err *err)
 	static const char *const levels[BY_MAX] = FOR_EACH_BY(SQL_TOP_LEVEL);
 	const struct query_filter *f = &g->filter;
 	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = bound_query_init(&q, g->store, f, NAMES_BYTES);
+	int r;
 
-	if (r == 0)
-		r = timeline_by_bind(&q, g->what);
-	if (r == 0)
-		r = bound_query_add_uint(&q, "max", g->max_names);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, is_sum(f) ? sums[g->by] : levels[g->by]);
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, SQL_TOP);
-	if (r == 0)
-		r = bound_query_run(&q, err);
+	bound_query_init(&q, g->store, f, NAMES_BYTES);
+	timeline_by_bind(&q, g->what);
+	bound_query_add_uint(&q, "max", g->max_names);
+	bound_query_add_sql(&q, f, is_sum(f) ? sums[g->by] : levels[g->by]);
+	bound_query_add_sql(&q, f, SQL_TOP);
+	r = bound_query_run(&q, err);
 	return r == 0 ? read_names(&q, g, err) : r;
 }
 
@@ -215,39 +209,38 @@ static int take_names(struct timeline_groups *g, struct err *err)
 }
 
 /* Windows of profiles, held or not. */
-static int add_profiles(struct bound_query *q, const struct timeline_groups *g, bool held)
+static void add_profiles(struct bound_query *q, const struct timeline_groups *g, bool held)
 {
 	static const char *const plain[BY_MAX] = FOR_EACH_BY(SQL_PLAIN_BY);
 	static const char *const own[BY_MAX] = FOR_EACH_BY(SQL_OWN_BY);
 	static const char *const plain_of[BY_MAX] = FOR_EACH_BY(SQL_PLAIN_OF);
 	static const char *const own_of[BY_MAX] = FOR_EACH_BY(SQL_OWN_OF);
 	const struct query_filter *f = &g->filter;
-	int r;
 
-	if (!g->whole)
-		return bound_query_add_sql(q, f, held ? own[g->by] : plain[g->by]);
-	r = profile_source_bind(q, f);
-	if (r == 0)
-		r = bound_query_add_sql(q, f, held ? own_of[g->by] : plain_of[g->by]);
-	if (r == 0 && query_filter_is_set(f))
-		r = bound_query_add_sql(q, f, SQL_OF_SETS);
-	return r == 0 ? buf_addf(&q->sql, held ? "), " : ") ") : r;
+	if (!g->whole) {
+		bound_query_add_sql(q, f, held ? own[g->by] : plain[g->by]);
+		return;
+	}
+	profile_source_bind(q, f);
+	bound_query_add_sql(q, f, held ? own_of[g->by] : plain_of[g->by]);
+	if (query_filter_is_set(f))
+		bound_query_add_sql(q, f, SQL_OF_SETS);
+	bound_query_addf(q, held ? "), " : ") ");
 }
 
-static int add_windows(struct bound_query *q, const struct timeline_groups *g)
+static void add_windows(struct bound_query *q, const struct timeline_groups *g)
 {
 	const struct query_filter *f = &g->filter;
-	int r = bound_query_add_uint(q, "sum", is_sum(f));
 
-	if (r == 0 && profile_type_get(f->type)->node_agent)
-		return add_profiles(q, g, false);
-	if (r == 0)
-		r = bound_query_add_uint(q, "hold", TIMELINE_HOLD_NS);
-	if (r == 0)
-		r = bound_query_add_uint(q, "least", is_sum(f) ? NS_PER_S : 1);
-	if (r == 0)
-		r = add_profiles(q, g, true);
-	return r == 0 ? bound_query_add_sql(q, f, SQL_HELD("series, ")) : r;
+	bound_query_add_uint(q, "sum", is_sum(f));
+	if (profile_type_get(f->type)->node_agent) {
+		add_profiles(q, g, false);
+		return;
+	}
+	bound_query_add_uint(q, "hold", TIMELINE_HOLD_NS);
+	bound_query_add_uint(q, "least", is_sum(f) ? NS_PER_S : 1);
+	add_profiles(q, g, true);
+	bound_query_add_sql(q, f, SQL_HELD("series, "));
 }
 
 /* The number of the series of a set; 0: all others. */
@@ -270,7 +263,8 @@ static int add_series(struct bound_query *q, const struct timeline_groups *g, si
 	for (size_t i = 0; i < g->sets->n_items && k < n; i++)
 		if (label_set_is_of(&g->sets->items[i], &g->filter))
 			series[k++] = series_of(g, &g->sets->items[i]);
-	return bound_query_add_uints(q, "series", series, n);
+	bound_query_add_uints(q, "series", series, n);
+	return 0;
 }
 
 /* Series are exact for any gaps, as the time that their windows cover does not count. */
@@ -280,35 +274,40 @@ static int add_hours(struct bound_query *q, const struct timeline_groups *g)
 	CLEANUP(hour_sets_fini) struct hour_sets sets;
 	int r = hour_sets_of(g->sets, &g->filter, &sets);
 
-	if (r == 0)
-		r = bound_query_add_uint(q, "sum", is_sum(&g->filter));
 	if (r == 0 && sets.is_list)
 		r = add_series(q, g, sets.n);
-	if (r == 0)
-		r = bound_query_add_sql(q, &g->filter, sets.is_list ? THESE_SETS : sets_of[g->by]);
-	return r == 0 ? timeline_hours_add(q, &g->filter, &sets, g->what->all, SERIES_OF) : r;
+	if (r < 0)
+		return r;
+	bound_query_add_uint(q, "sum", is_sum(&g->filter));
+	bound_query_add_sql(q, &g->filter, sets.is_list ? THESE_SETS : sets_of[g->by]);
+	timeline_hours_add(q, &g->filter, &sets, g->what->all, SERIES_OF);
+	return 0;
 }
 
-static int add_all(struct bound_query *q, const struct timeline_groups *g)
+static void add_all(struct bound_query *q, const struct timeline_groups *g)
 {
 	const struct query_filter *f = &g->filter;
-	int r = timeline_bind_grid(q, f->to_ns - f->from_ns, g->what->all);
 
-	if (r == 0)
-		r = add_windows(q, g);
-	return r == 0 ? bound_query_add_sql(q, f, SQL_SERIES) : r;
+	timeline_bind_grid(q, f->to_ns - f->from_ns, g->what->all);
+	add_windows(q, g);
+	bound_query_add_sql(q, f, SQL_SERIES);
 }
 
 static int ask_windows(struct timeline_groups *g, struct err *err)
 {
 	struct bound_query *q = &g->query;
-	int r = timeline_by_bind(q, g->what);
+	int r;
 
-	if (r == 0)
-		r = bound_query_add_texts(q, "names", g->names, g->n_names);
-	if (r == 0)
-		r = g->hours ? add_hours(q, g) : add_all(q, g);
-	return r == 0 ? bound_query_run(q, err) : r;
+	timeline_by_bind(q, g->what);
+	bound_query_add_texts(q, "names", g->names, g->n_names);
+	if (g->hours) {
+		r = add_hours(q, g);
+		if (r < 0)
+			return r;
+	} else {
+		add_all(q, g);
+	}
+	return bound_query_run(q, err);
 }
 
 /* Rows are sorted by series. n gets the number of windows of each; windows has room for all. */
@@ -407,10 +406,11 @@ static int ask(struct timeline_groups *g, enum by by, struct err *err)
 static int find_source(struct timeline_groups *g, struct err *err)
 {
 	const struct query_filter *f = &g->filter;
-	int r = bound_query_init(&g->query, g->store, f, MAX_ANSWER_BYTES);
+	int r = 0;
 
+	bound_query_init(&g->query, g->store, f, MAX_ANSWER_BYTES);
 	/* of several services, sets of labels may be equal */
-	if (r == 0 && f->service)
+	if (f->service)
 		r = profile_source_is_whole(g->store, f, true, &g->whole, err);
 	g->hours = g->whole && profile_type_get(f->type)->node_agent &&
 		   timeline_hours_fit(f, g->what->all);

@@ -33,8 +33,8 @@ struct timeline_by {
 	double divisor;             /* of values */
 };
 
-/* Binds what series are made by; behind it, ${by} is their name. */
-int timeline_by_bind(struct bound_query *q, const struct timeline_by *what) MUST_CHECK;
+/* Binds what series are made by; after it, ${by} is their name. */
+void timeline_by_bind(struct bound_query *q, const struct timeline_by *what);
 
 struct timeline_group {
 	const char *name;     /* NULL: all others */

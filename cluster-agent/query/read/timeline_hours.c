@@ -122,26 +122,25 @@ void hour_sets_fini(struct hour_sets *s)
 	*s = (struct hour_sets){0};
 }
 
-static int bind(struct bound_query *q, const struct query_filter *f, const struct hour_sets *sets)
+static void bind(struct bound_query *q, const struct query_filter *f, const struct hour_sets *sets)
 {
-	int r = profile_source_bind(q, f);
-
-	return r == 0 && sets->is_list ? bound_query_add_uints(q, "sets", sets->items, sets->n) : r;
+	profile_source_bind(q, f);
+	if (sets->is_list)
+		bound_query_add_uints(q, "sets", sets->items, sets->n);
 }
 
 /* Appends one SELECT of profiles, of the sets of the filter. */
-static int add_part(struct bound_query *q, const struct query_filter *f,
-		    const struct hour_sets *sets, const char *template, const char *grouped)
+static void add_part(struct bound_query *q, const struct query_filter *f,
+		     const struct hour_sets *sets, const char *template, const char *grouped)
 {
-	int r = bound_query_add_sql(q, f, template);
-
-	if (r == 0 && query_filter_is_set(f))
-		r = bound_query_add_sql(q, f, sets->is_list ? OF_THESE_SETS : OF_SETS);
-	return r == 0 ? bound_query_add_sql(q, f, grouped) : r;
+	bound_query_add_sql(q, f, template);
+	if (query_filter_is_set(f))
+		bound_query_add_sql(q, f, sets->is_list ? OF_THESE_SETS : OF_SETS);
+	bound_query_add_sql(q, f, grouped);
 }
 
-int timeline_hours_add(struct bound_query *q, const struct query_filter *f,
-		       const struct hour_sets *sets, const struct timeline *t, const char *series)
+void timeline_hours_add(struct bound_query *q, const struct query_filter *f,
+			const struct hour_sets *sets, const struct timeline *t, const char *series)
 {
 	static const char *const parts[][3] = {
 		{"hours AS (SELECT ", HOURS, HOURS_GROUPED},
@@ -149,22 +148,19 @@ int timeline_hours_add(struct bound_query *q, const struct query_filter *f,
 		{" UNION ALL SELECT ", EDGE(PROFILE_BEHIND_TAIL), EDGE_GROUPED},
 	};
 	const bool by_series = series[0];
-	int r = bind(q, f, sets);
 
-	if (r == 0)
-		r = timeline_bind_grid(q, f->to_ns - f->from_ns, t);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(parts); i++) {
-		r = buf_addf(&q->sql, "%s%s", parts[i][0], series);
-		if (r == 0)
-			r = add_part(q, f, sets, parts[i][1], parts[i][2]);
-		if (r == 0 && by_series)
-			r = buf_addf(&q->sql, ", series");
+	bind(q, f, sets);
+	timeline_bind_grid(q, f->to_ns - f->from_ns, t);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		bound_query_addf(q, "%s%s", parts[i][0], series);
+		add_part(q, f, sets, parts[i][1], parts[i][2]);
+		if (by_series)
+			bound_query_addf(q, ", series");
 	}
-	if (r == 0)
-		r = buf_addf(&q->sql, ") SELECT %s", by_series ? "series, " : "");
-	if (r == 0)
-		r = bound_query_add_sql(q, f, WINDOWS);
-	return r == 0 && by_series ? buf_addf(&q->sql, " ORDER BY series") : r;
+	bound_query_addf(q, ") SELECT %s", by_series ? "series, " : "");
+	bound_query_add_sql(q, f, WINDOWS);
+	if (by_series)
+		bound_query_addf(q, " ORDER BY series");
 }
 
 /* ---- the time that is covered ---- */
@@ -384,16 +380,13 @@ static bool is_sum(const struct asking *a)
 static int ask_values(struct asking *a, const struct timeline *t, struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = bound_query_init(&q, a->store, a->f, MAX_ANSWER_BYTES);
+	int r;
 
-	if (r == 0)
-		r = bound_query_add_uint(&q, "sum", is_sum(a));
-	if (r == 0)
-		r = buf_addf(&q.sql, "WITH ");
-	if (r == 0)
-		r = timeline_hours_add(&q, a->f, &a->sets, t, "");
-	if (r == 0)
-		r = bound_query_run(&q, err);
+	bound_query_init(&q, a->store, a->f, MAX_ANSWER_BYTES);
+	bound_query_add_uint(&q, "sum", is_sum(a));
+	bound_query_addf(&q, "WITH ");
+	timeline_hours_add(&q, a->f, &a->sets, t, "");
+	r = bound_query_run(&q, err);
 	return r == 0 ? read_spans(&a->spans, &q.answer, OF_VALUES, err) : r;
 }
 
@@ -408,42 +401,31 @@ static int take_values(struct asking *a, const struct timeline *t, const struct 
 }
 
 /* Appends the condition for these hours, for all if there are none. */
-static int add_hours(struct bound_query *q, const struct query_filter *f, const struct hours *h)
+static void add_hours(struct bound_query *q, const struct query_filter *f, const struct hours *h)
 {
-	int r;
-
 	if (h->n == 0)
-		return 0;
-	r = bound_query_add_uint(q, "first", h->items[0]);
-	if (r == 0)
-		r = bound_query_add_uint(q, "last", h->items[h->n - 1]);
-	if (r == 0 && h->n <= MAX_HOURS)
-		r = bound_query_add_uints(q, "hours", h->items, h->n);
-	return r == 0 ? bound_query_add_sql(q, f, h->n <= MAX_HOURS ? OF_THESE_HOURS : OF_HOURS)
-		      : r;
+		return;
+	bound_query_add_uint(q, "first", h->items[0]);
+	bound_query_add_uint(q, "last", h->items[h->n - 1]);
+	if (h->n <= MAX_HOURS)
+		bound_query_add_uints(q, "hours", h->items, h->n);
+	bound_query_add_sql(q, f, h->n <= MAX_HOURS ? OF_THESE_HOURS : OF_HOURS);
 }
 
 /* Asks for every n-th set; 0: for profiles, one by one. */
 static int ask_spans(struct asking *a, const struct hours *h, uint64_t every, struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = bound_query_init(&q, a->store, a->f, MAX_ANSWER_BYTES);
+	int r;
 
-	if (r == 0)
-		r = bind(&q, a->f, &a->sets);
-	if (r == 0)
-		r = bound_query_add_uint(&q, "joint", SCHEMA_JOINT_NS);
-	if (r == 0)
-		r = bound_query_add_uint(&q, "every", every);
-	if (r == 0)
-		r = add_part(&q, a->f, &a->sets, every > 0 ? SPANS : EXACT_SPANS,
-			     every > 0 ? "" : BY_START);
-	if (r == 0)
-		r = add_hours(&q, a->f, h);
-	if (r == 0)
-		r = bound_query_add_sql(&q, a->f, every > 0 ? SPANS_GROUPED : EXACT_SPANS_GROUPED);
-	if (r == 0)
-		r = bound_query_run(&q, err);
+	bound_query_init(&q, a->store, a->f, MAX_ANSWER_BYTES);
+	bind(&q, a->f, &a->sets);
+	bound_query_add_uint(&q, "joint", SCHEMA_JOINT_NS);
+	bound_query_add_uint(&q, "every", every);
+	add_part(&q, a->f, &a->sets, every > 0 ? SPANS : EXACT_SPANS, every > 0 ? "" : BY_START);
+	add_hours(&q, a->f, h);
+	bound_query_add_sql(&q, a->f, every > 0 ? SPANS_GROUPED : EXACT_SPANS_GROUPED);
+	r = bound_query_run(&q, err);
 	return r == 0 ? read_spans(&a->spans, &q.answer, OF_TIME, err) : r;
 }
 

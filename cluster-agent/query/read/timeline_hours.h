@@ -34,9 +34,8 @@ void hour_sets_fini(struct hour_sets *s);
  * Appends a SELECT of [series, ]start, end, value and two further columns (UInt8, Int64), behind a
  * WITH of the caller. series is an expression of LabelSet with a comma, or "". {sum} is bound.
  */
-int timeline_hours_add(struct bound_query *q, const struct query_filter *f,
-		       const struct hour_sets *sets, const struct timeline *t,
-		       const char *series) MUST_CHECK;
+void timeline_hours_add(struct bound_query *q, const struct query_filter *f,
+			const struct hour_sets *sets, const struct timeline *t, const char *series);
 
 struct hour_windows {
 	struct timeline_window *items; /* NULL: not asked for */

@@ -138,62 +138,63 @@ static bool leaves_gaps(const struct query_filter *f)
 	return !profile_type_get(f->type)->node_agent;
 }
 
-static int add_hold(struct bound_query *q, const struct query_filter *f)
+static bool is_sum(const struct query_filter *f)
 {
-	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
-	int r = bound_query_add_uint(q, "sum", sum);
+	return profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
+}
 
-	return r == 0 ? bound_query_add_uint(q, "hold", TIMELINE_HOLD_NS) : r;
+static void add_hold(struct bound_query *q, const struct query_filter *f)
+{
+	bound_query_add_uint(q, "sum", is_sum(f));
+	bound_query_add_uint(q, "hold", TIMELINE_HOLD_NS);
 }
 
 /* Adds the end of a SELECT of profiles, which takes those of the filter. */
-static int add_of_sets(struct bound_query *q, const struct query_filter *f, const char *end)
+static void add_of_sets(struct bound_query *q, const struct query_filter *f, const char *end)
 {
-	int r = query_filter_is_set(f) ? bound_query_add_sql(q, f, SQL_OF_SETS) : 0;
-
-	return r == 0 ? buf_addf(&q->sql, "%s", end) : r;
+	if (query_filter_is_set(f))
+		bound_query_add_sql(q, f, SQL_OF_SETS);
+	bound_query_addf(q, "%s", end);
 }
 
-static int add_plain(struct bound_query *q, const struct query_filter *f, bool whole)
+static void add_plain(struct bound_query *q, const struct query_filter *f, bool whole)
 {
-	int r = whole ? profile_source_bind(q, f) : 0;
-
-	if (r == 0)
-		r = bound_query_add_sql(q, f, whole ? SQL_PLAIN_OF_PROFILES : SQL_PLAIN);
-	return r == 0 && whole ? add_of_sets(q, f, ") ") : r;
+	if (!whole) {
+		bound_query_add_sql(q, f, SQL_PLAIN);
+		return;
+	}
+	profile_source_bind(q, f);
+	bound_query_add_sql(q, f, SQL_PLAIN_OF_PROFILES);
+	add_of_sets(q, f, ") ");
 }
 
-static int add_windows(struct bound_query *q, const struct query_filter *f, bool held,
-		       struct err *err)
+static void add_windows(struct bound_query *q, const struct query_filter *f, bool held, bool whole)
 {
-	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
-	bool whole = false;
-	int r = profile_source_is_whole(q->store, f, false, &whole, err);
-
-	if (r == 0)
-		r = add_hold(q, f);
-	if (r == 0)
-		r = bound_query_add_uint(q, "least", sum ? NS_PER_S : 1);
-	if (r == 0 && !held)
-		return add_plain(q, f, whole);
-	if (r == 0)
-		r = profile_source_bind(q, f);
-	if (r == 0)
-		r = bound_query_add_sql(q, f, whole ? SQL_OWN : SQL_OWN_OF_SOME);
-	if (r == 0 && whole)
-		r = add_of_sets(q, f, "), ");
-	return r == 0 ? bound_query_add_sql(q, f, SQL_HELD("")) : r;
+	add_hold(q, f);
+	bound_query_add_uint(q, "least", is_sum(f) ? NS_PER_S : 1);
+	if (!held) {
+		add_plain(q, f, whole);
+		return;
+	}
+	profile_source_bind(q, f);
+	bound_query_add_sql(q, f, whole ? SQL_OWN : SQL_OWN_OF_SOME);
+	if (whole)
+		add_of_sets(q, f, "), ");
+	bound_query_add_sql(q, f, SQL_HELD(""));
 }
 
 /* template is what to ask of the windows. */
 static int ask_windows(struct bound_query *q, const struct query_filter *f, bool held,
 		       const char *template, struct err *err)
 {
-	int r = add_windows(q, f, held, err);
+	bool whole = false;
+	int r = profile_source_is_whole(q->store, f, false, &whole, err);
 
-	if (r == 0)
-		r = bound_query_add_sql(q, f, template);
-	return r == 0 ? bound_query_run(q, err) : r;
+	if (r < 0)
+		return r;
+	add_windows(q, f, held, whole);
+	bound_query_add_sql(q, f, template);
+	return bound_query_run(q, err);
 }
 
 static int query_windows(struct store *store, const struct query_filter *f,
@@ -201,12 +202,11 @@ static int query_windows(struct store *store, const struct query_filter *f,
 			 struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	int r;
 
-	if (r == 0)
-		r = timeline_bind_grid(&q, f->to_ns - f->from_ns, t);
-	if (r == 0)
-		r = ask_windows(&q, f, leaves_gaps(f), SQL_TIMELINE, err);
+	bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	timeline_bind_grid(&q, f->to_ns - f->from_ns, t);
+	r = ask_windows(&q, f, leaves_gaps(f), SQL_TIMELINE, err);
 	return r == 0 ? read_windows(&q, ret, ret_n, err) : r;
 }
 
@@ -286,10 +286,10 @@ static int ask_covered(struct store *store, const struct query_filter *f, bool h
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader reader;
-	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	int r;
 
-	if (r == 0)
-		r = ask_windows(&q, f, held, SQL_COVERED, err);
+	bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	r = ask_windows(&q, f, held, SQL_COVERED, err);
 	if (r < 0)
 		return r;
 	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
@@ -343,30 +343,25 @@ static int read_instances(struct timeline_instances *is, double scale, struct er
 	return bound_query_check(&r, err);
 }
 
-static int add_instances(struct bound_query *q, const struct query_filter *f, bool whole)
+static void add_instances(struct bound_query *q, const struct query_filter *f, bool whole)
 {
-	int r = profile_source_bind(q, f);
-
-	if (r == 0)
-		r = bound_query_add_uint(q, "max", TIMELINE_QUERY_MAX_INSTANCES);
-	if (r == 0)
-		r = add_hold(q, f);
-	if (r == 0)
-		r = bound_query_add_sql(q, f,
-					whole ? SQL_INSTANCES_HELD_OF_PROFILES : SQL_INSTANCES);
-	if (r == 0 && !whole)
-		r = bound_query_add_sql(q, f,
-					leaves_gaps(f) ? SQL_INSTANCES_HELD : SQL_INSTANCES_PLAIN);
-	return r == 0 ? bound_query_add_sql(q, f, SQL_INSTANCES_TOP) : r;
+	profile_source_bind(q, f);
+	bound_query_add_uint(q, "max", TIMELINE_QUERY_MAX_INSTANCES);
+	add_hold(q, f);
+	bound_query_add_sql(q, f, whole ? SQL_INSTANCES_HELD_OF_PROFILES : SQL_INSTANCES);
+	if (!whole)
+		bound_query_add_sql(q, f,
+				    leaves_gaps(f) ? SQL_INSTANCES_HELD : SQL_INSTANCES_PLAIN);
+	bound_query_add_sql(q, f, SQL_INSTANCES_TOP);
 }
 
 static int ask_instances(struct timeline_instances *is, const struct query_filter *f, bool whole,
 			 double scale, struct err *err)
 {
-	int r = add_instances(&is->query, f, whole);
+	int r;
 
-	if (r == 0)
-		r = bound_query_run(&is->query, err);
+	add_instances(&is->query, f, whole);
+	r = bound_query_run(&is->query, err);
 	return r == 0 ? read_instances(is, scale, err) : r;
 }
 
@@ -406,13 +401,13 @@ static int find_instances(struct timeline_instances *is, struct store *store,
 {
 	struct query_filter own = *f, all;
 	bool whole = false;
-	int r = bound_query_init(&is->query, store, f, MAX_ANSWER_BYTES);
+	int r;
 
+	bound_query_init(&is->query, store, f, MAX_ANSWER_BYTES);
 	own.source = f->source ? f->source : &is->source;
 	all = own;
 	all.instance = NULL;
-	if (r == 0)
-		r = profile_source_is_whole(store, &own, true, &whole, err);
+	r = profile_source_is_whole(store, &own, true, &whole, err);
 	if (r < 0)
 		return r;
 	return whole && !leaves_gaps(f) ? take_instances(is, store, &own, scale, err)

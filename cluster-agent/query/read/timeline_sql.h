@@ -60,14 +60,12 @@ static inline uint64_t timeline_grid_ns(int64_t range_ns, const struct timeline 
 	return range_ns <= EXACT_RANGE_NS ? 1 : of_steps > NS_PER_S ? of_steps : NS_PER_S;
 }
 
-static inline int timeline_bind_grid(struct bound_query *q, int64_t range_ns,
-				     const struct timeline *t)
+static inline void timeline_bind_grid(struct bound_query *q, int64_t range_ns,
+				      const struct timeline *t)
 {
-	int r = bound_query_add_uint(q, "grid", timeline_grid_ns(range_ns, t));
-
-	if (r == 0)
-		r = bound_query_add_uint(q, "origin", t->from_ns > 0 ? (uint64_t)t->from_ns : 0);
-	return r == 0 ? bound_query_add_uint(q, "step", (uint64_t)t->step_ns) : r;
+	bound_query_add_uint(q, "grid", timeline_grid_ns(range_ns, t));
+	bound_query_add_uint(q, "origin", t->from_ns > 0 ? (uint64_t)t->from_ns : 0);
+	bound_query_add_uint(q, "step", (uint64_t)t->step_ns);
 }
 
 #endif /* CLUSTER_AGENT_QUERY_READ_TIMELINE_SQL_H */
