@@ -254,21 +254,27 @@ static int register_storing(struct cluster_agent *a)
 {
 	int r = upload_counters_register(&a->uploads, a->base.metrics);
 
-	if (r == 0)
-		r = ignored_uploads_register(&a->ignored, a->base.metrics);
-	if (r == 0)
-		r = ingest_register(a->ingest, a->base.metrics);
-	if (r == 0)
-		r = clock_skews_register(a->clocks, a->base.metrics);
-	if (r == 0)
-		r = ingest_feed_register(a->feed, a->base.metrics);
-	if (r == 0)
-		r = upload_log_register(a->log, a->base.metrics);
-	if (r == 0)
-		r = log_drain_register(a->drain, a->base.metrics);
-	if (r == 0)
-		r = query_jobs_register(a->queries, a->base.metrics);
-	return r;
+	if (r < 0)
+		return r;
+	r = ignored_uploads_register(&a->ignored, a->base.metrics);
+	if (r < 0)
+		return r;
+	r = ingest_register(a->ingest, a->base.metrics);
+	if (r < 0)
+		return r;
+	r = clock_skews_register(a->clocks, a->base.metrics);
+	if (r < 0)
+		return r;
+	r = ingest_feed_register(a->feed, a->base.metrics);
+	if (r < 0)
+		return r;
+	r = upload_log_register(a->log, a->base.metrics);
+	if (r < 0)
+		return r;
+	r = log_drain_register(a->drain, a->base.metrics);
+	if (r < 0)
+		return r;
+	return query_jobs_register(a->queries, a->base.metrics);
 }
 
 static int open_sql_port(struct cluster_agent *a, struct err *err)

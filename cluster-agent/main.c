@@ -14,13 +14,19 @@ static int serve(const void *opts, struct err *err)
 	int r;
 
 	r = cluster_options_check(o, err);
-	if (r == 0 && !cluster_options_forward(o))
+	if (r < 0)
+		return r;
+	if (!cluster_options_forward(o))
 		r = cluster_store_check(o, err);
-	if (r == 0)
-		r = cluster_privileges_drop(o, err);
-	if (r == 0)
-		r = cluster_agent_new(&a, o, err);
-	return r == 0 ? cluster_agent_run(a) : r;
+	if (r < 0)
+		return r;
+	r = cluster_privileges_drop(o, err);
+	if (r < 0)
+		return r;
+	r = cluster_agent_new(&a, o, err);
+	if (r < 0)
+		return r;
+	return cluster_agent_run(a);
 }
 
 int main(int argc, char **argv)

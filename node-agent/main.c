@@ -54,11 +54,15 @@ static int serve(const void *opts, struct err *err)
 	if (is_switched_off(o))
 		return wait_for_end();
 	r = node_options_check(o, err);
-	if (r == 0)
-		r = node_privileges_drop(o, err);
-	if (r == 0)
-		r = node_agent_new(&a, o, err);
-	return r == 0 ? node_agent_run(a) : r;
+	if (r < 0)
+		return r;
+	r = node_privileges_drop(o, err);
+	if (r < 0)
+		return r;
+	r = node_agent_new(&a, o, err);
+	if (r < 0)
+		return r;
+	return node_agent_run(a);
 }
 
 /* What line_reader.h starts. */

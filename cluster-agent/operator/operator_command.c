@@ -16,11 +16,15 @@ static int serve(const void *opts, struct err *err)
 	const struct operator_options *o = opts;
 	int r = operator_options_check(o, err);
 
-	if (r == 0)
-		r = operator_privileges_drop(o, err);
-	if (r == 0)
-		r = operator_new(&op, o, err);
-	return r == 0 ? operator_run(op) : r;
+	if (r < 0)
+		return r;
+	r = operator_privileges_drop(o, err);
+	if (r < 0)
+		return r;
+	r = operator_new(&op, o, err);
+	if (r < 0)
+		return r;
+	return operator_run(op);
 }
 
 static int print_crd(char **args, struct err *err)

@@ -58,13 +58,16 @@ int operator_options_check(const struct operator_options *o, struct err *err)
 {
 	int r = check_given(o->node_agent_image, "node-agent-image", err);
 
-	if (r == 0)
-		r = check_given(o->cluster_agent_image, "cluster-agent-image", err);
-	if (r == 0)
-		r = check_given(o->store_image, "store-image", err);
-	if (r == 0)
-		r = check_namespace(o->watch_namespace, "watch-namespace", err);
-	if (r == 0)
-		r = check_namespace(o->lease_namespace, "lease-namespace", err);
-	return r;
+	if (r < 0)
+		return r;
+	r = check_given(o->cluster_agent_image, "cluster-agent-image", err);
+	if (r < 0)
+		return r;
+	r = check_given(o->store_image, "store-image", err);
+	if (r < 0)
+		return r;
+	r = check_namespace(o->watch_namespace, "watch-namespace", err);
+	if (r < 0)
+		return r;
+	return check_namespace(o->lease_namespace, "lease-namespace", err);
 }

@@ -56,16 +56,20 @@ static int read_jfr(struct decoding *d, const struct text *body)
 
 	foreign_body_init(&b, body->data, body->len, &d->left_bytes);
 	r = foreign_body_inflate(&b, d->err);
-	if (r == 0)
-		r = jfr_recording_read(&profiles, d->arena, b.data, b.len, d->params->period_ns,
-				       d->err);
-	for (size_t i = 0; r == 0 && i < profiles.n; i++)
+	if (r < 0)
+		return r;
+	r = jfr_recording_read(&profiles, d->arena, b.data, b.len, d->params->period_ns, d->err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < profiles.n; i++) {
 		r = add_part(d, &profiles.items[i]);
-	if (r == 0)
-		profile_losses_add(&d->ret->losses, &profiles.losses);
-	if (r == 0 && profiles.note[0])
+		if (r < 0)
+			return r;
+	}
+	profile_losses_add(&d->ret->losses, &profiles.losses);
+	if (profiles.note[0])
 		ingest_params_note(d->params, "%s", profiles.note);
-	return r;
+	return 0;
 }
 
 static int read_folded(struct decoding *d, const struct text *body)

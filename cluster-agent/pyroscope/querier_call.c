@@ -66,14 +66,15 @@ int querier_select(struct querier_call *c, const struct querier_selection_reques
 {
 	int r = querier_range(c, request->start_ms, request->end_ms, &ret->range, err);
 
-	if (r == 0)
-		r = series_selector_parse(&ret->selector, request->selector, err);
-	if (r == 0 && profile_id_types(&ret->types, request->type_id) < 0)
-		r = err_set(err, -EINVAL,
-			    "the profile type is not of the form name:type:unit:period:unit");
-	return r == 0 ? series_select(c->store, &ret->range, &ret->selector, &ret->types,
-				      &ret->found, err)
-		      : r;
+	if (r < 0)
+		return r;
+	r = series_selector_parse(&ret->selector, request->selector, err);
+	if (r < 0)
+		return r;
+	if (profile_id_types(&ret->types, request->type_id) < 0)
+		return err_set(err, -EINVAL,
+			       "the profile type is not of the form name:type:unit:period:unit");
+	return series_select(c->store, &ret->range, &ret->selector, &ret->types, &ret->found, err);
 }
 
 void querier_selection_fini(struct querier_selection *s)

@@ -77,13 +77,18 @@ static int ask(struct querier_call *c, const struct question *q, struct rows *re
 	int r = intern_new(&ret->texts, MAX_TEXT_BYTES);
 
 	ret->n_columns = q->labels ? q->n_labels : 1;
-	if (r == 0 && q->n_selectors > MAX_SELECTORS)
-		r = err_set(err, -EINVAL, "more than %u matchers", MAX_SELECTORS);
-	if (r == 0 && q->n_selectors == 0)
+	if (r < 0)
+		return r;
+	if (q->n_selectors > MAX_SELECTORS)
+		return err_set(err, -EINVAL, "more than %u matchers", MAX_SELECTORS);
+	if (q->n_selectors == 0)
 		return ask_one(c, q, "", ret, err);
-	for (size_t i = 0; r == 0 && i < q->n_selectors; i++)
+	for (size_t i = 0; i < q->n_selectors; i++) {
 		r = ask_one(c, q, q->selectors[i], ret, err);
-	return r;
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 /* Splits a row into its columns. */

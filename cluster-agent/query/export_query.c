@@ -67,16 +67,24 @@ int profile_query_pprof(struct store *store, const struct query_request *p, stru
 	/* a stack is a sample of each side */
 	int r = check_purpose(p, err);
 
-	if (r == 0)
-		r = pprof_export_init(&e, 2 * (STACK_QUERY_MAX_STACKS + 1));
+	if (r < 0)
+		return r;
+	r = pprof_export_init(&e, 2 * (STACK_QUERY_MAX_STACKS + 1));
 
-	if (r == 0)
-		r = each_stack(store, p, add_to_pprof, &e, err);
-	if (r == 0 && p->purpose == QUERY_FOR_GO_PGO)
+	if (r < 0)
+		return r;
+	r = each_stack(store, p, add_to_pprof, &e, err);
+	if (r < 0)
+		return r;
+	if (p->purpose == QUERY_FOR_GO_PGO)
 		r = pprof_export_begin_starts(&e);
-	if (r == 0 && p->purpose == QUERY_FOR_GO_PGO)
+	if (r < 0)
+		return r;
+	if (p->purpose == QUERY_FOR_GO_PGO)
 		r = start_query(store, &p->filter, add_start, &e, err);
-	return r == 0 ? pprof_export_write(&e, &p->filter, out, err) : r;
+	if (r < 0)
+		return r;
+	return pprof_export_write(&e, &p->filter, out, err);
 }
 
 /* ---- folded ---- */

@@ -146,12 +146,18 @@ int profile_query_functions(struct store *store, const struct query_request *p, 
 	struct stack_query_result stacks = {0};
 	int r = flame_tree_new(&tree, NULL);
 
-	if (r == 0)
-		r = stack_query(store, (struct query_sides){&p->filter, base}, add_to_tree, tree,
-				&stacks, err);
-	if (r == 0)
-		r = flame_tree_view(tree, &limits, &view);
-	if (r == 0 && p->search && p->search[0])
+	if (r < 0)
+		return r;
+	r = stack_query(store, (struct query_sides){&p->filter, base}, add_to_tree, tree, &stacks,
+			err);
+	if (r < 0)
+		return r;
+	r = flame_tree_view(tree, &limits, &view);
+	if (r < 0)
+		return r;
+	if (p->search && p->search[0])
 		r = filter(&view, p->search, err);
-	return r == 0 ? write_list(out, p, &view, &stacks) : r;
+	if (r < 0)
+		return r;
+	return write_list(out, p, &view, &stacks);
 }

@@ -98,11 +98,16 @@ static int add_basic(struct buf *header, const struct scraper_auth *auth, struct
 
 	buf_init(&pair, MAX_SECRET_BYTES);
 	r = buf_addf(&pair, "%s:", auth->username);
-	if (r == 0 && auth->password_file)
+	if (r < 0)
+		return r;
+	if (auth->password_file)
 		r = read_secret(auth->password_file, &pair, err);
-	if (r == 0)
-		r = buf_addf(header, "Authorization: Basic ");
-	return r == 0 ? base64_encode(pair.data, pair.len, header) : r;
+	if (r < 0)
+		return r;
+	r = buf_addf(header, "Authorization: Basic ");
+	if (r < 0)
+		return r;
+	return base64_encode(pair.data, pair.len, header);
 }
 
 static int read_header(struct scrape_credentials *c, struct err *err)

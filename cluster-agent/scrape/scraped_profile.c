@@ -215,13 +215,17 @@ static int convert(struct conversion *c, struct profile_baseline *b, bool *ret_r
 		return r;
 	drop_types(c);
 	r = make_samples(c);
-	if (r == 0)
-		r = unused_parts_remove(c->profile);
-	if (r == 0 && c->columns.n > 0 && !c->keeps_baseline)
+	if (r < 0)
+		return r;
+	r = unused_parts_remove(c->profile);
+	if (r < 0)
+		return r;
+	if (c->columns.n > 0 && !c->keeps_baseline)
 		r = profile_baseline_commit(b, &next);
-	if (r == 0)
-		*ret_restarted = restarted;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_restarted = restarted;
+	return 0;
 }
 
 int scraped_profile_convert(struct profile *p, struct profile_baseline *b,

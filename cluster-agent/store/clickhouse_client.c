@@ -345,15 +345,18 @@ static int copy_strings(struct clickhouse_client *c, const struct clickhouse_cli
 {
 	int r = copy(&c->user, cfg->user && cfg->user[0] ? cfg->user : "default");
 
-	if (r == 0)
-		r = copy(&c->password_file, cfg->password_file);
-	if (r == 0)
-		r = copy(&c->ca_file, cfg->ca_file);
-	if (r == 0)
-		r = copy(&c->cert_file, cfg->cert_file);
-	if (r == 0)
-		r = copy(&c->key_file, cfg->key_file);
-	return r;
+	if (r < 0)
+		return r;
+	r = copy(&c->password_file, cfg->password_file);
+	if (r < 0)
+		return r;
+	r = copy(&c->ca_file, cfg->ca_file);
+	if (r < 0)
+		return r;
+	r = copy(&c->cert_file, cfg->cert_file);
+	if (r < 0)
+		return r;
+	return copy(&c->key_file, cfg->key_file);
 }
 
 int clickhouse_client_new(struct clickhouse_client **ret,

@@ -170,13 +170,16 @@ static int prepare(struct store_clickhouse *s, struct err *err)
 {
 	int r = learn_topology(s, err);
 
-	if (r == 0)
-		r = schema_create_database(run_without_database, s, &s->topology, s->database, err);
-	if (r == 0)
-		r = schema_apply(run_for_schema, s, &s->topology, &s->schema, err);
-	if (r == 0)
-		s->schema.keep_ttl = true;
-	return r;
+	if (r < 0)
+		return r;
+	r = schema_create_database(run_without_database, s, &s->topology, s->database, err);
+	if (r < 0)
+		return r;
+	r = schema_apply(run_for_schema, s, &s->topology, &s->schema, err);
+	if (r < 0)
+		return r;
+	s->schema.keep_ttl = true;
+	return 0;
 }
 
 /* Waits until the tables are to be prepared. Returns false if the store is stopping. */

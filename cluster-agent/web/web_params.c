@@ -341,11 +341,14 @@ int web_params_parse(struct query_request *ret, enum web_endpoint_id endpoint,
 	for (size_t i = 0; r == 0 && i < n_texts; i++)
 		if (texts[i].name[0] != '_')
 			r = parse_text(&ps, &texts[i], err);
-	if (r == 0)
-		r = check_required(&ps, err);
-	if (r == 0)
-		r = set_ranges(&ps, now_ms, err);
-	if (r == 0)
-		complete_sides(&ps);
-	return r;
+	if (r < 0)
+		return r;
+	r = check_required(&ps, err);
+	if (r < 0)
+		return r;
+	r = set_ranges(&ps, now_ms, err);
+	if (r < 0)
+		return r;
+	complete_sides(&ps);
+	return 0;
 }

@@ -85,9 +85,16 @@ int folded_text_add(struct buf *out, const struct flame_frame *frames, size_t n_
 {
 	int r = n_frames > 0 ? 0 : buf_add(out, NO_FRAMES, strlen(NO_FRAMES));
 
-	for (size_t i = n_frames; r == 0 && i > 0; i--)
+	if (r < 0)
+		return r;
+	for (size_t i = n_frames; i > 0; i--) {
 		r = add_frame(out, &frames[i - 1], i == n_frames, i == 1);
-	if (r == 0 && has_base)
+		if (r < 0)
+			return r;
+	}
+	if (has_base)
 		r = buf_addf(out, " %" PRId64, value.base);
-	return r == 0 ? buf_addf(out, " %" PRId64 "\n", value.value) : r;
+	if (r < 0)
+		return r;
+	return buf_addf(out, " %" PRId64 "\n", value.value);
 }

@@ -135,11 +135,15 @@ int frame_functions_find(struct frame_functions *f, const struct flame_frame *fr
 	uint32_t number = frame->id;
 	int r = has_id ? 0 : intern_add(f->texts, frame->text, frame->len, &number);
 
-	if (r == 0)
-		r = reserve_place(places, has_id ? &f->max_by_id : &f->max_places, number);
-	if (r == 0 && !(*places)[number].known)
+	if (r < 0)
+		return r;
+	r = reserve_place(places, has_id ? &f->max_by_id : &f->max_places, number);
+	if (r < 0)
+		return r;
+	if (!(*places)[number].known)
 		r = add_place(f, frame, &(*places)[number]);
-	if (r == 0)
-		*ret = (*places)[number];
-	return r;
+	if (r < 0)
+		return r;
+	*ret = (*places)[number];
+	return 0;
 }

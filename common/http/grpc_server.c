@@ -453,15 +453,19 @@ static int add_sources(struct grpc_server *s)
 	struct loop *l = s->host.loop;
 	int r = loop_add_wake(l, on_woken, s, &s->woken);
 
-	if (r == 0)
-		r = loop_add_timer(l, on_check, s, &s->check);
-	if (r == 0)
-		r = loop_add_timer(l, on_woken, s, &s->stop_timer);
-	if (r == 0)
-		r = loop_add_fd(l, s->listen_fd, EPOLLIN, on_listening, s, &s->listening);
-	if (r == 0)
-		loop_set_timer(s->check, CHECK_NS);
-	return r;
+	if (r < 0)
+		return r;
+	r = loop_add_timer(l, on_check, s, &s->check);
+	if (r < 0)
+		return r;
+	r = loop_add_timer(l, on_woken, s, &s->stop_timer);
+	if (r < 0)
+		return r;
+	r = loop_add_fd(l, s->listen_fd, EPOLLIN, on_listening, s, &s->listening);
+	if (r < 0)
+		return r;
+	loop_set_timer(s->check, CHECK_NS);
+	return 0;
 }
 
 static int start(struct grpc_server *s, struct err *err)

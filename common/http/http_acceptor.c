@@ -170,17 +170,21 @@ static int add_sources(struct http_acceptor *a)
 	int r;
 
 	r = loop_add_wake(a->loop, on_stop, a, &a->stop);
-	if (r == 0)
-		r = loop_add_wake(a->loop, on_resume, a, &a->room);
-	if (r == 0)
-		r = loop_add_timer(a->loop, on_check, a, &a->check);
-	if (r == 0)
-		r = loop_add_timer(a->loop, on_resume, a, &a->resume);
-	if (r == 0)
-		r = loop_add_fd(a->loop, a->left.epoll_fd, EPOLLIN, on_left, a, &a->leave);
-	if (r == 0)
-		r = loop_add_fd(a->loop, a->listen_fd, EPOLLIN, on_listening, a, &a->listening);
-	return r;
+	if (r < 0)
+		return r;
+	r = loop_add_wake(a->loop, on_resume, a, &a->room);
+	if (r < 0)
+		return r;
+	r = loop_add_timer(a->loop, on_check, a, &a->check);
+	if (r < 0)
+		return r;
+	r = loop_add_timer(a->loop, on_resume, a, &a->resume);
+	if (r < 0)
+		return r;
+	r = loop_add_fd(a->loop, a->left.epoll_fd, EPOLLIN, on_left, a, &a->leave);
+	if (r < 0)
+		return r;
+	return loop_add_fd(a->loop, a->listen_fd, EPOLLIN, on_listening, a, &a->listening);
 }
 
 int http_acceptor_new(struct http_acceptor **ret, int listen_fd,

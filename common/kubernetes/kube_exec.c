@@ -364,15 +364,19 @@ static int watch_child(struct kube_exec_run *run)
 	struct loop *l = run->loop;
 	int r = loop_add_fd(l, run->pid_fd, EPOLLIN, on_exit_of_child, run, &run->on_exit);
 
-	if (r == 0)
-		r = loop_add_fd(l, run->out_fd, EPOLLIN, on_out, run, &run->on_out);
-	if (r == 0)
-		r = loop_add_fd(l, run->err_fd, EPOLLIN, on_err, run, &run->on_err);
-	if (r == 0)
-		r = loop_add_timer(l, on_timeout, run, &run->on_timeout);
-	if (r == 0)
-		loop_set_timer(run->on_timeout, run->timeout_ns);
-	return r;
+	if (r < 0)
+		return r;
+	r = loop_add_fd(l, run->out_fd, EPOLLIN, on_out, run, &run->on_out);
+	if (r < 0)
+		return r;
+	r = loop_add_fd(l, run->err_fd, EPOLLIN, on_err, run, &run->on_err);
+	if (r < 0)
+		return r;
+	r = loop_add_timer(l, on_timeout, run, &run->on_timeout);
+	if (r < 0)
+		return r;
+	loop_set_timer(run->on_timeout, run->timeout_ns);
+	return 0;
 }
 
 int kube_exec_start(struct kube_exec_run **ret, struct loop *l, const struct kube_exec_request *req,

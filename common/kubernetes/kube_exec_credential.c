@@ -79,13 +79,15 @@ static int read_status(struct kube_exec_credential *ret, const json_t *status, s
 	if (!token && !cert)
 		return err_set(err, -EBADMSG, "it returned neither a token nor a certificate");
 	r = read_expiry(status, &ret->expires_ns, err);
-	if (r == 0)
-		r = copy_text(&ret->token, token);
-	if (r == 0)
-		r = copy_text(&ret->cert_pem, cert);
-	if (r == 0)
-		r = copy_text(&ret->key_pem, key);
-	return r;
+	if (r < 0)
+		return r;
+	r = copy_text(&ret->token, token);
+	if (r < 0)
+		return r;
+	r = copy_text(&ret->cert_pem, cert);
+	if (r < 0)
+		return r;
+	return copy_text(&ret->key_pem, key);
 }
 
 static int read_credential(struct kube_exec_credential *ret, const json_t *root,

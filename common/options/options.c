@@ -168,13 +168,19 @@ static int set_all(const struct option_def *defs, void *opts, const struct flags
 	int r;
 
 	r = set_defaults(defs, opts, err);
-	if (r == 0 && path && path[0])
+	if (r < 0)
+		return r;
+	if (path && path[0])
 		r = options_load_file(defs, opts, path, err);
-	if (r == 0)
-		r = set_from_environment(defs, opts, err);
-	if (r == 0)
-		r = set_from_flags(defs, opts, f, err);
-	if (r == 0 && f->print_config)
+	if (r < 0)
+		return r;
+	r = set_from_environment(defs, opts, err);
+	if (r < 0)
+		return r;
+	r = set_from_flags(defs, opts, f, err);
+	if (r < 0)
+		return r;
+	if (f->print_config)
 		r = options_print_config(defs, opts, err) ?: OPTIONS_EXIT;
 	return r;
 }

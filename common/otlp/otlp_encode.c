@@ -439,21 +439,26 @@ static int read_tables(struct encoder *e, const struct counts *c)
 	if (!e->texts || !e->function_files)
 		return -ENOMEM;
 	r = pprof_ids_init(&e->functions, c->functions);
-	if (r == 0)
-		r = pprof_ids_init(&e->locations, c->locations);
-	if (r == 0)
-		r = pprof_ids_init(&e->map_ids, c->mappings);
-	if (r == 0)
-		r = each(e, PPROF_STRING_TABLE, add_text);
-	if (r == 0 && (e->n_texts == 0 || e->texts[0].len > 0))
-		r = -EBADMSG;
-	if (r == 0)
-		r = each(e, PPROF_SAMPLE_TYPE, add_type);
-	if (r == 0)
-		r = each(e, PPROF_PERIOD_TYPE, read_period_type);
-	if (r == 0)
-		r = each(e, PPROF_MAPPING, number_mapping);
-	return r;
+	if (r < 0)
+		return r;
+	r = pprof_ids_init(&e->locations, c->locations);
+	if (r < 0)
+		return r;
+	r = pprof_ids_init(&e->map_ids, c->mappings);
+	if (r < 0)
+		return r;
+	r = each(e, PPROF_STRING_TABLE, add_text);
+	if (r < 0)
+		return r;
+	if (e->n_texts == 0 || e->texts[0].len > 0)
+		return -EBADMSG;
+	r = each(e, PPROF_SAMPLE_TYPE, add_type);
+	if (r < 0)
+		return r;
+	r = each(e, PPROF_PERIOD_TYPE, read_period_type);
+	if (r < 0)
+		return r;
+	return each(e, PPROF_MAPPING, number_mapping);
 }
 
 /* Element 0 of all tables, strings of our own, and attributes that are always there. */
@@ -490,17 +495,24 @@ static int write_tables(struct encoder *e)
 
 	begin_tables(e);
 	r = each(e, PPROF_MAPPING, write_mapping);
-	if (r == 0)
-		r = each(e, PPROF_FUNCTION, number_function);
-	if (r == 0)
-		r = end_ids(&e->functions);
-	if (r == 0)
-		r = end_ids(&e->map_ids);
-	if (r == 0)
-		r = each(e, PPROF_LOCATION, write_location);
-	if (r == 0)
-		r = end_ids(&e->locations);
-	return r == 0 ? each(e, PPROF_SAMPLE, write_sample) : r;
+	if (r < 0)
+		return r;
+	r = each(e, PPROF_FUNCTION, number_function);
+	if (r < 0)
+		return r;
+	r = end_ids(&e->functions);
+	if (r < 0)
+		return r;
+	r = end_ids(&e->map_ids);
+	if (r < 0)
+		return r;
+	r = each(e, PPROF_LOCATION, write_location);
+	if (r < 0)
+		return r;
+	r = end_ids(&e->locations);
+	if (r < 0)
+		return r;
+	return each(e, PPROF_SAMPLE, write_sample);
 }
 
 /* "go_runtime:heap_inuse_space:bytes" → "inuse_space"; a type of another form as it is */

@@ -755,13 +755,16 @@ int legacy_profile_decode(struct profile *ret, struct arena *arena, const void *
 	CLEANUP(legacy_fini) struct legacy l = {.profile = {.arena = arena}, .err = err};
 	int r = read_samples(&l, data, len);
 
-	if (r == 0 && l.profile.n_samples == 0 && profile_losses_any(&l.profile.losses))
-		r = err_set(err, -EBADMSG, "not one sample of the profile can be read");
-	if (r == 0)
-		r = load_maps(&l);
-	if (r == 0)
-		r = name_locations(&l);
-	if (r == 0)
-		*ret = l.profile;
-	return r;
+	if (r < 0)
+		return r;
+	if (l.profile.n_samples == 0 && profile_losses_any(&l.profile.losses))
+		return err_set(err, -EBADMSG, "not one sample of the profile can be read");
+	r = load_maps(&l);
+	if (r < 0)
+		return r;
+	r = name_locations(&l);
+	if (r < 0)
+		return r;
+	*ret = l.profile;
+	return 0;
 }

@@ -256,11 +256,15 @@ static int load_limits(const struct syscall_filter_config *cfg)
 	if (!f)
 		return -ENOMEM;
 	r = set_attributes(f, cfg->mode);
-	if (r == 0)
-		r = add_limits(f, cfg, syscall_limits_common);
-	if (r == 0)
-		r = add_limits(f, cfg, cfg->own_limits);
-	return r == 0 ? seccomp_load(f) : r;
+	if (r < 0)
+		return r;
+	r = add_limits(f, cfg, syscall_limits_common);
+	if (r < 0)
+		return r;
+	r = add_limits(f, cfg, cfg->own_limits);
+	if (r < 0)
+		return r;
+	return seccomp_load(f);
 }
 
 static int load_numbers(const struct syscall_filter_config *cfg)

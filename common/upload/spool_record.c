@@ -26,17 +26,24 @@ int spool_profile_encode(struct buf *out, const struct upload_item *i)
 		return -EFBIG;
 	r = buf_reserve(out,
 			SPOOL_CLOCK_BYTES + SPOOL_PROFILE_HEAD_BYTES + query_len + i->body_len);
-	if (r == 0)
-		r = encode_clock(out, &i->clock);
-	if (r == 0)
-		r = buf_add(out, &i->created_ns, sizeof(i->created_ns));
-	if (r == 0)
-		r = buf_add(out, i->key.text, UPLOAD_KEY_DIGITS);
-	if (r == 0)
-		r = buf_add(out, &len16, sizeof(len16));
-	if (r == 0)
-		r = buf_add(out, i->query, query_len);
-	return r == 0 ? buf_add(out, i->body, i->body_len) : r;
+	if (r < 0)
+		return r;
+	r = encode_clock(out, &i->clock);
+	if (r < 0)
+		return r;
+	r = buf_add(out, &i->created_ns, sizeof(i->created_ns));
+	if (r < 0)
+		return r;
+	r = buf_add(out, i->key.text, UPLOAD_KEY_DIGITS);
+	if (r < 0)
+		return r;
+	r = buf_add(out, &len16, sizeof(len16));
+	if (r < 0)
+		return r;
+	r = buf_add(out, i->query, query_len);
+	if (r < 0)
+		return r;
+	return buf_add(out, i->body, i->body_len);
 }
 
 struct raw_profile {

@@ -9,11 +9,15 @@ static int add_label(struct buf *b, const struct upload_label *label)
 {
 	int r = b->len > 0 ? buf_add(b, "&", 1) : 0;
 
-	if (r == 0)
-		r = http_percent_encode(b, label->name);
-	if (r == 0)
-		r = buf_add(b, "=", 1);
-	return r == 0 ? http_percent_encode(b, label->value) : r;
+	if (r < 0)
+		return r;
+	r = http_percent_encode(b, label->name);
+	if (r < 0)
+		return r;
+	r = buf_add(b, "=", 1);
+	if (r < 0)
+		return r;
+	return http_percent_encode(b, label->value);
 }
 
 int upload_url_query(char **ret, const struct upload_label *labels)

@@ -143,11 +143,16 @@ static int put_function(struct buf *out, const struct flame_view *v, const struc
 	type->format(f->total, total);
 	r = buf_addf(out, "%10s %6.1f%%  %10s %6.1f%%  ", self, 100 * (double)f->self / whole,
 		     total, 100 * (double)f->total / whole);
-	if (r == 0)
-		r = put_name(out, v->names[f->name], name_len, room);
-	if (r == 0 && name_len < room)
+	if (r < 0)
+		return r;
+	r = put_name(out, v->names[f->name], name_len, room);
+	if (r < 0)
+		return r;
+	if (name_len < room)
 		r = put_file(out, v->files[f->file], v->file_lens[f->file], room - name_len);
-	return r == 0 ? buf_add(out, "\n", 1) : r;
+	if (r < 0)
+		return r;
+	return buf_add(out, "\n", 1);
 }
 
 static int by_total(const void *a, const void *b, void *functions)

@@ -173,15 +173,21 @@ static int write_line(struct buf *out, const struct metric_def *def, const struc
 {
 	int r = buf_addf(out, "%s{container_id=\"", def->name);
 
-	if (r == 0)
-		r = metrics_add_label_value(out, c->id);
-	if (r == 0)
-		r = buf_addf(out, "\",app_id=\"");
-	if (r == 0)
-		r = metrics_add_label_value(out, c->app_id);
-	if (r == 0)
-		r = buf_addf(out, "\"%s%s", *labels ? "," : "", labels);
-	return r == 0 ? write_value(out, def, v) : r;
+	if (r < 0)
+		return r;
+	r = metrics_add_label_value(out, c->id);
+	if (r < 0)
+		return r;
+	r = buf_addf(out, "\",app_id=\"");
+	if (r < 0)
+		return r;
+	r = metrics_add_label_value(out, c->app_id);
+	if (r < 0)
+		return r;
+	r = buf_addf(out, "\"%s%s", *labels ? "," : "", labels);
+	if (r < 0)
+		return r;
+	return write_value(out, def, v);
 }
 
 static int write_family(void *ctx, size_t family, struct buf *out)

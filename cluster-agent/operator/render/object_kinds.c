@@ -39,11 +39,16 @@ int object_kind_path(struct buf *out, enum object_kind kind, const char *namespa
 	    (name && !kube_name_is_subdomain(name)))
 		return -EINVAL;
 	r = buf_addf(out, "/%s/%s", core ? "api" : "apis", info->api_version);
-	if (r == 0 && namespace && !info->cluster_scoped)
+	if (r < 0)
+		return r;
+	if (namespace && !info->cluster_scoped)
 		r = buf_addf(out, "/namespaces/%s", namespace);
-	if (r == 0)
-		r = buf_addf(out, "/%s", info->plural);
-	if (r == 0 && name)
+	if (r < 0)
+		return r;
+	r = buf_addf(out, "/%s", info->plural);
+	if (r < 0)
+		return r;
+	if (name)
 		r = buf_addf(out, "/%s", name);
 	return r;
 }

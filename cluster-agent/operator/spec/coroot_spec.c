@@ -249,44 +249,56 @@ static int check_secrets(struct coroot_spec *s, const json_t *spec, struct spec_
 		"spec.tls", {&s->tls_cert, &s->tls_key}, {"certSecret", "keySecret"}};
 	int r = prefer_secret(&s->api_key, &s->api_key_secret, "spec.apiKey", problems);
 
-	if (r == 0)
-		r = prefer_secret(&s->page_key, &s->page_key_secret,
-				  "spec.authBootstrapAdminPassword", problems);
-	if (r == 0)
-		r = prefer_secret(&external->password, &external->password_secret,
-				  "spec.externalClickhouse.password", problems);
-	if (r == 0)
-		r = check_pair(&tls, json_object_get(spec, "tls"), problems);
-	return r;
+	if (r < 0)
+		return r;
+	r = prefer_secret(&s->page_key, &s->page_key_secret, "spec.authBootstrapAdminPassword",
+			  problems);
+	if (r < 0)
+		return r;
+	r = prefer_secret(&external->password, &external->password_secret,
+			  "spec.externalClickhouse.password", problems);
+	if (r < 0)
+		return r;
+	return check_pair(&tls, json_object_get(spec, "tls"), problems);
 }
 
 static int check_together(struct coroot_spec *s, const json_t *spec, struct spec_problems *problems)
 {
 	int r = check_secrets(s, spec, problems);
 
-	if (r == 0)
-		r = check_node_agent(s, spec, problems);
-	if (r == 0)
-		r = check_clickhouse(s, problems);
-	if (r == 0)
-		r = check_s3(s, spec, problems);
-	if (r == 0)
-		r = check_service(&s->service, problems);
-	if (r == 0 && !s->coroot_url)
+	if (r < 0)
+		return r;
+	r = check_node_agent(s, spec, problems);
+	if (r < 0)
+		return r;
+	r = check_clickhouse(s, problems);
+	if (r < 0)
+		return r;
+	r = check_s3(s, spec, problems);
+	if (r < 0)
+		return r;
+	r = check_service(&s->service, problems);
+	if (r < 0)
+		return r;
+	if (!s->coroot_url)
 		r = report_missing(spec, "agentsOnly", "corootURL", "a server is installed",
 				   problems);
-	if (r == 0 && !s->external_clickhouse.address) {
+	if (r < 0)
+		return r;
+	if (!s->external_clickhouse.address) {
 		r = report_missing(spec, "externalClickhouse", "address",
 				   "externalClickhouse is ignored", problems);
 		s->external_clickhouse = (struct coroot_external_clickhouse){0};
 	}
-	if (r == 0)
-		r = convert_ttl(s, problems);
-	if (r == 0)
-		r = trim_url(s);
-	if (r == 0)
-		r = normalize_path(s, problems);
-	return r;
+	if (r < 0)
+		return r;
+	r = convert_ttl(s, problems);
+	if (r < 0)
+		return r;
+	r = trim_url(s);
+	if (r < 0)
+		return r;
+	return normalize_path(s, problems);
 }
 
 /* ---- keys of projects ---- */

@@ -105,11 +105,15 @@ int pprof_export_add(struct pprof_export *e, const struct flame_frame *frames, s
 	if (!locations)
 		return arena_error(&e->arena, (n_frames + 1) * sizeof(*locations));
 	r = make_locations(e, frames, n_frames, locations, &n);
-	if (r == 0 && n > LIMIT_PPROF_STACK_DEPTH)
-		r = -EFBIG;
-	if (r == 0 && value.value != 0)
+	if (r < 0)
+		return r;
+	if (n > LIMIT_PPROF_STACK_DEPTH)
+		return -EFBIG;
+	if (value.value != 0)
 		r = add_sample(e, locations, n, value.value, false);
-	if (r == 0 && value.base != 0)
+	if (r < 0)
+		return r;
+	if (value.base != 0)
 		r = add_sample(e, locations, n, -value.base, true);
 	return r;
 }
@@ -302,10 +306,16 @@ int pprof_export_write(struct pprof_export *e, const struct query_filter *f, str
 	};
 	int r = add_locations(e, &p);
 
-	if (r == 0 && !e->starts)
+	if (r < 0)
+		return r;
+	if (!e->starts)
 		r = add_mappings(e, &p);
-	if (r == 0 && e->starts)
+	if (r < 0)
+		return r;
+	if (e->starts)
 		r = go_pgo_make(&p, 0, err);
 
-	return r == 0 ? pprof_encode(&p, out) : r;
+	if (r < 0)
+		return r;
+	return pprof_encode(&p, out);
 }

@@ -357,11 +357,17 @@ int stack_query(struct store *store, struct query_sides sides, stack_query_fn fn
 
 	*ret = (struct stack_query_result){0};
 	r = query_values(&w, ret, err);
-	if (r == 0)
-		r = query_frames(&w, err);
-	if (r == 0)
-		r = quality_query(store, w.f, &ret->quality, err);
-	if (r == 0 && w.base)
+	if (r < 0)
+		return r;
+	r = query_frames(&w, err);
+	if (r < 0)
+		return r;
+	r = quality_query(store, w.f, &ret->quality, err);
+	if (r < 0)
+		return r;
+	if (w.base)
 		r = quality_query(store, w.base, &ret->base_quality, err);
-	return r == 0 ? deliver(&w, fn, ctx, ret) : r;
+	if (r < 0)
+		return r;
+	return deliver(&w, fn, ctx, ret);
 }

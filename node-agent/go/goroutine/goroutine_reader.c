@@ -165,11 +165,14 @@ int goroutine_reader_count(struct go_runtime *rt, uint64_t *ret)
 	uint64_t n = 0;
 	int r = prepare(rt, &d);
 
-	if (r == 0)
-		r = goroutine_scan_count(&d.scan, d.code, &n);
-	if (r == 0)
-		r = check_alive(rt);
-	if (r == 0)
-		*ret = n;
-	return r;
+	if (r < 0)
+		return r;
+	r = goroutine_scan_count(&d.scan, d.code, &n);
+	if (r < 0)
+		return r;
+	r = check_alive(rt);
+	if (r < 0)
+		return r;
+	*ret = n;
+	return 0;
 }

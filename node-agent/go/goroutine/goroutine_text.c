@@ -41,11 +41,17 @@ static int append_pending(struct calls *c)
 	if (c->n == 0)
 		return 0;
 	r = buf_addf(c->out, "    %s", f->function);
-	if (r == 0 && f->file[0])
+	if (r < 0)
+		return r;
+	if (f->file[0])
 		r = buf_addf(c->out, " %s:%u", f->file, f->line);
-	if (r == 0 && c->n > 1)
+	if (r < 0)
+		return r;
+	if (c->n > 1)
 		r = buf_addf(c->out, " (%zu times)", c->n);
-	return r == 0 ? buf_add(c->out, "\n", 1) : r;
+	if (r < 0)
+		return r;
+	return buf_add(c->out, "\n", 1);
 }
 
 static bool is_same(const struct frame *a, const struct frame *b)
@@ -97,16 +103,17 @@ static int append_group(struct buf *out, struct goroutine_names *names,
 	const char *reason = NULL;
 	int r = goroutine_names_reason(names, &g->place, &reason);
 
-	if (r == 0)
-		r = buf_addf(out, "%" PRIu64 " %s %s", g->n, g->n == 1 ? "goroutine" : "goroutines",
-			     reason);
-	if (r == 0)
-		r = append_wait(out, g->wait_since_ns, now_ns);
-	if (r == 0)
-		r = buf_addf(out,
-			     g->n == 1 ? ", id %" PRIu64 "%s:\n" : ", e.g. id %" PRIu64 "%s:\n",
-			     g->id, g->place.no_stack ? ", started with" : "");
-	return r;
+	if (r < 0)
+		return r;
+	r = buf_addf(out, "%" PRIu64 " %s %s", g->n, g->n == 1 ? "goroutine" : "goroutines",
+		     reason);
+	if (r < 0)
+		return r;
+	r = append_wait(out, g->wait_since_ns, now_ns);
+	if (r < 0)
+		return r;
+	return buf_addf(out, g->n == 1 ? ", id %" PRIu64 "%s:\n" : ", e.g. id %" PRIu64 "%s:\n",
+			g->id, g->place.no_stack ? ", started with" : "");
 }
 
 int goroutine_text_append(struct buf *out, struct goroutine_names *names,

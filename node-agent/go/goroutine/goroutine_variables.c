@@ -160,13 +160,14 @@ static int find_list(struct go_runtime *rt, struct list *ret)
 	int r;
 
 	r = go_runtime_find(rt, GO_ALL_GOROUTINES, "runtime.allgs", find_in_code, &address);
-	if (r == 0)
-		r = read_header(rt, address, ret);
-	if (r == 0 && ret->n > GOROUTINE_MAX)
-		r = -E2BIG;
-	if (r == 0)
-		r = check_list(rt, ret);
-	return r;
+	if (r < 0)
+		return r;
+	r = read_header(rt, address, ret);
+	if (r < 0)
+		return r;
+	if (ret->n > GOROUTINE_MAX)
+		return -E2BIG;
+	return check_list(rt, ret);
 }
 
 int goroutine_variables_list(struct go_runtime *rt, uint64_t **ret, size_t *ret_n)

@@ -106,11 +106,15 @@ static int read_round(struct go_runtime *rt, struct heap_round *d, struct bucket
 	int r;
 
 	r = heap_variables_buckets(rt, &d->format, &round.head_address);
-	if (r == 0)
-		r = go_runtime_resolver(rt, &cfg->resolver);
-	if (r == 0)
-		r = heap_profile_new(&d->profile, cfg);
-	return r == 0 ? bucket_history_round(history, &round, on_bucket, d, &d->reading->round) : r;
+	if (r < 0)
+		return r;
+	r = go_runtime_resolver(rt, &cfg->resolver);
+	if (r < 0)
+		return r;
+	r = heap_profile_new(&d->profile, cfg);
+	if (r < 0)
+		return r;
+	return bucket_history_round(history, &round, on_bucket, d, &d->reading->round);
 }
 
 int heap_reader_read(struct go_runtime *rt, const struct heap_subject *subject,

@@ -72,11 +72,14 @@ static int version_in_file(const struct go_image *im, uint64_t address, unsigned
 	int r;
 
 	r = read_in_file(im, address - im->bias, string, sizeof(string));
-	if (r == 0 && string[1] >= GO_VERSION_BYTES)
-		r = -EBADMSG;
-	if (r == 0)
-		r = read_in_file(im, string[0], text, (size_t)string[1]);
-	return r == 0 ? parse_version(text, (size_t)string[1], ret) : r;
+	if (r < 0)
+		return r;
+	if (string[1] >= GO_VERSION_BYTES)
+		return -EBADMSG;
+	r = read_in_file(im, string[0], text, (size_t)string[1]);
+	if (r < 0)
+		return r;
+	return parse_version(text, (size_t)string[1], ret);
 }
 
 static int version_in_memory(const struct go_image *im, uint64_t address, unsigned *ret)
@@ -86,11 +89,14 @@ static int version_in_memory(const struct go_image *im, uint64_t address, unsign
 	int r;
 
 	r = byte_source_read(im->memory, address, string, sizeof(string));
-	if (r == 0 && string[1] >= GO_VERSION_BYTES)
-		r = -EBADMSG;
-	if (r == 0)
-		r = byte_source_read(im->memory, string[0], text, (size_t)string[1]);
-	return r == 0 ? parse_version(text, (size_t)string[1], ret) : r;
+	if (r < 0)
+		return r;
+	if (string[1] >= GO_VERSION_BYTES)
+		return -EBADMSG;
+	r = byte_source_read(im->memory, string[0], text, (size_t)string[1]);
+	if (r < 0)
+		return r;
+	return parse_version(text, (size_t)string[1], ret);
 }
 
 /* The file is preferred, because a process may have changed its memory. */

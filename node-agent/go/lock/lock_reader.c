@@ -118,14 +118,18 @@ static int read_list(struct lock_session *s, const struct lock_turn *t, struct l
 	if (!(cfg.ns_per_tick > 0))
 		return -ENOTSUP;
 	r = make_history(s);
-	if (r == 0)
-		r = lock_variables_buckets(rt, s->kind, &round.head_address);
-	if (r == 0)
-		r = go_runtime_resolver(rt, &cfg.resolver);
-	if (r == 0)
-		r = lock_profile_new(&d->profile, &cfg);
-	return r == 0 ? bucket_history_round(s->history, &round, on_bucket, d, &d->reading->round)
-		      : r;
+	if (r < 0)
+		return r;
+	r = lock_variables_buckets(rt, s->kind, &round.head_address);
+	if (r < 0)
+		return r;
+	r = go_runtime_resolver(rt, &cfg.resolver);
+	if (r < 0)
+		return r;
+	r = lock_profile_new(&d->profile, &cfg);
+	if (r < 0)
+		return r;
+	return bucket_history_round(s->history, &round, on_bucket, d, &d->reading->round);
 }
 
 static int report(struct lock_session *s, const struct lock_turn *t, uint64_t rate, struct buf *out,

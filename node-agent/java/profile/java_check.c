@@ -74,9 +74,13 @@ int java_check(struct jvm_opened *o, struct jvm_flags *flags, struct jvm_failure
 		why->state = JAVA_STATE_UNSUPPORTED;
 		return err_set(&why->err, -ENOTSUP, "its flags cannot be read: %s", strerror(-r));
 	}
-	if (r == 0)
-		r = java_check_flags(flags, why);
-	if (r == 0)
-		r = java_check_signal(o, why);
-	return r == 0 ? java_check_profilers(o, why) : r;
+	if (r < 0)
+		return r;
+	r = java_check_flags(flags, why);
+	if (r < 0)
+		return r;
+	r = java_check_signal(o, why);
+	if (r < 0)
+		return r;
+	return java_check_profilers(o, why);
 }

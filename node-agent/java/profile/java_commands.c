@@ -77,19 +77,25 @@ static int add_options(struct buf *b, const struct java_start *s)
 			 s->timer == JAVA_CPU_TIMER_THREAD ? "ctimer" : "itimer",
 			 s->settings.cpu_interval_ns);
 
-	if (r == 0)
-		r = add_interval(b, "alloc", s->settings.alloc_interval_bytes, "");
-	if (r == 0)
-		r = add_interval(b, "lock", s->settings.lock_interval_ns, "ns");
-	if (r == 0)
-		r = add_interval(b, "wall", s->settings.wall_interval_ns, "ns");
-	if (r == 0)
-		r = buf_addf(b, ",jstackdepth=%u," FIXED ",timeout=%u", JAVA_STACK_DEPTH,
-			     s->life_s);
-	if (r == 0)
-		r = s->log_file ? buf_addf(b, ",loglevel=error,log=%s/%s", s->dir, s->log_file)
-				: buf_addf(b, ",loglevel=none");
-	return r == 0 ? buf_addf(b, ",file=%s/%s", s->dir, s->file) : r;
+	if (r < 0)
+		return r;
+	r = add_interval(b, "alloc", s->settings.alloc_interval_bytes, "");
+	if (r < 0)
+		return r;
+	r = add_interval(b, "lock", s->settings.lock_interval_ns, "ns");
+	if (r < 0)
+		return r;
+	r = add_interval(b, "wall", s->settings.wall_interval_ns, "ns");
+	if (r < 0)
+		return r;
+	r = buf_addf(b, ",jstackdepth=%u," FIXED ",timeout=%u", JAVA_STACK_DEPTH, s->life_s);
+	if (r < 0)
+		return r;
+	r = s->log_file ? buf_addf(b, ",loglevel=error,log=%s/%s", s->dir, s->log_file)
+			: buf_addf(b, ",loglevel=none");
+	if (r < 0)
+		return r;
+	return buf_addf(b, ",file=%s/%s", s->dir, s->file);
 }
 
 /* A comma would end the option, and a percent sign begins a pattern. */
