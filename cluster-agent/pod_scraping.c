@@ -292,9 +292,12 @@ int pod_scraping_register(struct pod_scraping *p, struct metrics *ms)
 {
 	int r = p->discovery ? discovery_register(p->discovery, ms) : 0;
 
-	if (r == 0)
-		r = scraper_register(p->scraper, ms);
-	if (r == 0 && p->replicas)
+	if (r < 0)
+		return r;
+	r = scraper_register(p->scraper, ms);
+	if (r < 0)
+		return r;
+	if (p->replicas)
 		r = replica_set_register(p->replicas, ms);
 	return r;
 }

@@ -38,11 +38,13 @@ static int add_source(struct container_directory *d, struct metrics *ms,
 		return r;
 	with_sink.sink = directory_source_sink(s);
 	r = pod_source_new(&source, &with_sink, err);
-	if (r == 0)
-		r = pod_source_register(source, ms);
-	if (r == 0)
-		directory_source_attach(s, TAKE_PTR(source));
-	return r;
+	if (r < 0)
+		return r;
+	r = pod_source_register(source, ms);
+	if (r < 0)
+		return r;
+	directory_source_attach(s, TAKE_PTR(source));
+	return 0;
 }
 
 int kubernetes_names_add(struct container_directory *d, struct loop *l, struct metrics *ms,

@@ -104,11 +104,14 @@ static int read_config(struct decoding *d, const struct text *json, struct sampl
 	if (!json->data)
 		return 0;
 	r = foreign_body_inflate(&b, d->err);
-	if (r == 0)
-		r = sample_type_config_parse(ret, b.data, b.len, d->err);
-	if (r == 0 && ret->metric[0])
+	if (r < 0)
+		return r;
+	r = sample_type_config_parse(ret, b.data, b.len, d->err);
+	if (r < 0)
+		return r;
+	if (ret->metric[0])
 		d->context.metric = ret->metric;
-	return r;
+	return 0;
 }
 
 static int read_pprof(struct decoding *d, const struct text *body, const struct text *previous,

@@ -96,11 +96,17 @@ static int merge(struct difference *d, const struct profile *prev)
 	for (uint32_t i = 0; i < d->p->n_types; i++)
 		columns[i] = i;
 	r = merged_stacks_make(&d->now, d->p, columns, d->p->n_types);
-	if (r == 0)
-		r = merged_stacks_make(&d->before, prev, columns, prev->n_types);
-	for (uint32_t i = 0; r == 0 && i < d->before.n; i++)
+	if (r < 0)
+		return r;
+	r = merged_stacks_make(&d->before, prev, columns, prev->n_types);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < d->before.n; i++) {
 		r = number_index_add(&d->by_hash, number_hash(d->before.stacks[i].hash), i);
-	return r;
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 int previous_profile_subtract(struct profile *p, const struct profile *prev,
@@ -114,11 +120,12 @@ int previous_profile_subtract(struct profile *p, const struct profile *prev,
 	for (uint32_t i = 0; i < p->n_types; i++)
 		d.cumulative[i] = is_cumulative(config, &p->types[i].type);
 	r = merge(&d, prev);
-	if (r == 0)
-		profile_losses_add(&p->losses, &d.now.losses);
-	if (r == 0 && !has_restarted(&d))
+	if (r < 0)
+		return r;
+	profile_losses_add(&p->losses, &d.now.losses);
+	if (!has_restarted(&d))
 		subtract(&d);
-	return r;
+	return 0;
 }
 
 /* ---- sample_type_config ---- */

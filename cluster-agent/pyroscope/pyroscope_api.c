@@ -81,9 +81,12 @@ static int ask_method(const struct call *call, struct querier_call *c, struct bu
 	ProtobufCMessage *answer = NULL;
 	int r = decode(call, &request, err);
 
-	if (r == 0)
-		r = call->method->answer(c, request.message, &answer, err);
-	return r == 0 ? connect_encode(answer, call->codec, out) : r;
+	if (r < 0)
+		return r;
+	r = call->method->answer(c, request.message, &answer, err);
+	if (r < 0)
+		return r;
+	return connect_encode(answer, call->codec, out);
 }
 
 static const char *get_param(void *x, const char *name)

@@ -72,12 +72,14 @@ static int alloc(struct work *w)
 {
 	int r = intern_new(&w->names, MAX_NAMES_BYTES);
 
+	if (r < 0)
+		return r;
 	/* each item has at most max_groups and one for all others; text 0 is always there */
-	if (r == 0)
-		w->groups = querier_alloc(w->call, (w->max_groups + 1) * PROFILE_ID_MAX_TYPES + 1,
-					  sizeof(*w->groups), &r);
-	if (r == 0)
-		w->steps = querier_alloc(w->call, w->n_steps, sizeof(*w->steps), &r);
+	w->groups = querier_alloc(w->call, (w->max_groups + 1) * PROFILE_ID_MAX_TYPES + 1,
+				  sizeof(*w->groups), &r);
+	if (r < 0)
+		return r;
+	w->steps = querier_alloc(w->call, w->n_steps, sizeof(*w->steps), &r);
 	return r;
 }
 

@@ -131,9 +131,12 @@ int profile_query_speedscope(struct store *store, const struct query_request *p,
 	};
 	int r = speedscope_json_init(&s, STACK_QUERY_MAX_STACKS + 1);
 
-	if (r == 0)
-		r = each_stack(store, p, add_to_speedscope, &s, err);
-	return r == 0 ? speedscope_json_write(&s, &texts, out) : r;
+	if (r < 0)
+		return r;
+	r = each_stack(store, p, add_to_speedscope, &s, err);
+	if (r < 0)
+		return r;
+	return speedscope_json_write(&s, &texts, out);
 }
 
 /* ---- stacks ---- */

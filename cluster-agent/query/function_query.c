@@ -101,10 +101,13 @@ int profile_query_function(struct store *store, const struct query_request *p, s
 	struct stack_query_result stacks = {0};
 	int r = function_view_new(&view, p->name, p->file ? p->file : "");
 
-	if (r == 0)
-		r = stack_query(store, (struct query_sides){&p->filter, base}, add_to_view, view,
-				&stacks, err);
-	return r == 0 ? write_function(out, p, view, &stacks) : r;
+	if (r < 0)
+		return r;
+	r = stack_query(store, (struct query_sides){&p->filter, base}, add_to_view, view, &stacks,
+			err);
+	if (r < 0)
+		return r;
+	return write_function(out, p, view, &stacks);
 }
 
 /* ---- matches ---- */

@@ -173,9 +173,13 @@ int sql_encoding_apply(const struct sql_encoding *e, const char *format, struct 
 		return 0;
 	if (e->revision > 0 && strcasecmp(format, "Native") == 0)
 		r = encode_blocks(e->revision, out, err);
-	if (r == 0 && e->has_frames)
+	if (r < 0)
+		return r;
+	if (e->has_frames)
 		r = encode_frames(e->method, out);
-	if (r == 0 && e->http)
+	if (r < 0)
+		return r;
+	if (e->http)
 		r = encode_http(e->http, out);
 	return r;
 }

@@ -147,10 +147,16 @@ int engine_access_restrict(schema_run_fn run, void *ctx, struct err *err)
 	};
 	int r = keep_tables(run, ctx, err);
 
+	if (r < 0)
+		return r;
 	/* as long as system.tables lists all */
-	if (r == 0)
-		r = drop_others(run, ctx, err);
-	for (size_t i = 0; i < ARRAY_SIZE(views) && r == 0; i++)
+	r = drop_others(run, ctx, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++) {
 		r = run(ctx, views[i], NULL, err);
-	return r;
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }

@@ -276,9 +276,12 @@ static int load_numbers(const struct syscall_filter_config *cfg)
 	if (!f)
 		return -ENOMEM;
 	r = set_attributes(f, cfg->mode);
-	if (r == 0)
-		r = add_numbers(f, cfg, otherwise);
-	return r == 0 ? seccomp_load(f) : r;
+	if (r < 0)
+		return r;
+	r = add_numbers(f, cfg, otherwise);
+	if (r < 0)
+		return r;
+	return seccomp_load(f);
 }
 
 int syscall_filter_install(const struct syscall_filter_config *cfg, struct err *err)

@@ -181,12 +181,13 @@ static int write_head(struct buf *out, const struct metrics_block *b, const stru
 	int r;
 
 	r = buf_addf(out, "# HELP %s%s ", prefix, d->name);
-	if (r == 0)
-		r = add_escaped(out, d->help, false);
-	if (r == 0)
-		r = buf_addf(out, "\n# TYPE %s%s %s\n", prefix, d->name,
-			     metric_kind_counts(d->kind) ? "counter" : "gauge");
-	return r;
+	if (r < 0)
+		return r;
+	r = add_escaped(out, d->help, false);
+	if (r < 0)
+		return r;
+	return buf_addf(out, "\n# TYPE %s%s %s\n", prefix, d->name,
+			metric_kind_counts(d->kind) ? "counter" : "gauge");
 }
 
 static int write_value(struct buf *out, const struct metrics_block *b, size_t i)

@@ -139,9 +139,12 @@ static int write_build_info(void *ctx, size_t family, struct buf *out)
 	int r = buf_addf(out, "%s%s{version=\"", build.prefix, build_info_defs[family].name);
 
 	(void)ctx;
-	if (r == 0)
-		r = metrics_add_label_value(out, build.version);
-	return r == 0 ? buf_addf(out, "\"} 1\n") : r;
+	if (r < 0)
+		return r;
+	r = metrics_add_label_value(out, build.version);
+	if (r < 0)
+		return r;
+	return buf_addf(out, "\"} 1\n");
 }
 
 int process_metrics_register(struct metrics *ms, const char *prefix, const char *version)

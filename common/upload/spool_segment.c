@@ -150,11 +150,13 @@ static int load(struct spool_segment *s, const struct record_dir *dir)
 	if (s->n_bytes == c.len)
 		return 0;
 	r = open_file(s, dir);
-	if (r == 0)
-		r = record_file_cut(&s->file, s->n_bytes);
-	if (r == 0)
-		spool_segment_close(s);
-	return r;
+	if (r < 0)
+		return r;
+	r = record_file_cut(&s->file, s->n_bytes);
+	if (r < 0)
+		return r;
+	spool_segment_close(s);
+	return 0;
 }
 
 int spool_segment_load(struct spool_segment **ret, const struct record_dir *dir, uint64_t number)

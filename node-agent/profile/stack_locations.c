@@ -120,11 +120,12 @@ static int reserve(struct stack_locations *l)
 {
 	int r = is_within_limit(l) ? 0 : -ENOBUFS;
 
-	if (r == 0)
-		r = ARRAY_RESERVE(l->addresses, l->cap_addresses, l->n_addresses + 1);
-	if (r == 0)
-		r = ARRAY_RESERVE(l->frames, l->cap_frames, l->n_frames + FRAMES_PER_ADDRESS_MAX);
-	return r;
+	if (r < 0)
+		return r;
+	r = ARRAY_RESERVE(l->addresses, l->cap_addresses, l->n_addresses + 1);
+	if (r < 0)
+		return r;
+	return ARRAY_RESERVE(l->frames, l->cap_frames, l->n_frames + FRAMES_PER_ADDRESS_MAX);
 }
 
 static int add_frames(struct stack_locations *l, struct stack_address *a)

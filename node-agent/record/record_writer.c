@@ -52,9 +52,12 @@ static int write_speedscope(struct buf *out, const struct record_document *d)
 	CLEANUP(speedscope_json_fini) struct speedscope_json s = {0};
 	int r = speedscope_json_init(&s, d->profile->n_samples + 1);
 
-	if (r == 0)
-		r = pprof_stacks_each(d->profile, d->type.index, add_speedscope, &s);
-	return r == 0 ? speedscope_json_write(&s, &texts, out) : r;
+	if (r < 0)
+		return r;
+	r = pprof_stacks_each(d->profile, d->type.index, add_speedscope, &s);
+	if (r < 0)
+		return r;
+	return speedscope_json_write(&s, &texts, out);
 }
 
 /* ---- the page ---- */

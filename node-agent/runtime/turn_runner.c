@@ -59,11 +59,13 @@ int runtime_turn_emit(struct runtime_turn *t, unsigned profile, struct buf *ppro
 	buf_init(pprof, LIMIT_UPLOAD_BYTES);
 	result->profile = profile;
 	r = read_workload(t, &result->workload);
-	if (r == 0)
-		r = hand_over(t->runner, result);
-	if (r == 0)
-		(void)TAKE_PTR(result);
-	return r;
+	if (r < 0)
+		return r;
+	r = hand_over(t->runner, result);
+	if (r < 0)
+		return r;
+	(void)TAKE_PTR(result);
+	return 0;
 }
 
 void runtime_turn_count_failure(struct runtime_turn *t, int error)

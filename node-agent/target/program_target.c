@@ -89,11 +89,13 @@ static int read_layout(struct program_target *t, const struct file_version *file
 	}
 	r = elf_layout_parse(&t->layout, &t->file);
 	found = (struct program_file_facts){.may_hang = fs != FS_LOCAL, .layout = t->layout};
-	if (r == 0)
-		r = program_file_cache_add(cache, file, &found);
-	if (r == 0)
-		t->facts = program_file_cache_find(cache, file);
-	return r;
+	if (r < 0)
+		return r;
+	r = program_file_cache_add(cache, file, &found);
+	if (r < 0)
+		return r;
+	t->facts = program_file_cache_find(cache, file);
+	return 0;
 }
 
 /* ---- the executable ---- */

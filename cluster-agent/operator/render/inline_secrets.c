@@ -81,11 +81,15 @@ static int put_all(json_t *data, const struct render_input *in)
 		inline_project_key(&p, s, i);
 		r = put(data, &p);
 	}
-	if (r == 0 && !s->anonymous) {
+	if (r < 0)
+		return r;
+	if (!s->anonymous) {
 		inline_page_key(&p, s);
 		r = put(data, &p);
 	}
-	if (r == 0 && store == RENDER_STORE_EXTERNAL) {
+	if (r < 0)
+		return r;
+	if (store == RENDER_STORE_EXTERNAL) {
 		inline_clickhouse_password(&p, s);
 		r = put(data, &p);
 	}

@@ -237,9 +237,12 @@ static int check_service(struct coroot_service *v, struct spec_problems *problem
 {
 	int r = check_node_port(&v->node_port, "spec.service.nodePort", v, problems);
 
-	if (r == 0)
-		r = check_node_port(&v->grpc_node_port, "spec.service.grpcNodePort", v, problems);
-	return r == 0 ? check_grpc_port(v, problems) : r;
+	if (r < 0)
+		return r;
+	r = check_node_port(&v->grpc_node_port, "spec.service.grpcNodePort", v, problems);
+	if (r < 0)
+		return r;
+	return check_grpc_port(v, problems);
 }
 
 static int check_secrets(struct coroot_spec *s, const json_t *spec, struct spec_problems *problems)

@@ -275,9 +275,12 @@ static int find_services(struct selecting *s, struct store *store, const struct 
 	add_distinct(&q, range, selector, columns, ARRAY_SIZE(columns));
 	bound_query_addf(&q, " AND Type IN {wanted:Array(String)}");
 	r = run(&q, ARRAY_SIZE(columns), err);
-	if (r == 0)
-		r = read_rows(&q, ARRAY_SIZE(columns), add_row, s, err);
-	return r == 0 ? end_service(s) : r;
+	if (r < 0)
+		return r;
+	r = read_rows(&q, ARRAY_SIZE(columns), add_row, s, err);
+	if (r < 0)
+		return r;
+	return end_service(s);
 }
 
 int series_select(struct store *store, const struct query_filter *range,

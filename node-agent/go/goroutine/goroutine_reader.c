@@ -39,11 +39,14 @@ static int prepare(struct go_runtime *rt, struct reading *d)
 	if (r == 0)
 		r = goroutine_variables_list(rt, &d->addresses, &d->scan.n_addresses);
 	d->scan.addresses = d->addresses;
-	if (r == 0)
-		r = goroutine_code_new(&d->code, rt->modules, rt->n_modules, d->scan.deadline_ns);
-	if (r == 0 && rt->target->facts)
+	if (r < 0)
+		return r;
+	r = goroutine_code_new(&d->code, rt->modules, rt->n_modules, d->scan.deadline_ns);
+	if (r < 0)
+		return r;
+	if (rt->target->facts)
 		goroutine_code_share(d->code, &rt->target->facts->notes, rt->image.bias);
-	return r;
+	return 0;
 }
 
 /*
@@ -153,10 +156,12 @@ int goroutine_reader_text(struct go_runtime *rt, uint64_t now_ns, struct buf *ou
 	*ret = (struct goroutine_reading){0};
 	goroutine_names_init(&names, rt);
 	r = read_groups(rt, &d, ret);
-	if (r == 0)
-		r = go_runtime_resolver(rt, &resolver);
-	return r == 0 ? goroutine_text_append(out, &names, &resolver, d.sorted, d.n_sorted, now_ns)
-		      : r;
+	if (r < 0)
+		return r;
+	r = go_runtime_resolver(rt, &resolver);
+	if (r < 0)
+		return r;
+	return goroutine_text_append(out, &names, &resolver, d.sorted, d.n_sorted, now_ns);
 }
 
 int goroutine_reader_count(struct go_runtime *rt, uint64_t *ret)

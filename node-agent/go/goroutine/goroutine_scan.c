@@ -263,9 +263,12 @@ static int read_batch(struct scan *s, size_t n)
 	for (size_t i = 0; i < n; i++)
 		s->items[i].owner = GOROUTINE_OF_PROGRAM;
 	r = read_goroutines(s, n, on_goroutine);
-	if (r == 0)
-		r = read_stacks(s, n);
-	return r == 0 ? read_goroutines(s, n, on_goroutine_again) : r;
+	if (r < 0)
+		return r;
+	r = read_stacks(s, n);
+	if (r < 0)
+		return r;
+	return read_goroutines(s, n, on_goroutine_again);
 }
 
 /* Reads one goroutine until it did not move meanwhile, a few times at most. */
@@ -276,9 +279,12 @@ static int scan_again(struct scan *s, uint64_t address)
 
 	it->address = address;
 	it->outcome = MOVED;
-	for (int i = 0; r == 0 && i < TRIES && !is_certain(it); i++)
+	for (int i = 0; i < TRIES && !is_certain(it); i++) {
 		r = read_batch(s, 1);
-	return r == 0 ? count(s, it) : r;
+		if (r < 0)
+			return r;
+	}
+	return count(s, it);
 }
 
 static int scan_batch(struct scan *s, const uint64_t *addresses, size_t n)

@@ -90,9 +90,12 @@ static int append_calls(struct buf *out, const struct goroutine_group *g,
 		for (size_t k = 0; r == 0 && k < frames->n; k++)
 			r = append_frame(&c, &frames->frames[k]);
 	}
-	if (r == 0)
-		r = append_pending(&c);
-	if (r == 0 && g->place.truncated)
+	if (r < 0)
+		return r;
+	r = append_pending(&c);
+	if (r < 0)
+		return r;
+	if (g->place.truncated)
 		r = buf_addf(out, "    " GOROUTINE_TRUNCATED "\n");
 	return r;
 }

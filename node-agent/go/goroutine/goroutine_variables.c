@@ -62,11 +62,13 @@ static int check_one(void *ctx, uint32_t tag, const uint8_t *bytes)
 	/* The batched read failed; read this one alone to learn its error. */
 	if (!bytes)
 		r = byte_source_read(c->memory, c->addresses[tag], own, c->layout->size_bytes);
-	if (r == 0)
-		r = goroutine_decode(c->layout, bytes ? bytes : own, &g);
-	if (r == 0)
-		c->n_alive += !goroutine_is_dead(&g);
-	return r;
+	if (r < 0)
+		return r;
+	r = goroutine_decode(c->layout, bytes ? bytes : own, &g);
+	if (r < 0)
+		return r;
+	c->n_alive += !goroutine_is_dead(&g);
+	return 0;
 }
 
 static int check_elements(struct check *c, uint32_t n)

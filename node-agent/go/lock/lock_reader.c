@@ -213,10 +213,11 @@ int lock_session_read(struct lock_session *s, const struct lock_turn *t, struct 
 		ret->switch_error = e < 0 ? e : 0;
 	}
 	r = report(s, t, rate, out, ret);
-	if (r == 0 && is_turn && !t->read_only && rate == 0 &&
-	    (s->kind == LOCK_BLOCK || !s->was_read))
+	if (r < 0)
+		return r;
+	if (is_turn && !t->read_only && rate == 0 && (s->kind == LOCK_BLOCK || !s->was_read))
 		switch_on(s, t, ret);
-	if (r == 0 && ret->switch_error == 0)
+	if (ret->switch_error == 0)
 		s->was_read = true;
-	return r;
+	return 0;
 }

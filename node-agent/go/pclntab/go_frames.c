@@ -212,11 +212,13 @@ static int add_found(struct go_frames *f, const struct frame *found, uint64_t re
 	/* within one function */
 	frame->distance = (int32_t)(int64_t)(found->address - return_address);
 	r = add_text(f, found->function, &frame->function);
-	if (r == 0)
-		r = add_text(f, found->file, &frame->file);
-	if (r == 0)
-		f->n_found++;
-	return r;
+	if (r < 0)
+		return r;
+	r = add_text(f, found->file, &frame->file);
+	if (r < 0)
+		return r;
+	f->n_found++;
+	return 0;
 }
 
 /* abi.FuncIDWrapper in internal/abi/symtab.go, before 1.21 in runtime/symtab.go. */
@@ -354,11 +356,14 @@ static int resolve(void *ctx, uint64_t return_address, bool all, struct frame_li
 		return 0;
 	}
 	r = look_up(f, return_address, all);
-	if (r == 0 && m && m == f->process.modules)
+	if (r < 0)
+		return r;
+	if (m && m == f->process.modules)
 		r = add_to_cache(f, key);
-	if (r == 0)
-		give(f, f->found, f->n_found, return_address, ret);
-	return r;
+	if (r < 0)
+		return r;
+	give(f, f->found, f->n_found, return_address, ret);
+	return 0;
 }
 
 /*

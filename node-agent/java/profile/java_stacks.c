@@ -157,10 +157,12 @@ static int add_function(struct java_stacks *s, const char *name, const char *fil
 	struct function function;
 	int r = intern_add(s->names, name, strlen(name), &function.name);
 
-	if (r == 0)
-		r = intern_add(s->names, file, strlen(file), &function.file);
-	return r == 0 ? intern_add(s->functions, (const char *)&function, sizeof(function), ret)
-		      : r;
+	if (r < 0)
+		return r;
+	r = intern_add(s->names, file, strlen(file), &function.file);
+	if (r < 0)
+		return r;
+	return intern_add(s->functions, (const char *)&function, sizeof(function), ret);
 }
 
 /* As add_function(). */

@@ -102,9 +102,12 @@ static int fill_x86_plt(struct cfi_gaps *g, const struct cfi_special *s)
 	    memcmp(code, endbr64, sizeof(endbr64)) == 0)
 		others.cfa = PUSHED_AT_AFTER_ENDBR;
 	r = cfi_rows_add(g->rows, s->start, &first[0]);
-	if (r == 0)
-		r = cfi_rows_add(g->rows, s->start + FIRST_PUSHED_AT, &first[1]);
-	return r == 0 ? cfi_rows_add(g->rows, s->start + STUB_BYTES, &others) : r;
+	if (r < 0)
+		return r;
+	r = cfi_rows_add(g->rows, s->start + FIRST_PUSHED_AT, &first[1]);
+	if (r < 0)
+		return r;
+	return cfi_rows_add(g->rows, s->start + STUB_BYTES, &others);
 }
 
 static int fill_plt(struct cfi_gaps *g, const struct cfi_special *s)
