@@ -196,7 +196,7 @@ _Static_assert(sizeof(struct map_event) == 96, "map_event layout");
  * ticks == idle + excluded + sent + lost_ring_full + lost_no_task.
  */
 struct sampler_counters {
-	__u64 ticks;          /* the program ran */
+	__u64 ticks;          /* how often the program ran */
 	__u64 idle;           /* pid 0: not a sample */
 	__u64 excluded;       /* not taken: enum sampler_exclude */
 	__u64 sent;           /* samples in the ring buffer */

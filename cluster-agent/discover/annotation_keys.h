@@ -18,7 +18,7 @@ enum annotation_key {
 	ANNOTATION_FOREIGN, /* is about something else */
 	ANNOTATION_SCRAPE,  /* says whether to scrape */
 	ANNOTATION_DETAIL,  /* says how, and has no effect without the one above */
-	ANNOTATION_IDLE, /* known, and not about scraping, or about something that we do not do */
+	ANNOTATION_IDLE, /* known, but it changes nothing: not about scraping, or not supported */
 	ANNOTATION_UNKNOWN, /* has a prefix of ours, or is misspelt */
 };
 

@@ -16,7 +16,7 @@
 #include "common/err.h"
 
 enum ingest_format {
-	INGEST_FORMAT_NONE, /* not given: by the body; text is folded stacks */
+	INGEST_FORMAT_NONE, /* not given; the body decides, and plain text is folded stacks */
 	INGEST_FORMAT_FOLDED,
 	INGEST_FORMAT_LINES,
 	INGEST_FORMAT_PPROF,

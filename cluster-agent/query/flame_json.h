@@ -1,6 +1,6 @@
 /*
  * A flame graph as JSON: columns, not objects. For the page, which has to draw 100,000 nodes at
- * once, the numbers can be bytes behind the JSON (column_block.h). Pure.
+ * once, the numbers can be bytes after the JSON (column_block.h). Pure.
  */
 #ifndef CLUSTER_AGENT_QUERY_FLAME_JSON_H
 #define CLUSTER_AGENT_QUERY_FLAME_JSON_H
@@ -17,7 +17,7 @@ struct flame_json_sides {
 	const struct query_filter *filter;
 	const struct query_filter *base;      /* NULL: none, and no rates are written */
 	struct timeline_rate rate, base_rate; /* so that ranges of different length compare */
-	bool columns;                         /* numbers as bytes behind the JSON */
+	bool columns;                         /* numbers as bytes after the JSON */
 };
 
 /* Appends to out. Returns 0, -ENOMEM, or -EFBIG over the limit of out. */

@@ -22,7 +22,7 @@ enum query_sort {
 
 enum query_format {
 	QUERY_FORMAT_JSON,
-	QUERY_FORMAT_COLUMNS, /* JSON with numbers as bytes behind it (column_block.h) */
+	QUERY_FORMAT_COLUMNS, /* JSON with numbers as bytes after it (column_block.h) */
 };
 
 /* What a pprof is for. */

@@ -128,7 +128,7 @@ static int inflate_to(char *to, size_t raw, const uint8_t *data, size_t len, uin
 	}
 }
 
-/* Moves *pos behind the frame. */
+/* Moves *pos past the frame. */
 static int decode_frame(const uint8_t **pos, const uint8_t *end, struct buf *out)
 {
 	const uint8_t *p = *pos;

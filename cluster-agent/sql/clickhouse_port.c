@@ -396,7 +396,7 @@ void clickhouse_port_free(struct clickhouse_port *p)
 {
 	if (!p)
 		return;
-	/* waits until the pool has answered every request */
+	/* waits until the pool has answered all requests */
 	http_server_free(p->server);
 	fair_pool_free(p->pool);
 	sql_running_fini(&p->running);

@@ -15,7 +15,7 @@ struct sql_format {
 /* Case does not matter, as in the engine. Returns NULL if there is none or it is refused. */
 const struct sql_format *sql_format_find(const char *name, size_t len);
 
-/* The i-th of the list; NULL behind its end. */
+/* The i-th of the list; NULL past its end. */
 const struct sql_format *sql_format_at(size_t i);
 
 #endif /* CLUSTER_AGENT_SQL_SQL_FORMATS_H */

@@ -35,7 +35,7 @@
 
 enum place {
 	AT_START,
-	IN_EXPLAIN, /* behind the word EXPLAIN, before the statement to be explained */
+	IN_EXPLAIN, /* after the word EXPLAIN, before the statement to be explained */
 	IN_STATEMENT,
 };
 
@@ -216,7 +216,7 @@ static int check_call(struct guard *g)
 	return refuse(g, &g->p1, "is a function that is not available here");
 }
 
-/* SELECT * APPLY f and APPLY(f) name a function without brackets behind it. */
+/* SELECT * APPLY f and APPLY(f) name a function without brackets after it. */
 static int check_apply(struct guard *g)
 {
 	bool plain = sql_is_word(&g->p1, "apply") && !sql_is_char(&g->t, '(');
@@ -233,7 +233,7 @@ static int check_apply(struct guard *g)
 }
 
 /*
- * arrayMap(file, …) and arrayMap(ALL file, …) call a function without brackets behind its name. So
+ * arrayMap(file, …) and arrayMap(ALL file, …) call a function without brackets after its name. So
  * the names of such functions may stand in brackets only where they are those of a column.
  */
 static int check_argument(struct guard *g)

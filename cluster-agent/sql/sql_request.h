@@ -29,7 +29,8 @@ struct sql_request {
 	struct sql_encoding encoding;
 	const char *format; /* one of sql_formats.h */
 	struct sql_facts facts;
-	struct sql_command command; /* of SQL_COMMAND_KILL, sql is the query that answers it */
+	struct sql_command
+		command; /* for SQL_COMMAND_KILL, sql is the query whose rows are the answer */
 };
 
 /* Whether x presents a key for reading in one of the ways that ClickHouse's clients have. */

@@ -5,7 +5,7 @@
 #include "cluster-agent/store/store.h"
 #include "common/data/buf.h"
 
-/* Copies the value at *pos, and moves *pos behind the tab or newline at its end. */
+/* Copies the value at *pos, and moves *pos past the tab or newline at its end. */
 static int take_value(const char **pos, char *ret, size_t size)
 {
 	size_t len = strcspn(*pos, "\t\n");

@@ -25,7 +25,7 @@ struct sql_setting {
 int sql_setting_check(const char *name, const char *value, struct sql_setting *ret,
 		      struct err *err) MUST_CHECK;
 
-/* The name of the i-th setting that is not refused; NULL behind the last. */
+/* The name of the i-th setting that is not refused; NULL past the last. */
 const char *sql_setting_at(size_t i);
 
 #endif /* CLUSTER_AGENT_SQL_SQL_SETTINGS_H */

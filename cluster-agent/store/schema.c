@@ -65,7 +65,7 @@ static const char *const insert_columns[] = {
 			   "LabelSet)"),
 };
 
-/* Of frames that an earlier release has made. */
+/* Columns of tables that an earlier release created. */
 static const char *const earlier_quality_columns[] = {
 	[STORE_MISSING_LABELS] =
 		("(ServiceName, Type, Start, End, Host, Samples, Truncated, Value, Instance, Lost, "
@@ -230,7 +230,7 @@ static void schema_fini(struct schema *s)
 	}
 }
 
-/* A field of TSV up to the tab or newline, unescaped; *at moves behind it. NULL without memory. */
+/* A field of TSV up to the tab or newline, unescaped; *at moves past it. NULL without memory. */
 static char *take_field(const char **at)
 {
 	size_t len = strcspn(*at, "\t\n"), n = 0;

@@ -14,7 +14,7 @@ struct system_table {
 	enum system_table_kind kind;
 };
 
-/* The i-th of them; NULL behind the last. */
+/* The i-th of them; NULL past the last. */
 const struct system_table *system_table_at(size_t i);
 
 bool system_table_is_public(const char *name, size_t len);

@@ -210,7 +210,7 @@ static int learn_about_tokens(struct job *j, struct err *err)
 /*
  * The store takes rows under a token that it cannot know, and has not got them: they are older than
  * it keeps rows, or of a day that the space guard has dropped. To repeat that would hold up all
- * segments behind this one.
+ * segments after this one.
  */
 static void give_up_expired(struct job *j, const struct drain_piece *p)
 {

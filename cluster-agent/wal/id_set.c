@@ -1,7 +1,7 @@
 /*
  * The ids lie in a ring in the order in which they were added. A table of indices into the ring,
  * open addressing with linear probing and a load of at most a half, finds them. What is forgotten
- * is removed by moving back the entries behind it, so there are no tombstones to clear.
+ * is removed by moving back the entries after it, so there are no tombstones to clear.
  */
 #include "cluster-agent/wal/id_set.h"
 

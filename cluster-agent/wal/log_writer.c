@@ -69,7 +69,7 @@ static int begin_segment(struct upload_log *l)
 
 struct batch {
 	struct log_append *first;
-	struct log_append *end; /* behind the last one */
+	struct log_append *end; /* one past the last */
 	size_t n;
 	uint64_t n_bytes; /* in the file */
 	uint64_t n_rows;

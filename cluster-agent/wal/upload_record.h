@@ -43,7 +43,7 @@ struct upload_record {
 	struct upload_id id;
 	uint32_t n_frames;
 	const uint8_t *headers; /* of the frames; borrowed */
-	const uint8_t *data;    /* of the frames, one behind the other */
+	const uint8_t *data;    /* of the frames, one after the other */
 };
 
 /* Returns the size of the payload, or 0 if these are more than a record can hold. */

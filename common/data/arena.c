@@ -5,7 +5,7 @@
  *
  * Chunks double in size from 4 KiB up to 1 MiB: a small arena stays small, a large one makes
  * few calls of malloc(). An object of more than half the next chunk gets a chunk of its own
- * behind the first, which keeps the free space of the first in use.
+ * after the first, which keeps the free space of the first in use.
  */
 #include "common/data/arena.h"
 
@@ -136,7 +136,7 @@ static struct arena_chunk *add_chunk(struct arena *a, size_t need)
 	if (cap > ARENA_CHUNK_MAX_BYTES)
 		cap = ARENA_CHUNK_MAX_BYTES;
 
-	/* a large object gets a chunk of its own, behind the first, which still has space */
+	/* a large object gets a chunk of its own, after the first, which still has space */
 	if (head && need > cap / 2) {
 		c = new_chunk(a, need);
 		if (c) {

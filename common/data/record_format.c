@@ -173,7 +173,7 @@ static bool is_torn(const struct record_cursor *c)
 	return has_header(c, c->offset, &h) && record_size(h.len) > rest;
 }
 
-/* Returns the offset of the first record behind the one that cannot be read; len: none. */
+/* Returns the offset of the first record after the one that cannot be read; len: none. */
 static uint64_t find_next(const struct record_cursor *c)
 {
 	struct record_header h;

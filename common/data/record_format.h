@@ -80,7 +80,7 @@ struct record_cursor {
 	const uint8_t *data;
 	size_t len;
 	struct record_file_header file;
-	uint64_t offset; /* behind the last record that was returned, or behind what was skipped */
+	uint64_t offset;    /* past the last record that was returned, or past what was skipped */
 	uint64_t n_damaged; /* places that record_cursor_read() has skipped */
 };
 
@@ -101,7 +101,7 @@ int record_cursor_open(struct record_cursor *c, const void *data, size_t len, ui
 enum record_outcome record_cursor_next(struct record_cursor *c, struct record *ret);
 /*
  * The next record that can be read; counts the damage that it skips. Returns false at the end,
- * which is at c->offset; what is torn is behind it.
+ * which is at c->offset; what is torn is after it.
  */
 bool record_cursor_read(struct record_cursor *c, struct record *ret);
 

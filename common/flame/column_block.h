@@ -1,5 +1,5 @@
 /*
- * Long columns of numbers as bytes behind a JSON text, for readers that would take longer to parse
+ * Long columns of numbers as bytes after a JSON text, for readers that would take longer to parse
  * them than to use them ("format=columns" in docs/api.md). All numbers are little-endian:
  *
  *   8 bytes   "columns1"

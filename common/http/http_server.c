@@ -140,7 +140,7 @@ static void PRINTF_LIKE(2, 0) on_log(void *server, const char *fmt, va_list ap)
 
 /* ---- create and destroy ------------------------------------------------------- */
 
-/* With one that leads to the base path. */
+/* Copies them, with one that redirects to the base path. */
 static int copy_routes(struct http_server *s, const struct http_route *routes)
 {
 	size_t n = 0;

@@ -118,7 +118,7 @@ static int read_headers(struct multipart_reader *m, struct multipart_part *part)
 
 /* ---- parts ---- */
 
-/* Moves behind the next boundary; its line break may be missing at the start of the body. */
+/* Moves past the next boundary; its line break may be missing at the start of the body. */
 static const char *pass_boundary(struct multipart_reader *m)
 {
 	size_t optional = m->begun ? 0 : 2;

@@ -52,7 +52,7 @@ static bool ends_with(const struct java_name *n, size_t len, const char *suffix)
 	return len >= k && memcmp(n->text + len - k, suffix, k) == 0;
 }
 
-/* Where the name of the class begins, behind its package. */
+/* Where the name of the class begins, after its package. */
 static size_t simple_name(const struct java_name *n)
 {
 	size_t i = n->len;

@@ -79,7 +79,7 @@ static inline enum jfr_event jfr_events_find(const struct jfr_events *e, uint64_
 	return JFR_EVENT_MAX;
 }
 
-/* Reads the fields behind the type id. Returns false if the event is no sample, but a setting. */
+/* Reads the fields after the type id. Returns false if the event is no sample, but a setting. */
 bool jfr_events_read(struct jfr_events *e, enum jfr_event event, struct jfr_reader *r,
 		     struct jfr_sample *ret);
 

@@ -163,7 +163,7 @@ static int report_others(struct reading *rd)
 }
 
 /*
- * Returns 0, or 1 if the events behind *at cannot be read. Stores in *error the first way in which
+ * Returns 0, or 1 if the events after *at cannot be read. Stores in *error the first way in which
  * the chunk is broken.
  */
 static int read_batch(struct reading *rd, const struct jfr_chunk *c, uint64_t *at, bool is_last,

@@ -27,7 +27,7 @@
 #define DEFAULT_RETRY_MAX_NS (60 * NS_PER_S)
 /* for one page, however slowly it arrives */
 #define PAGE_TIMEOUT_NS (120 * NS_PER_S)
-/* without a byte, for a watch that should end after KUBE_WATCH_SHORT_S */
+/* idle limit of a watch that should end after KUBE_WATCH_SHORT_S */
 #define SHORT_IDLE_NS (15 * NS_PER_S)
 #define UNSYNCED_NS (120 * NS_PER_S)
 /* versions are opaque; etcd's are 64-bit numbers */

@@ -24,7 +24,7 @@
 #define GZIP_LEVEL 1
 #define KERNEL "[kernel]"
 
-/* Strings that are added behind those of the pprof. */
+/* Strings that are added after those of the pprof. */
 enum extra {
 	EXTRA_BUILD_ID,
 	EXTRA_FRAME_TYPE,

@@ -1,6 +1,6 @@
 /*
  * Reads words and numbers of the old text formats of profiles (legacy_profile.h), from the begin
- * of a text that need not end in NUL. Each function moves the begin behind what it read. Pure.
+ * of a text that need not end in NUL. Each function moves the begin past what it read. Pure.
  */
 #ifndef COMMON_PPROF_LEGACY_TEXT_H
 #define COMMON_PPROF_LEGACY_TEXT_H

@@ -365,7 +365,7 @@ static int put_message(struct encoder *e, const ProtobufCMessageDescriptor *type
 	return 0;
 }
 
-/* Every value but the first one comes behind one of these; those in texts count as well. */
+/* Every value but the first one comes after one of these; those in texts count as well. */
 static bool has_too_many_values(const char *json, size_t len)
 {
 	size_t n = 0;

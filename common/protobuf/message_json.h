@@ -15,7 +15,7 @@
 #define MESSAGE_JSON_NAME_BYTES 64u
 
 /*
- * The name of a field in JSON: without underscores, and the character behind each in upper case.
+ * The name of a field in JSON: without underscores, and the character after each in upper case.
  * Names that do not fit are cut.
  */
 void message_json_name(char ret[static MESSAGE_JSON_NAME_BYTES], const char *field);

@@ -8,7 +8,7 @@ static const char *const naming_texts[] = {
 	[KUBE_NAMING_COROOT] = "coroot",
 };
 
-/* Returns 0, or -EBADMSG if v does not name a naming. */
+/* Returns 0, or -EBADMSG if v is not the name of a naming scheme. */
 static int read_naming(enum kube_naming *ret, const json_t *v)
 {
 	const char *s = json_string_value(v);

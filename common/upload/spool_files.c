@@ -11,7 +11,7 @@
  * start, which the receiver recognises by the profile's key.
  *
  * Profiles are taken out in the order in which they were written. One that is released goes back to
- * its place, and its turn comes when all behind it have had theirs: a profile that cannot be sent
+ * its place, and its turn comes when all after it have had theirs: a profile that cannot be sent
  * does not stop the others.
  */
 #include "common/upload/spool_files.h"
@@ -248,7 +248,7 @@ void spool_files_close(struct spool_files *f)
 
 	if (!f)
 		return;
-	/* one that is empty would only be read at the next start */
+	/* remove an empty segment now: the next start would read it in vain */
 	if (f->current && f->current->n_idle + f->current->n_out == 0)
 		remove_segment(f, f->current);
 	DL_FOREACH_SAFE(f->segments, s, next)
@@ -347,7 +347,7 @@ int spool_files_put(struct spool_files *f, const struct upload_item *item, struc
 
 /* ---- taking out ---- */
 
-/* The first idle profile at the cursor or behind it. */
+/* The first idle profile at the cursor or after it. */
 static struct spool_segment *seek(struct spool_files *f, struct spool_entry **ret)
 {
 	struct spool_segment *s;

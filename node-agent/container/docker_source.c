@@ -5,7 +5,7 @@
  * Containers whose name is only in their environment (Nomad's) are then asked for one by one, and
  * so are all of them if the list is too large or cannot be read, because one container has labels
  * that are no text: one container cannot hide the others. Nor can one that the daemon does not
- * answer about: the question goes on, fails at its end, and the next one begins behind it.
+ * answer about: the question goes on, fails at its end, and the next one begins after it.
  *
  * The socket of a user may be anybody's program. It is not asked for lists, and its answers are
  * short, because they are parsed on the loop thread.
@@ -237,7 +237,7 @@ static void on_start_timer(void *ctx)
 	}
 }
 
-/* The place in ids to begin with: behind the container that the last question failed at. */
+/* The place in ids to begin with: after the container that the last question failed at. */
 static size_t first_of(const struct docker_source *s, const char *const *ids, size_t n)
 {
 	for (size_t i = 0; i + 1 < n; i++)

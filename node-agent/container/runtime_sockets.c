@@ -73,7 +73,7 @@ static const struct place user_places[] = {
 	{"podman", RUNTIME_API_DOCKER, "podman/podman.sock"},
 };
 
-/* Which socket is it: a new one at the same place may get the same inode number. */
+/* Identity of a socket: a new one at the same path may have the same inode number. */
 struct identity {
 	dev_t dev;
 	ino_t ino;

@@ -119,7 +119,7 @@ static int search_symbols(struct search *s, const struct elf_section *symbols,
 	return 0;
 }
 
-/* The strings of a table of symbols are the section behind it. */
+/* The strings of a table of symbols are the section after it. */
 static int find(const struct elf_section *symbols, const struct byte_source *src,
 		const char *const *names, uint64_t *vaddrs, size_t n)
 {

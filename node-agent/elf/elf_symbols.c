@@ -45,7 +45,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && offsetof(struct entr
 struct elf_symbol_table {
 	uint64_t base; /* the starts of entries are relative to this */
 	uint64_t from; /* first address covered */
-	uint64_t end;  /* behind the last one */
+	uint64_t end;  /* past the last one */
 	uint32_t n;
 	struct entry entries[];
 };

@@ -98,7 +98,7 @@ static int read_start(const struct gopclntab *t, const struct byte_source *src, 
 	return r;
 }
 
-/* Before 1.16 file names have a table of offsets of their own, behind the functions. */
+/* Before 1.16 file names have a table of offsets of their own, after the functions. */
 static int parse_files(struct gopclntab *t, const struct byte_source *src)
 {
 	uint32_t offset;
@@ -112,7 +112,7 @@ static int parse_files(struct gopclntab *t, const struct byte_source *src)
 	return r;
 }
 
-/* Parses the header behind its first eight bytes: which fields there are depends on the version. */
+/* Parses the header after its first eight bytes: which fields there are depends on the version. */
 static int parse_header(struct gopclntab *t, const struct byte_source *src)
 {
 	bool has_text = t->version >= GOPCLNTAB_1_18;

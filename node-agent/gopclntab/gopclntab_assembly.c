@@ -195,7 +195,7 @@ static bool has_unknown_move(const struct scan *s)
 
 /*
  * Whether the frame pointer is saved at the beginning of a run of code, which has this frame; sets
- * *start behind the instruction that does.
+ * *start after the instruction that does.
  */
 static bool saves_pointer(const struct scan *s, uint64_t *start, int32_t frame)
 {
@@ -203,7 +203,7 @@ static bool saves_pointer(const struct scan *s, uint64_t *start, int32_t frame)
 	uint32_t slot = (uint32_t)(frame - WORD_BYTES), wide;
 	const uint8_t *code = s->code + at;
 
-	/* behind a REX prefix, the byte is the push of another register */
+	/* after a REX prefix, the byte is the push of another register */
 	if (frame == WORD_BYTES && at > 0 && code[-1] == PUSH_BP &&
 	    (at == 1 || (code[-2] & 0xf0) != 0x40))
 		return true;

@@ -15,7 +15,7 @@
 #define SCAN_STEP_BYTES 65536u
 #define RELOCATIONS_AT_ONCE 128u
 
-/* Index of moduledata.gofunc, behind moduledata.rodata. */
+/* Index of moduledata.gofunc, after moduledata.rodata. */
 #define GOFUNC_SINCE_1_18 38u
 #define GOFUNC_SINCE_1_20 40u
 #define GOFUNC_SINCE_1_27 43u
@@ -164,7 +164,7 @@ static bool is_module(void *ctx, const uint64_t *w)
 	return true;
 }
 
-/* Collects the words behind a relocation that points to the table. */
+/* Collects the words after a relocation that points to the table. */
 static bool collect(void *ctx, uint64_t vaddr, uint64_t value)
 {
 	struct search *s = ctx;

@@ -8,7 +8,7 @@
 #include "node-agent/gopclntab/gopclntab.h"
 
 #define GOPCLNTAB_HEADER_BYTES 8u     /* magic, two zero bytes, instruction quantum, pointer size */
-#define GOPCLNTAB_HEADER_WORD_TEXT 2u /* since 1.18; counted behind these eight bytes */
+#define GOPCLNTAB_HEADER_WORD_TEXT 2u /* since 1.18; counted after these eight bytes */
 
 /* Whether these GOPCLNTAB_HEADER_BYTES may begin a table. */
 bool gopclntab_is_header(const uint8_t *bytes);

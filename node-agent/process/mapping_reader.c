@@ -91,7 +91,7 @@ static int get_file(const struct collector *c, const struct proc_map *m, struct 
 	return 0;
 }
 
-/* Adds one that begins behind all others. */
+/* Adds one that begins after all others. */
 static int add_mapping(struct collector *c, const struct proc_map *m)
 {
 	struct process_mapping p;

@@ -443,7 +443,7 @@ static bool covers(const struct process_snapshot *s, const uint64_t *addrs, size
 	return true;
 }
 
-/* known: what was read of it before, if that is all that is to be read again; else NULL. */
+/* known is the earlier snapshot if only part of it is read again, else NULL. */
 static int read_process(struct process_table *t, const struct process *p,
 			const struct process_seen *seen, const struct process_snapshot *known,
 			struct process_reading *ret)

@@ -404,7 +404,7 @@ static const struct symbol_location *resolve_user(struct build *b, const struct 
 				       kind);
 }
 
-/* Whether the process says that it has generated code there, in no mapping that we know. */
+/* True if the process reported generated code there, outside the mappings that we know. */
 static bool is_generated(struct build *b, const struct process_snapshot *p, uint64_t address)
 {
 	const struct symbol_location *l;

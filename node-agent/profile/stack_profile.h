@@ -70,7 +70,7 @@ struct stack_profile_stack {
 	enum stack_profile_inlined inlined;
 	bool hide_runtime;  /* at the leaf, unless the whole stack is the runtime's */
 	const char *reason; /* a frame in front of the leaf; NULL: none */
-	const char *root;   /* a frame behind the last one; NULL: none */
+	const char *root;   /* a frame after the last one; NULL: none */
 };
 
 struct stack_profile;

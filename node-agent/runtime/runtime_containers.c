@@ -33,7 +33,7 @@ struct container {
 	/* gauges: processes that have it; counters: not 0 if any process ever reported it */
 	uint32_t n_known[CONTAINER_VALUES_MAX];
 	uint64_t v[CONTAINER_VALUES_MAX];
-	const char *app_id; /* behind id */
+	const char *app_id; /* after id */
 	char id[];
 };
 

@@ -201,7 +201,7 @@ static int add_stack(struct cycle *c, uint32_t hash, struct process_snapshot *sn
 	r = number_index_add(&c->index, hash, c->n_stacks);
 	if (r < 0)
 		return r;
-	/* member by member: what sizeof(*s) has behind the last is not ours */
+	/* member by member: what sizeof(*s) has after the last is not ours */
 	s->next = process->stacks;
 	s->process = process;
 	s->n_samples = 0;

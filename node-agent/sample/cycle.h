@@ -94,8 +94,8 @@ const char *cycle_lost_name(enum cycle_lost why);
 /* What a stack consists of. */
 struct cycle_stack_words {
 	struct interpreter_frame frames[CHAIN_ENTRIES]; /* n_chain */
-	uint32_t indexes[CHAIN_ENTRIES];                /* of each: as in struct chain_entry */
-	uint64_t addrs[SAMPLER_MAX_ADDRS];              /* leaf first: n_kernel, then n_user */
+	uint32_t indexes[CHAIN_ENTRIES];   /* index of each entry; see struct chain_entry */
+	uint64_t addrs[SAMPLER_MAX_ADDRS]; /* leaf first: n_kernel, then n_user */
 	uint64_t words[3 * CHAIN_ENTRIES + SAMPLER_MAX_ADDRS]; /* room */
 };
 void cycle_stack_unpack(const struct cycle_stack *s, struct cycle_stack_words *ret);

@@ -19,7 +19,7 @@ int event_parse(const void *data, size_t len) MUST_CHECK;
 /* The kernel's identity of a file in the form that user space uses. */
 void event_file_version(const struct event_file *f, struct file_version *ret);
 
-/* The n_chain frames of an interpreter behind e. */
+/* The n_chain frames of an interpreter after e. */
 static inline const struct chain_entry *sample_event_chain(const struct sample_event *e)
 {
 	return (const struct chain_entry *)(const void *)(e + 1);
@@ -43,7 +43,7 @@ static inline uint32_t sample_event_chain_index(const struct sample_event *e, si
 	return left - 1;
 }
 
-/* The n_kernel + n_user addresses behind those. */
+/* The n_kernel + n_user addresses after those. */
 static inline const uint64_t *sample_event_addrs(const struct sample_event *e)
 {
 	return (const uint64_t *)(const void *)(sample_event_chain(e) + e->n_chain);

@@ -14,7 +14,7 @@ _Static_assert(GOPCLNTAB_TEXT_BYTES <= LIMIT_SYMBOL_NAME_BYTES + 1, "a name is n
 
 #define EXTRA_MAX_BYTES (GO_LOCATION_MAX_BYTES - GO_LOCATION_USUAL_BYTES)
 
-/* Reads at addresses, as inline trees have them. */
+/* Reads by address, because inline trees contain addresses. */
 struct address_reader {
 	const struct elf_layout *layout;
 	const struct byte_source *src;

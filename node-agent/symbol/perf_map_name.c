@@ -77,7 +77,7 @@ static void set(struct perf_map_name *ret, struct part function, struct part fil
 
 /* ---- V8 ---- */
 
-/* Cuts ":12" off and returns true; false: there is no number behind the last colon. */
+/* Cuts ":12" off and returns true; false: there is no number after the last colon. */
 static bool cut_number(struct part *p, uint64_t *ret)
 {
 	const char *colon = last_of(*p, ':');
@@ -154,7 +154,7 @@ static void set_java(struct perf_map_name *ret, struct part class, struct part m
 	}
 }
 
-/* perf-map-agent: "Ljava/util/HashMap;::put", perhaps with a signature behind it. */
+/* perf-map-agent: "Ljava/util/HashMap;::put", perhaps with a signature after it. */
 static bool parse_descriptor(struct perf_map_name *ret, struct part p)
 {
 	const char *separator = find(p, ";::"), *method, *parameters;

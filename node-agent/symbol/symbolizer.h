@@ -48,7 +48,7 @@ struct symbol_mapping {
 
 enum symbol_address_kind {
 	SYMBOL_ADDRESS_EXACT,  /* of the instruction that runs: a leaf, a signal frame's caller */
-	SYMBOL_ADDRESS_RETURN, /* behind a call; that may be the function's last instruction */
+	SYMBOL_ADDRESS_RETURN, /* after a call; that may be the function's last instruction */
 };
 
 /* Zero means the default. */

@@ -253,7 +253,7 @@ static int finish_open(struct program_target *t, const struct program_id *id, in
 	return r;
 }
 
-/* Returns -ESRCH if the process executes another file by now. */
+/* Returns -ESRCH if the process has executed another file since. */
 static int check_executable(const struct program_target *t, const struct program_id *id)
 {
 	struct file_id exe = {0};

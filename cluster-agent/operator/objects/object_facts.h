@@ -50,7 +50,7 @@ bool workload_state_read(struct workload_state *ret, enum object_kind kind, cons
 
 /* Whether as many pods are ready as it wants. */
 bool workload_is_ready(const struct workload_state *w);
-/* Whether it is known to lack pods, so that one can be looked for that says why. */
+/* True if it has fewer pods than it wants; the caller then looks for a pod that says why. */
 bool workload_lacks_pods(const struct workload_state *w);
 
 #endif /* CLUSTER_AGENT_OPERATOR_OBJECTS_OBJECT_FACTS_H */

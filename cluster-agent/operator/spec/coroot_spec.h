@@ -111,7 +111,7 @@ struct coroot_ingress {
 	bool wanted;
 	const char *class_name;
 	const char *host;
-	const char *path; /* "/" or a path with a '/' before, but not behind it */
+	const char *path; /* "/" or a path with a '/' before, but not after it */
 	const json_t *tls;
 	const json_t *annotations;
 };

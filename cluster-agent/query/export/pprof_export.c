@@ -55,7 +55,7 @@ static bool is_inlined(const struct flame_frame *f)
 
 /*
  * Stores the locations of a stack and their number. There are no more of them than frames, so the
- * ids of the texts of a location stand in the same array behind the locations before it.
+ * ids of the texts of a location stand in the same array after the locations before it.
  */
 static int make_locations(struct pprof_export *e, const struct flame_frame *frames, size_t n_frames,
 			  uint32_t *locations, uint32_t *ret_n)

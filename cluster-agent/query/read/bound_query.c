@@ -425,7 +425,7 @@ static const char *services_of(const struct query_filter *f)
 			     : "1";
 }
 
-/* The conditions on labels, behind others. */
+/* The conditions on labels, after others. */
 static void add_filter(struct bound_query *q, const struct query_filter *f)
 {
 	if (f->instance && f->instance[0])

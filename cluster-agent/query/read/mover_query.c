@@ -547,7 +547,7 @@ static int add_rates(struct bound_query *q, const struct moves *m)
 	return 0;
 }
 
-/* Values of uploads may be anything. */
+/* Uploads may contain any value. */
 static int64_t to_int(double v)
 {
 	return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : isnan(v) ? 0 : (int64_t)v;

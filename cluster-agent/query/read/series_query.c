@@ -17,7 +17,7 @@
 #define MAX_ANSWER_BYTES ((size_t)32 << 20)
 #define MAX_SELECTION_BYTES ((size_t)32 << 20)
 
-/* Takes what stands in front of a selector, "name{…}" or "name", and returns what is behind it. */
+/* Takes what stands in front of a selector, "name{…}" or "name", and returns what is after it. */
 static const char *take_type(struct series_selector *s, const char *text)
 {
 	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -31,7 +31,7 @@ int hour_sets_of(const struct label_sets *sets, const struct query_filter *f,
 void hour_sets_fini(struct hour_sets *s);
 
 /*
- * Appends a SELECT of [series, ]start, end, value and two further columns (UInt8, Int64), behind a
+ * Appends a SELECT of [series, ]start, end, value and two further columns (UInt8, Int64), after a
  * WITH of the caller. series is an expression of LabelSet with a comma, or "". {sum} is bound.
  */
 void timeline_hours_add(struct bound_query *q, const struct query_filter *f,

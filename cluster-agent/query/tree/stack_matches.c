@@ -88,7 +88,7 @@ static int test(struct stack_matches *m, uint32_t function)
 	return r;
 }
 
-/* All frames are tested, also behind a match, so that each function that matches is counted. */
+/* All frames are tested, also after a match, so that each function that matches is counted. */
 int stack_matches_add(struct stack_matches *m, const struct flame_frame *frames, size_t n_frames,
 		      struct stack_value value)
 {

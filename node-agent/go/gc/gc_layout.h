@@ -16,7 +16,7 @@
 #define GC_PACER_MAX_BYTES 6024u
 
 /*
- * runtime.memstats. Nothing behind numgc is read since 1.25: the size of what follows it
+ * runtime.memstats. Nothing after numgc is read since 1.25: the size of what follows it
  * depends on the collector chosen with GOEXPERIMENT.
  */
 struct gc_memstats_layout {

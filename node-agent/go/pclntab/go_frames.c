@@ -242,7 +242,7 @@ static enum frame_role role_of(const struct go_frames *f)
 }
 
 /*
- * A return address lies behind its call, in the next line or even function, so the address of
+ * A return address lies after its call, in the next line or even function, so the address of
  * the call is one less. The start of a function is an exception, as no call is in front of
  * it: before 1.17 stacks of the scheduler end like that, as if runtime.mstart had called
  * them. Returns 0 or an error.

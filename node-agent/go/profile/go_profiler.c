@@ -190,7 +190,7 @@ static void warn_of_read_only(const struct go_thread *g, const struct runtime_tu
 		 "pid=%d name=%s reason=\"%s\"", (int)why.pid, LOG_QUOTED(why.name), why.reason);
 }
 
-/* What read has made: the first pprof, and those behind it if one was not enough. */
+/* What read has made: the first pprof, and those after it if one was not enough. */
 struct made {
 	struct buf pprof;
 	struct stack_profile_parts more;

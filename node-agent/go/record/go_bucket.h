@@ -6,7 +6,7 @@
  * A record carries a hash of its stack and size, which never change once it is published. A
  * hash that matches proves that the address is that of a record, that its layout is as
  * expected, and that it was not read half written. The layout is that of 1.13 to 1.27. The
- * counters behind the stack depend on the type and are returned as words.
+ * counters after the stack depend on the type and are returned as words.
  */
 #ifndef NODE_AGENT_GO_RECORD_GO_BUCKET_H
 #define NODE_AGENT_GO_RECORD_GO_BUCKET_H

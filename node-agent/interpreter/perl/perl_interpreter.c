@@ -129,7 +129,7 @@ static struct chain_stacks stacks_of(const struct release *r)
 		.frames = 1u << PERL_CONTEXT_NULL | 1u << PERL_CONTEXT_SUB |
 			  1u << PERL_CONTEXT_FORMAT | 1u << PERL_CONTEXT_EVAL,
 		.coded = 1u << PERL_CONTEXT_SUB | 1u << PERL_CONTEXT_FORMAT,
-		.mark = r->context_code - CONTEXT_FILE,
+		.mark = (uint16_t)(r->context_code - CONTEXT_FILE),
 		.hidden_mask = PERL_CONTEXT_BLOCK_FLAG | PERL_CONTEXT_KIND_MASK,
 		.hidden = PERL_CONTEXT_BLOCK_FLAG | PERL_CONTEXT_EVAL,
 		.hidden_mask_too = PERL_CONTEXT_FAKE_FLAG | PERL_CONTEXT_KIND_MASK,

@@ -222,7 +222,7 @@ static void describe_objects(struct description *d, const struct order *o, unsig
 static void describe_frames(struct description *d, const struct order *o, unsigned check,
 			    struct chain_frames *ret)
 {
-	uint16_t owner = offset(d, o->frame, 5, 1), last = owner & ~7u;
+	uint16_t owner = offset(d, o->frame, 5, 1), last = (uint16_t)(owner & ~7u);
 
 	*ret = (struct chain_frames){
 		.next_is = CHAIN_NEXT_WORD,

@@ -20,7 +20,7 @@
 #define JAVA_COMMAND_BAD_OPTIONS 100
 #define JAVA_COMMAND_FAILED 200 /* such as: it runs already; it does not run */
 
-/* What samples CPU time, the better one first. */
+/* Timers that sample CPU time, the better one first. */
 enum java_cpu_timer {
 	JAVA_CPU_TIMER_THREAD,  /* a timer per thread */
 	JAVA_CPU_TIMER_PROCESS, /* one for all threads: biased, but always to be had */

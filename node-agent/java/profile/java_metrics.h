@@ -28,7 +28,7 @@ enum java_metric {
 	JAVA_METRICS,
 };
 
-/* Of attempts that failed with this state, which is JAVA_STATE_FAILURES or behind it. */
+/* Of attempts that failed with this state, which is JAVA_STATE_FAILURES or after it. */
 #define JAVA_METRIC_FAILED_BY(state) (JAVA_METRIC_FAILED + (state)-JAVA_STATE_FAILURES)
 
 extern const struct metric_def java_metrics_runtime[RUNTIME_METRICS];

@@ -32,7 +32,7 @@ struct java_plan {
 	unsigned n_failures; /* of attempts, in a row */
 	unsigned n_misses;   /* answers of a running one, in a row */
 	bool is_running;
-	uint64_t started_ns; /* the recording; if it is running */
+	uint64_t started_ns; /* start of the running recording */
 	uint64_t watch_ns;   /* when its size is to be checked; 0: not at all */
 };
 

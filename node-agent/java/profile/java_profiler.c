@@ -269,7 +269,7 @@ static int do_step(struct java_thread *j, struct runtime_turn *t, step_fn *fn, b
 		.library = shared->has_library ? &shared->library : NULL,
 		.attach = &s->attach,
 		.reopens_socket = &s->reopens_socket,
-		/* one that is stopped is to stop recording when it continues */
+		/* a stopped JVM is asked to end its recording, too: it will when it continues */
 		.must_run = !is_leaving,
 		.listen_ns = is_leaving ? leave_ns : LISTEN_NS,
 		.answer_ns = is_leaving ? leave_ns : ANSWER_NS,

@@ -33,11 +33,11 @@ void java_recording_name(const struct java_recording *r, char ret[JAVA_RECORDING
 /* Returns whether it is the name of a recording. */
 bool java_recording_parse(const char *name, struct java_recording *ret);
 
-/* The complete chunks of a recording behind those that were uploaded. */
+/* The complete chunks of a recording after those that were uploaded. */
 struct java_chunks {
 	uint32_t n;      /* all complete chunks, uploaded ones included */
 	uint64_t from;   /* offset of the first one that was not uploaded */
-	uint64_t to;     /* offset behind the last complete one */
+	uint64_t to;     /* offset past the last complete one */
 	bool is_growing; /* another chunk follows, which the JVM has not finished */
 };
 

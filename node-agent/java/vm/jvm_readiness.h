@@ -18,7 +18,7 @@
 enum jvm_readiness {
 	JVM_READY,
 	JVM_STARTING,       /* SIGQUIT is not caught, or the dispatcher does not exist (yet) */
-	JVM_SIGNAL_BLOCKED, /* by all threads looked at */
+	JVM_SIGNAL_BLOCKED, /* by all threads that were read */
 	JVM_STOPPED,        /* by a signal or a debugger: it would not answer */
 	JVM_EXITING,
 	JVM_READINESS_MAX,

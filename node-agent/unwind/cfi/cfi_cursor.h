@@ -24,7 +24,7 @@ static inline void cfi_cursor_fail(struct cfi_cursor *c)
 	c->bad = true;
 }
 
-/* Points to the next len bytes, and moves behind them; NULL if there are fewer. */
+/* Points to the next len bytes, and moves past them; NULL if there are fewer. */
 static inline const uint8_t *cfi_cursor_take(struct cfi_cursor *c, uint64_t len)
 {
 	const uint8_t *p = c->p;

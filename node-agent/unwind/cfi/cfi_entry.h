@@ -48,7 +48,7 @@ struct cfi_entry {
 	bool is_terminator;    /* ends the entries that one linker input had */
 	bool is_cie;           /* else an FDE */
 	uint64_t cie_position; /* of an FDE */
-	const uint8_t *body;   /* behind the pointer to the CIE; valid until the next is read */
+	const uint8_t *body;   /* after the pointer to the CIE; valid until the next is read */
 	size_t len;
 	uint64_t body_vaddr;
 };

@@ -173,7 +173,7 @@ static bool is_plt(const uint8_t *expr, size_t len)
 		      sizeof(plt) - PLT_THRESHOLD - 1) == 0;
 }
 
-/* OpenSSL's multiplication keeps the caller's stack pointer behind numbers of variable length. */
+/* OpenSSL's multiplication keeps the caller's stack pointer after numbers of variable length. */
 static bool parse_indexed(const uint8_t *expr, size_t len, struct cfi_value *ret)
 {
 	static const uint8_t middle[] = {OP_LIT0 + 8, OP_MUL, OP_PLUS, OP_DEREF};

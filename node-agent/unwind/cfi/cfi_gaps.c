@@ -181,7 +181,7 @@ static const struct elf_section *section_from(const struct elf_layout *l, uint64
 
 /*
  * A segment may have data among its code, sections do not. Returns where those end that begin at
- * *from, or behind it, without other bytes between them but padding; then *from is their start.
+ * *from, or after it, without other bytes between them but padding; then *from is their start.
  */
 static uint64_t end_of_code(const struct elf_layout *l, uint64_t *from, uint64_t to)
 {

@@ -119,7 +119,7 @@ static int scan(struct cfi_index *x, uint64_t *at, uint64_t max, uint64_t *ret_n
 		if (r < 0 && r != -EBADMSG)
 			return r;
 		if (e.next <= position)
-			break; /* what is behind cannot be found */
+			break; /* the rest cannot be found */
 		position = e.next;
 		if (r < 0 || e.is_terminator || e.is_cie)
 			continue;

@@ -13,7 +13,7 @@
  * The largest programs have below a million.
  */
 #define CFI_INDEX_MAX 8388608u
-/* Entries of all kinds that are read to sort those of functions; what is behind is not seen. */
+/* Entries of all kinds that are read to sort those of functions; the rest is not seen. */
 #define CFI_INDEX_SCANNED_MAX (2u * CFI_INDEX_SORTED_MAX)
 /* Likewise if they have to be sorted, which takes 32 MiB. */
 #define CFI_INDEX_SORTED_MAX 2097152u

@@ -1,5 +1,5 @@
 /*
- * A page is complete once a row behind it arrives. The first row of the next page repeats the rule
+ * A page is complete once a row after it arrives. The first row of the next page repeats the rule
  * that is in force, so that pages can be searched alone.
  *
  * Rules repeat all the time: the few that were used last are compared before the dictionary is

@@ -16,7 +16,7 @@ DEFINE_CLEANUP(struct cfi_rows *, cfi_rows_free);
 
 /*
  * The rule holds from this address on. Addresses before the extent count as its beginning, those
- * behind it are ignored; an address before the previous one is a mistake of the caller. Returns 0,
+ * after it are ignored; an address before the previous one is a mistake of the caller. Returns 0,
  * -ENOMEM, or what on_page returned.
  */
 int cfi_rows_add(struct cfi_rows *w, uint64_t address, const struct unwind_rule *rule) MUST_CHECK;

@@ -64,7 +64,7 @@ int cfi_table_extent(const struct elf_layout *layout, struct cfi_extent *ret)
 
 /* ---- functions ---- */
 
-/* Code that nothing describes. What is behind the segments on their pages is none. */
+/* Code that nothing describes. What is after the segments on their pages is none. */
 static int fill_gap(struct builder *b, uint64_t start, uint64_t end)
 {
 	const struct elf_layout *l = b->layout;

@@ -27,7 +27,7 @@
 /* All reads together, as byte_source_with_budget() counts them. */
 #define CFI_TABLE_READ_MAX_BYTES UINT64_C(2147483648)
 /*
- * Instructions of all descriptions together; what lies behind is unknown. The largest programs have
+ * Instructions of all descriptions together; what lies after is unknown. The largest programs have
  * a tenth of it, but descriptions may share their instructions.
  */
 #define CFI_TABLE_CODE_MAX_BYTES (UINT64_C(256) << 20)

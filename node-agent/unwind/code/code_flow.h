@@ -109,7 +109,7 @@ uint32_t code_flow_target(uint32_t next, const struct x86_instruction *i);
 
 /* Counts instructions that were examined without executing them. */
 void code_flow_count_steps(struct code_flow *f, uint32_t n);
-/* Adds a way that code_flow_follow() will follow, too. */
+/* Adds a path for code_flow_follow(). */
 void code_flow_add_edge(struct code_flow *f, uint32_t to, uint16_t state);
 /* Follows all ways from here on. */
 void code_flow_follow(struct code_flow *f, uint32_t at, uint16_t number);

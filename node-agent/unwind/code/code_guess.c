@@ -5,7 +5,7 @@
  * state that is known there.
  *
  * A jump table is not read, because no two compilers write it in the same way; the cases of a
- * switch lie behind its jump, and have the state of the jump.
+ * switch lie after its jump, and have the state of the jump.
  */
 #include "node-agent/unwind/code/code_guess.h"
 

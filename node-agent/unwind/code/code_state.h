@@ -60,7 +60,7 @@ extern const struct code_state code_state_outermost;
 extern const struct code_state code_state_signal;
 extern const struct code_state code_state_strange;
 
-/* The state behind the instruction; of a jump or branch, that at its target, too. */
+/* The state after the instruction; of a jump or branch, that at its target, too. */
 void code_state_step(struct code_state *s, const struct x86_instruction *i);
 
 /*

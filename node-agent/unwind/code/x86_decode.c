@@ -186,7 +186,7 @@ static const uint16_t two_bytes[256] = {
 	[0xff] = M | TRAP,
 };
 
-/* Of the map behind 0f 38, the operations that write general registers; all have ModRM. */
+/* Of the map after 0f 38, the operations that write general registers; all have ModRM. */
 static uint16_t three_bytes(uint8_t opcode, bool is_vex)
 {
 	if (is_vex)
@@ -195,7 +195,7 @@ static uint16_t three_bytes(uint8_t opcode, bool is_vex)
 	return opcode >= 0xf0 && opcode <= 0xf6 ? M | G : M;
 }
 
-/* Of the map behind 0f 3a; all have ModRM and a constant. */
+/* Of the map after 0f 3a; all have ModRM and a constant. */
 static uint16_t three_bytes_constant(uint8_t opcode)
 {
 	if (opcode >= 0x14 && opcode <= 0x17)
@@ -317,7 +317,7 @@ static uint8_t read_prefixes(struct reader *d)
 	}
 }
 
-/* The bits that REX has, inverted, in the first byte behind such a prefix. */
+/* The bits that REX has, inverted, in the first byte after such a prefix. */
 static void set_inverted(struct reader *d, uint8_t bits)
 {
 	set_rex(d, (uint8_t)(~bits >> 5 & 7));

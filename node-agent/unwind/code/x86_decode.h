@@ -45,13 +45,13 @@ enum x86_kind {
 	X86_CLEAR,         /* to = 0, by xor with itself */
 	X86_ENTER,         /* number: bytes of locals */
 	X86_LEAVE,         /* */
-	X86_CALL,          /* of the instruction `number` bytes behind the end of this one */
+	X86_CALL,          /* of the instruction `number` bytes after the end of this one */
 	X86_CALL_INDIRECT, /* to what is at base + number */
 	X86_JUMP,          /* likewise */
 	X86_JUMP_INDIRECT, /* as above */
 	X86_BRANCH,        /* a jump that is not always taken; to: its condition, X86_NOT_EQUAL */
 	X86_RETURN,        /* */
-	X86_TRAP,          /* nothing is executed behind it: hlt, int3, ud2 */
+	X86_TRAP,          /* nothing is executed after it: hlt, int3, ud2 */
 };
 
 struct x86_instruction {
