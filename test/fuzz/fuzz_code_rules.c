@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <elf.h>
 
+#include "node-agent/elf/x86_decode.h"
 #include "node-agent/unwind/code/code_rules.h"
-#include "node-agent/unwind/code/x86_decode.h"
 
 #define TEXT 0x401000u
 
