@@ -17,75 +17,14 @@
 #include <bpf/bpf_helpers.h>
 #include <stdbool.h>
 
+#include "chain_calls.bpf.h"
+#include "chain_state.bpf.h"
 #include "frame_chain.h"
 #include "sample_event.h"
 #include "unwind_lookup.bpf.h"
 #include "walk_state.bpf.h"
 
-#define CHAIN_RECENT 256 /* sets of code objects that are remembered; a power of two */
-#define CHAIN_WAYS 4     /* code objects of a set */
-#define CHAIN_TAKES 2048 /* frames of a chain that are read for one record, at most */
-#define CHAIN_FRESH 2    /* code objects that are sent with one record; a power of two */
-
-struct chain_scratch {
-	struct chain_layout layout;     /* of the process; a copy */
-	__u64 thread_pointer;           /* of the thread */
-	__u64 found;                    /* what the path has led to so far */
-	__u64 own;                      /* what the path to the first frame starts from */
-	__u64 frame;                    /* to be taken next; 0: none */
-	__u64 stack;                    /* whose element that is; CHAIN_NEXT_ELEMENT, as these */
-	__u64 first;                    /* its first element */
-	__u64 at;                       /* where the frame that is taken next is */
-	__u64 anchor;                   /* of the run that is taken next; 0: not known */
-	__u64 low, high;                /* of the native frame whose run is taken; its stack */
-	__u64 owner;                    /* of the frame in words; 0: none */
-	__u64 run_frame;                /* where the run began, as the next */
-	__u64 words[CHAIN_FRAME_WORDS]; /* of a frame */
-	__u32 run_n;
-	__u32 index; /* of the native frame */
-	__u32 n_taken;
-	__u32 n_left; /* native frames in the loop that came after the end of the chain */
-	__u32 left;   /* 1 + the index of one of them */
-	bool broken;  /* a frame could not be read */
-	bool ends;    /* the run does, unless the next frame joins it; CHAIN_NEXT_ELEMENT */
-	bool rest;    /* run after run is taken, up to the end of the chain */
-	bool cut;     /* there are more frames than entries */
-	bool fresh;   /* a code object was not among those that were seen lately */
-	__u32 tgid;
-	__u32 n_fresh; /* of those, how many are to be sent */
-	struct chain_entry fresh_entries[CHAIN_FRESH];
-	struct code_event code;
-	__u32 recent[CHAIN_RECENT][CHAIN_WAYS];
-	struct sample_event event;
-	struct chain_entry
-		entries[CHAIN_ENTRIES]; /* these two must follow: all is sent as one piece */
-	__u64 addrs[SAMPLER_MAX_ADDRS];
-};
-_Static_assert(sizeof(struct chain_scratch) <= 32768, "the most that the kernel allocates");
-_Static_assert(sizeof(struct sample_event) % sizeof(__u64) == 0, "no padding behind it");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__type(key, __u32);
-	__type(value, struct chain_scratch);
-	__uint(max_entries, 1);
-} chain_scratch SEC(".maps");
-
-static __always_inline struct chain_scratch *get_chain_scratch(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&chain_scratch, &zero);
-}
-
 /* ---- paths ---- */
-
-static __always_inline __u64 chain_word_at(__u64 address)
-{
-	__u64 word;
-
-	return bpf_probe_read_user(&word, sizeof(word), (void *)address) ? 0 : word;
-}
 
 /* The value of a key, or where the variables of a module are; 0: none. */
 static __always_inline __u64 chain_value_of_key(const struct chain_path *p, __u64 thread_pointer)
@@ -175,12 +114,6 @@ __noinline int chain_follow(__u32 number)
 
 /* ---- frames ---- */
 
-static __always_inline __u64 chain_word_of(const struct chain_scratch *c, __u32 offset)
-{
-	return c->words[unwind_masked((__u64)(offset - c->layout.frames.from) / 8,
-				      CHAIN_FRAME_WORDS)];
-}
-
 /* What tells which frames end a run. */
 static __always_inline __u64 chain_end_word(const struct chain_scratch *c)
 {
@@ -209,45 +142,6 @@ static __always_inline __u32 chain_check_of(const struct chain_frames *f, __u64 
 		return chain_check(word);
 	return chain_check(chain_word_at(word + (__s64)f->check_at)) ^
 	       chain_check(chain_word_at(chain_word_at(code + f->check_more) + (__s64)f->check_at));
-}
-
-/* Without what the check has of the place in the code. */
-static __always_inline __u32 chain_check_of_code(const struct chain_scratch *c,
-						 const struct chain_entry *e)
-{
-	const struct chain_frames *f = &c->layout.frames;
-	__u32 check = chain_entry_check(e);
-
-	if (f->next_is == CHAIN_NEXT_ELEMENT)
-		return check & CHAIN_CHECK_HALF;
-	return check >> (f->owner.environment ? CHAIN_AT_BITS : 0);
-}
-
-/*
- * Notes a code object that was not seen lately. If there are too many, the next sample that has it
- * sends it. Some of the same hash have room beside each other: else two of a stack could make each
- * other new in every sample. Layouts without texts send none.
- */
-static __always_inline void chain_note_code(struct chain_scratch *c, const struct chain_entry *e)
-{
-	__u64 word = chain_entry_code(e) ^ (__u64)chain_check_of_code(c, e) << 41;
-	__u64 hash = (word ^ (__u64)c->tgid << 16) * 0x9e3779b97f4a7c15;
-	__u32 *set = c->recent[unwind_masked(hash >> 56, CHAIN_RECENT)];
-	__u32 tag = (__u32)(hash >> 16), n = c->n_fresh;
-
-	if (set[0] == tag || set[1] == tag || set[2] == tag || set[3] == tag)
-		return;
-	c->fresh = true;
-	if (c->layout.texts[0]) {
-		if (n >= CHAIN_FRESH)
-			return;
-		c->fresh_entries[unwind_masked(n, CHAIN_FRESH)] = *e;
-		c->n_fresh = n + 1;
-	}
-	set[3] = set[2];
-	set[2] = set[1];
-	set[1] = set[0];
-	set[0] = tag;
 }
 
 /* The owner that an environment has; 0: none. */
@@ -301,22 +195,6 @@ static __always_inline void chain_use_owner(const struct chain_scratch *c, __u64
 	body = chain_word_at(*code + o->body);
 	*check = chain_check_at((*at - chain_word_at(body + o->first)) / 8, body);
 	*at = c->owner;
-}
-
-static __always_inline void chain_push_entry(struct chain_scratch *c, __u64 code, __u64 at,
-					     __u32 check)
-{
-	__u32 n = c->event.n_chain;
-	struct chain_entry *e = &c->entries[unwind_masked(n, CHAIN_ENTRIES)];
-
-	if (n >= CHAIN_ENTRIES - 1) {
-		c->cut = true;
-		c->frame = 0;
-		return;
-	}
-	*e = chain_entry(code, at, c->index, check);
-	c->event.n_chain = (__u16)(n + 1);
-	chain_note_code(c, e);
 }
 
 static __always_inline void chain_push(struct chain_scratch *c)
@@ -523,8 +401,14 @@ __noinline int chain_step(void)
 
 	if (!c)
 		return 0;
-	return c->layout.frames.next_is == CHAIN_NEXT_ELEMENT ? chain_element_step()
-							      : chain_take(c);
+	switch (c->layout.frames.next_is) {
+	case CHAIN_NEXT_ELEMENT:
+		return chain_element_step();
+	case CHAIN_NEXT_CALL:
+		return chain_call_step();
+	default:
+		return chain_take(c);
+	}
 }
 
 int chain_run(__u32 index);
@@ -541,7 +425,8 @@ __noinline int chain_run(__u32 index)
 		return 0;
 	c->index = index;
 	c->ends = false;
-	c->rest = index == CHAIN_REST;
+	c->rest = index == CHAIN_REST || c->leaving;
+	c->n_compiled = c->event.n_chain;
 	c->run_frame = c->frame;
 	c->run_n = c->event.n_chain;
 #pragma clang loop unroll(disable)
@@ -606,6 +491,24 @@ __noinline int chain_is_joined(__u64 address)
 	       chain_has_loop_at(&c->layout, s, address);
 }
 
+/*
+ * Goes to the state whose frames this call of the loop executes. What is left of another one has no
+ * calls of the loop any more: it was suspended since, and the last call runs all of it.
+ */
+static __always_inline void chain_go_to_state(struct chain_scratch *c)
+{
+	__u64 state;
+
+	chain_find_state();
+	state = c->found;
+	if (!state || state == c->state)
+		return;
+	c->leaving = true;
+	chain_run(c->index);
+	c->leaving = false;
+	chain_enter_state(c, state);
+}
+
 int chain_take_run(__u64 low);
 
 /*
@@ -619,6 +522,8 @@ __noinline int chain_take_run(__u64 low)
 
 	if (!c || !s)
 		return 0;
+	if (c->layout.frames.next_is == CHAIN_NEXT_CALL)
+		chain_go_to_state(c);
 	if (!c->frame) {
 		c->n_left++;
 		c->left = s->n_user;
@@ -656,12 +561,15 @@ __noinline int chain_start(void)
 	c->event.n_chain = 0;
 	c->event.chain_state = 0;
 	c->frame = 0;
+	c->state = 0;
+	c->n_states = 0;
+	c->n_rest = 0;
 	c->anchor = 0;
 	c->n_taken = 0;
 	c->n_left = 0;
 	c->n_fresh = 0;
 	c->tgid = s->event.header.tgid;
-	c->cut = c->fresh = c->broken = false;
+	c->cut = c->fresh = c->broken = c->leaving = false;
 	b = (const char *)unwind_block_at(s->walk.mappings.chain.block);
 	at = (__u64)s->walk.mappings.chain.first * UNWIND_CHAIN_UNIT;
 	if (!b || at > UNWIND_BLOCK_BYTES - sizeof(c->layout))
@@ -678,7 +586,7 @@ __noinline int chain_start(void)
 		chain_follow(CHAIN_FIRST_AT);
 		c->at = c->found;
 	}
-	return c->frame != 0;
+	return c->frame != 0 || c->layout.frames.next_is == CHAIN_NEXT_CALL;
 }
 
 static __always_inline __u32 chain_read_state(struct chain_scratch *c, enum chain_state_kind kind)
@@ -697,6 +605,16 @@ static __always_inline bool chain_has_anchors(const struct chain_layout *l)
 	return l->frames.end_is == CHAIN_END_BETWEEN || l->paths[0].anchor != 0;
 }
 
+static __always_inline __u32 chain_state_of_calls(const struct chain_scratch *c)
+{
+	struct scratch *s = get_scratch();
+	bool whole = s && s->end == WALK_END_BOTTOM && !c->cut && !c->broken;
+
+	if (whole && c->n_rest == 1 && c->n_states == 1 && c->n_left == 0)
+		return CHAIN_CALLERS_NAME | CHAIN_NOT_BEGUN;
+	return CHAIN_CALLERS_NAME;
+}
+
 int chain_finish(void);
 
 /*
@@ -713,7 +631,10 @@ __noinline int chain_finish(void)
 		chain_run(CHAIN_REST);
 	c->event.chain_state = chain_read_state(c, CHAIN_COLLECTS);
 	c->event.chain_state |= chain_read_state(c, CHAIN_HOLDS_LOCK);
-	if (c->n_left == 1 && !chain_has_anchors(&c->layout) && !c->cut && !c->broken)
+	if (c->layout.frames.next_is == CHAIN_NEXT_CALL)
+		c->event.chain_state |= chain_state_of_calls(c);
+	if (c->n_left == 1 && c->n_states < 2 && !chain_has_anchors(&c->layout) && !c->cut &&
+	    !c->broken)
 		c->event.chain_state |= c->left << CHAIN_LEFT_SHIFT;
 	return 0;
 }

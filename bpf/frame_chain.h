@@ -35,6 +35,7 @@ enum chain_origin {
 	 * pthread_getspecific(3), or the variables of a module (the DTV).
 	 */
 	CHAIN_KEY,
+	CHAIN_CALL, /* no path: those who call the loop know where the frames are (chain_calls) */
 };
 
 /* How a table of the C library is read: words at (thread pointer + blocks) lead to its blocks. */
@@ -81,6 +82,7 @@ enum chain_next {
 	CHAIN_NEXT_WORD,    /* the word at `next` is the address of the caller's frame */
 	CHAIN_NEXT_STRIDE,  /* it is at this one + `next` bytes, which may be negative */
 	CHAIN_NEXT_ELEMENT, /* likewise, in a stack: struct chain_stacks */
+	CHAIN_NEXT_CALL,    /* as the first or the second one: struct chain_calls */
 };
 
 enum chain_end {
@@ -213,6 +215,65 @@ struct chain_stacks {
 };
 _Static_assert(sizeof(struct chain_stacks) == 40, "chain_stacks layout");
 
+#define CHAIN_SITES 14
+
+/* A function that calls the loop; or nothing, with n_bytes 0. */
+struct chain_site {
+	__u32 start; /* relative to chain_layout.loop; may be below it */
+	__u16 n_bytes;
+	__s16 at; /* where it keeps the state that it calls the loop for: from its stack pointer */
+};
+
+/*
+ * Coroutines have frames of their own: a C stack has the frames of several states, and no variable
+ * says which one runs (CHAIN_NEXT_CALL). But each call of the loop is for one state, and functions
+ * that call it keep that one: on their stack, or in a register, which the loop saves in the first
+ * bytes of its frame. So the native frame below the loop's says which state it is.
+ *
+ * Frames have functions that are values. The code object of a function that was compiled, or the
+ * address of a C function, is at `code` in what the value refers to; a value of the kind `light` is
+ * that address. At the end of the frames is one without a function. What is at chain_frames.check
+ * and at check_more counts itself; the latter is where the instructions are. A run ends with a
+ * compiled function if (word & end_mask) == end_value.
+ */
+struct chain_calls {
+	/* In a state: its first frame; where that one is in its code, 0: the frame has it */
+	__u16 frame;
+	__u16 at;
+	__u16 kind;  /* in a state, a value, and a function: its kind, in the lowest byte */
+	__u16 code;  /* in a function */
+	__u16 value; /* in a frame: where its function is a value */
+	__u16 size;  /* in a code object: how many instructions of 4 bytes there are */
+	__u8 state_kind;
+	__u8 function_kind; /* in 4 bits */
+	__u8 light;         /* in 6 bits */
+	/*
+	 * Frames are an array, `next` is its stride, and what ends a run is not known: the next
+	 * frame belongs to it if it is at an instruction that calls: one of call_codes, by its
+	 * lowest 6 bits.
+	 */
+	__u8 is_array;
+	/*
+	 * Numbers of registers: of the state, in the first entry_bytes of the loop; of the next
+	 * instruction in the loop, 255: it is in the frame.
+	 */
+	__u8 argument;
+	__u8 next_instruction;
+	__u16 entry_bytes;
+	__u16 mark_bytes; /* up to where the loop makes the frame the last one of a run */
+	__u16 pad;
+	__u64 native; /* bits that functions have in the word at `kind` if they are C functions */
+	/* Bits that frames have in the word at `end` if they were put in place of their caller. */
+	__u64 tail;
+	__u64 call_codes;
+	struct chain_site sites[CHAIN_SITES];
+};
+_Static_assert(sizeof(struct chain_calls) == 160, "chain_calls layout");
+
+/* In an entry's `at`, which is a multiple of 4. */
+#define CHAIN_AT_TAIL 1   /* the caller has been replaced by the frame: nothing says its name */
+#define CHAIN_AT_NATIVE 2 /* the code is the address of a C function */
+
 /* Below it, the code of a frame is no address, but its kind. */
 #define CHAIN_CODES 8192u
 
@@ -278,9 +339,15 @@ struct chain_layout {
 	 */
 	__u16 texts[CHAIN_TEXTS];
 	__u16 pad2;
-	struct chain_stacks stacks; /* CHAIN_NEXT_ELEMENT */
-	struct chain_path first_at; /* likewise: what it finds is where the first frame is */
-	__u64 room[13];
+	union {
+		struct {
+			struct chain_stacks stacks; /* CHAIN_NEXT_ELEMENT */
+			/* likewise: what it finds is where the first frame is */
+			struct chain_path first_at;
+		};
+		struct chain_calls calls; /* CHAIN_NEXT_CALL */
+		__u64 room[28];
+	};
 };
 _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
 
@@ -293,6 +360,18 @@ _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
  * none yet, or no more, and each run belongs to the next call.
  */
 #define CHAIN_LEFT_SHIFT 16
+
+/*
+ * A bit of sample_event.chain_state: the name of a frame is the one that its caller calls it by,
+ * which is the next entry of the record.
+ */
+#define CHAIN_CALLERS_NAME (1u << 8)
+
+/*
+ * Another bit: there is one run more than calls of the loop. The innermost one has not begun, and
+ * each native frame executes the run behind the one that has its index.
+ */
+#define CHAIN_NOT_BEGUN (1u << 9)
 
 enum chain_state {
 	CHAIN_STATE_UNKNOWN,

@@ -113,7 +113,8 @@ static void add_sample(struct node_agent *a, struct process_snapshot *snapshot,
 {
 	/* it counts what it drops */
 	if (cycle_add_sample(cycle_turns_at(&a->cycles, e->header.ktime_ns), snapshot, e) == 0)
-		interpreter_names_see(a->names, snapshot, sample_event_chain(e), e->n_chain);
+		interpreter_names_see(a->names, snapshot, sample_event_chain(e), e->n_chain,
+				      e->chain_state);
 }
 
 static void on_sample(void *ctx, const struct sample_event *e)

@@ -16,7 +16,20 @@ struct interpreter_frame {
 	uint32_t check;
 	/* Where in the code, as the frame has it: an address, or an index (layout.frames.at). */
 	uint64_t at;
+	/*
+	 * Of the frame that has called it, if names are what callers call a function
+	 * (CHAIN_CALLERS_NAME); 0 if they are not, or if there is none.
+	 */
+	uint64_t caller_code;
+	uint64_t caller_at;
 };
+
+static inline bool interpreter_frame_is_same(const struct interpreter_frame *a,
+					     const struct interpreter_frame *b)
+{
+	return a->code == b->code && a->check == b->check && a->at == b->at &&
+	       a->caller_code == b->caller_code && a->caller_at == b->caller_at;
+}
 
 #define INTERPRETER_FUNCTION_BYTES 512u
 #define INTERPRETER_FILE_BYTES 1024u

@@ -1,7 +1,7 @@
 /*
  * What a language implements so that the walk shows its functions: recognise a file that has its
- * interpreter, say how frames are found, and read the name of one. `python/`, `php/`, `ruby/` and
- * `perl/` are there.
+ * interpreter, say how frames are found, and read the name of one. `python/`, `php/`, `ruby/`,
+ * `perl/` and `lua/` are there.
  *
  * All functions are pure but for what they read through their arguments: bytes of an ELF file, or
  * memory of a process. Both are hostile: every length and every chain has a limit.
@@ -14,6 +14,7 @@
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
 #include "node-agent/interpreter/interpreter_frame.h"
+#include "node-agent/interpreter/lua_layout.h"
 #include "node-agent/interpreter/perl_layout.h"
 #include "node-agent/interpreter/php_layout.h"
 #include "node-agent/interpreter/python_layout.h"
@@ -28,6 +29,7 @@ enum interpreter_language {
 	INTERPRETER_PHP,
 	INTERPRETER_RUBY,
 	INTERPRETER_PERL,
+	INTERPRETER_LUA,
 	INTERPRETER_MAX,
 };
 
@@ -45,6 +47,7 @@ enum interpreter_root_kind {
 	INTERPRETER_ROOT_GETTER,
 	INTERPRETER_ROOT_TLS,    /* vaddr is that of a symbol of type STT_TLS */
 	INTERPRETER_ROOT_GLOBAL, /* a variable at vaddr */
+	INTERPRETER_ROOT_CALL,   /* those who call the loop know it: CHAIN_NEXT_CALL */
 };
 
 struct interpreter_root {
@@ -81,6 +84,7 @@ struct interpreter_image {
 	struct chain_frames frames;
 	uint16_t texts[CHAIN_TEXTS];      /* of what a name is made: chain_layout.texts */
 	struct chain_stacks stacks;       /* CHAIN_NEXT_ELEMENT */
+	struct chain_calls calls;         /* CHAIN_NEXT_CALL */
 	struct interpreter_root first_at; /* likewise; a getter is that of the first root */
 	struct interpreter_range loops[CHAIN_RANGES]; /* ascending, disjoint */
 	uint32_t n_loops;
@@ -90,6 +94,7 @@ struct interpreter_image {
 		struct php_layout php;
 		struct ruby_layout ruby;
 		struct perl_layout perl;
+		struct lua_layout lua;
 	};
 };
 

@@ -236,8 +236,8 @@ static const struct symbol_location *chained_location(struct build *b,
 	uint64_t hash = (f->code ^ f->at << 24) * UINT64_C(0x9e3779b97f4a7c15);
 	struct recent_frame *r = &b->recent[hash >> 32 & (RECENT_FRAMES - 1)];
 
-	if (r->profile != b->n_profiles || r->process != p || r->frame.code != f->code ||
-	    r->frame.at != f->at || r->frame.check != f->check)
+	if (r->profile != b->n_profiles || r->process != p ||
+	    !interpreter_frame_is_same(&r->frame, f))
 		*r = (struct recent_frame){p, *f, find_chained(b, p, f), b->n_profiles};
 	return r->location;
 }

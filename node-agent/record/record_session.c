@@ -179,7 +179,8 @@ static void on_sample(void *ctx, const struct sample_event *e)
 		s->result->n_prepared++;
 	else if (cycle_add_sample(s->cycle, snapshot, e) == 0) { /* counts what it drops */
 		s->result->n_early += is_early(e);
-		interpreter_names_see(s->names, snapshot, sample_event_chain(e), e->n_chain);
+		interpreter_names_see(s->names, snapshot, sample_event_chain(e), e->n_chain,
+				      e->chain_state);
 	}
 }
 

@@ -92,6 +92,10 @@ void cycle_stack_unpack(const struct cycle_stack *s, struct cycle_stack_words *r
 		};
 		ret->indexes[i] = (uint32_t)(rest[i] >> INDEX_SHIFT);
 	}
+	for (size_t i = 0; s->chain_state & CHAIN_CALLERS_NAME && i + 1 < s->n_chain; i++) {
+		ret->frames[i].caller_code = ret->frames[i + 1].code;
+		ret->frames[i].caller_at = ret->frames[i + 1].at;
+	}
 	memcpy(ret->addrs, rest + s->n_chain,
 	       ((size_t)s->n_kernel + s->n_user) * sizeof(ret->addrs[0]));
 }

@@ -27,13 +27,19 @@ static inline const struct chain_entry *sample_event_chain(const struct sample_e
 
 /*
  * As chain_entry_index() of frame i, which is below n_chain. If the innermost call of the loop has
- * no frame, the frames of each call are those of the next one.
+ * no frame, the frames of each call are those of the next one; if there is a call that has not
+ * begun, they are those of the one before, and the first ones are in the leaf.
  */
 static inline uint32_t sample_event_chain_index(const struct sample_event *e, size_t i)
 {
 	const struct chain_entry *chain = sample_event_chain(e);
 	uint32_t left = e->chain_state >> CHAIN_LEFT_SHIFT, index = chain_entry_index(&chain[i]);
 
+	if (left == 0 && e->chain_state & CHAIN_NOT_BEGUN) {
+		while (i > 0 && chain_entry_index(&chain[i]) == index)
+			i--;
+		return chain_entry_index(&chain[i]) == index ? 0 : chain_entry_index(&chain[i]);
+	}
 	if (left == 0)
 		return index;
 	while (++i < e->n_chain) {

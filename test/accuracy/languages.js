@@ -102,7 +102,16 @@ const languages = [
     further: "pushed pprof",
   },
   {
-    language: "Lua, R, Julia",
+    language: "Lua on x86-64,",
+    ranged: true,
+    proof: ["Lua"],
+    claims: all,
+    names: among("Lua"),
+    lines: "yes",
+    further: "pushed pprof",
+  },
+  {
+    language: "LuaJIT, R, Julia",
     stacks: "of native code",
     names: "of the interpreter; of generated code with a perf map or a jitdump",
     further: "pushed pprof",

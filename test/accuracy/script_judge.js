@@ -11,6 +11,9 @@ const ENDING = /^(exit_mmap|exit_mm|begin_new_exec|exec_mmap|do_exit|load_elf_bi
 const THREAD = /^(start_thread|(libc|libpthread)[^+]*\+0x[0-9a-f]+)$/;
 const isKernel = (frame) => frame.file === "[kernel]";
 const isStart = ({ name }) => STARTS.test(bareName(name)) || THREAD.test(bareName(name));
+// Nor has a stripped program for its first instructions, which call this function only.
+const isStrippedStart = ([first, second]) =>
+  /^[^+]+\+0x[0-9a-f]+$/.test(first.name) && bareName(second?.name ?? "") === "__libc_start_main";
 // what the agent says of the state of a thread is no function
 const isState = (frame) => /^\((garbage collection|waiting for .*)\)$/.test(frame.name);
 
@@ -42,7 +45,8 @@ class ScriptRules {
     const mark = user.find((f) => MARK.test(f.name));
     const chain = chainOf(user, this.isOwn);
     const isFiber = chain !== null && this.fiber.test(chain) && !this.isOwn(user[0]);
-    const isWhole = !mark && user.length > 0 && (isStart(user[0]) || isFiber);
+    const begins = (stack) => isStart(stack[0]) || isStrippedStart(stack) || isFiber;
+    const isWhole = !mark && user.length > 0 && begins(user);
     const found = { whole: isWhole, names: false, lines: false, chain };
     if (chain === null && this.mayBeNative(user.map((f) => bareName(f.name)))) return null;
     if (chain !== null) {

@@ -23,6 +23,12 @@ test("a stack that is a known chain from the start is whole and true", () => {
   assert.deepStrictEqual([fault, whole, names, lines], ["", true, true, true]);
 });
 
+test("a stripped program starts in what calls the C library's start", () => {
+  const frames = [native("php+0x1234"), native("__libc_start_main"), script];
+  assert.strictEqual(verdict(frames).fault, "");
+  assert.strictEqual(verdict([native("php+0x1234"), script]).fault, "no start");
+});
+
 test("another function, or one that is missing or doubled, is another chain", () => {
   const wrong = [
     [script, own("h", 5)],

@@ -6,6 +6,7 @@ const { execFileSync, spawn } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 const { freePort, root } = require("../e2e/lib/daemon");
+const lua = require("../lua/lua_frames").language;
 const perl = require("../perl/perl_frames").language;
 const php = require("../php/php_frames").language;
 const { apache, fpm, serve } = require("../php/php_servers");
@@ -22,11 +23,13 @@ const languages = {
   php: { language: "PHP", chains: php, options: ["-n"] },
   ruby: { language: "Ruby", chains: { ...ruby, ...threads }, options: [] },
   perl: { language: "Perl", chains: perl, options: [] },
+  lua: { language: "Lua", chains: lua, options: [] },
 };
 const ASKS = {
   php: ["-n", "-d", "display_startup_errors=0", "-r", "echo PHP_VERSION;"],
   ruby: ["--disable-gems", "-e", "print RUBY_VERSION"],
   perl: ["-e", "printf '%vd', $^V"],
+  lua: ["-e", "io.write((_VERSION:gsub('Lua ', '')))"],
 };
 
 function tree(name, suite, packages) {

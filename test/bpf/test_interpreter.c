@@ -174,7 +174,7 @@ static void on_sample(void *ctx, const struct sample_event *e)
 		f->n_states[i][chain_state_of(e->chain_state, i)]++;
 	if (f->without_names)
 		return;
-	interpreter_names_see(f->names, s, sample_event_chain(e), e->n_chain);
+	interpreter_names_see(f->names, s, sample_event_chain(e), e->n_chain, e->chain_state);
 	interpreter_names_wait(f->names, 10 * NS_PER_S);
 	check_chain(f, s, e);
 	if (f->n_cost < COSTS)

@@ -141,6 +141,8 @@ check-ruby: $(O)/coroot-node-agent ## frames of Ruby by name, of every Ruby that
 	$(Q)$(SUDO) test/interpreters/releases.sh $< ruby
 check-perl: $(O)/coroot-node-agent ## frames of Perl by name, of every Perl that Debian has (RELEASES=)
 	$(Q)$(SUDO) test/interpreters/releases.sh $< perl
+check-lua: $(O)/coroot-node-agent ## frames of Lua by name, of every Lua that Debian has (RELEASES=)
+	$(Q)$(SUDO) test/interpreters/releases.sh $< lua
 
 # ---- containers of real runtimes ----------------------------------------------
 $(O)/test/containers/cri_names: $(call obj,test/containers/cri_names.c) $(O)/libnode.a $(O)/libcommon.a

@@ -30,6 +30,24 @@ TEST(a_good_sample_passes_with_its_addresses)
 	assert_int_equal(sample_event_addrs(&r.e)[2], 3);
 }
 
+/* Two frames of the native frame 1, one of 4, and one that none was left for. */
+TEST(frames_belong_to_the_native_frame_before_if_the_first_ones_have_not_begun)
+{
+	struct {
+		struct sample_event e;
+		struct chain_entry chain[4];
+	} r = {.e = good().e,
+	       .chain = {chain_entry(0x1000, 0, 1, 0), chain_entry(0x1000, 0, 1, 0),
+			 chain_entry(0x1000, 0, 4, 0), chain_entry(0x1000, 0, CHAIN_REST, 0)}};
+	const uint32_t indexes[] = {0, 0, 1, 4};
+
+	r.e.n_chain = 4;
+	assert_int_equal(sample_event_chain_index(&r.e, 2), 4);
+	r.e.chain_state = CHAIN_NOT_BEGUN;
+	for (size_t i = 0; i < ARRAY_SIZE(indexes); i++)
+		assert_int_equal(sample_event_chain_index(&r.e, i), indexes[i]);
+}
+
 TEST(frames_of_an_interpreter_are_between_a_sample_and_its_addresses)
 {
 	struct {

@@ -54,7 +54,7 @@ TEST_FIXTURE(what_is_seen_is_read_once, set_up, tear_down)
 
 	assert_int_equal(interpreter_names_new(&n, &(struct interpreter_names_config){0}), 0);
 	for (int i = 0; i < 3; i++)
-		interpreter_names_see(n, f->self, chain, ARRAY_SIZE(chain));
+		interpreter_names_see(n, f->self, chain, ARRAY_SIZE(chain), 0);
 	interpreter_names_wait(n, UINT64_MAX);
 	/* this process has no interpreter */
 	assert_int_equal(interpreter_names_find(n, f->self, &seen, &name), -ENOENT);
@@ -71,7 +71,7 @@ TEST_FIXTURE(who_has_a_reference_may_ask_after_the_end, set_up, tear_down)
 	struct interpreter_name name;
 
 	assert_int_equal(interpreter_names_new(&n, &(struct interpreter_names_config){0}), 0);
-	interpreter_names_see(n, f->self, &chain, 1);
+	interpreter_names_see(n, f->self, &chain, 1, 0);
 	interpreter_names_wait(n, UINT64_MAX);
 	other = interpreter_names_ref(n);
 	interpreter_names_free(n);
@@ -241,7 +241,7 @@ static int read_name(struct interpreter_names *n, struct process_snapshot *s, ui
 		r = interpreter_names_find(n, s, &f, &name);
 		if (r != -EINPROGRESS)
 			break;
-		interpreter_names_see(n, s, &e, 1);
+		interpreter_names_see(n, s, &e, 1, 0);
 		(void)usleep(10000);
 	}
 	return r;
@@ -269,7 +269,7 @@ static void check_late(struct interpreter_names *n, struct process_snapshot *s, 
 	uint64_t from_ns = clock_monotonic_ns();
 	struct interpreter_name name;
 
-	interpreter_names_see(n, s, &e, 1);
+	interpreter_names_see(n, s, &e, 1, 0);
 	assert_int_equal(n_late(ms), 0);
 	interpreter_names_wait(n, NS_PER_S / 100);
 	assert_true(clock_monotonic_ns() - from_ns >= NS_PER_S / 100);
@@ -304,7 +304,7 @@ TEST(a_process_whose_memory_does_not_answer_has_no_names_and_others_do)
 	assert_int_equal(interpreter_names_new(&n, &cfg), 0);
 	assert_int_equal(metrics_new(&ms), 0);
 	assert_int_equal(interpreter_names_register_metrics(n, ms), 0);
-	interpreter_names_see(n, silent, &hangs, 1);
+	interpreter_names_see(n, silent, &hangs, 1, 0);
 	while (!silent_file_is_waited_for(file))
 		(void)usleep(10000);
 	check_late(n, self, ms);

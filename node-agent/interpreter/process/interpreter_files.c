@@ -4,6 +4,7 @@
 
 #include "common/data/table.h"
 #include "node-agent/interpreter/interpreter_symbols.h"
+#include "node-agent/interpreter/lua/lua_interpreter.h"
 #include "node-agent/interpreter/perl/perl_interpreter.h"
 #include "node-agent/interpreter/php/php_interpreter.h"
 #include "node-agent/interpreter/python/python_interpreter.h"
@@ -30,10 +31,9 @@ struct interpreter_files {
 };
 
 static const struct interpreter_ops *const all_ops[INTERPRETER_MAX] = {
-	[INTERPRETER_PYTHON] = &python_interpreter_ops,
-	[INTERPRETER_PHP] = &php_interpreter_ops,
-	[INTERPRETER_RUBY] = &ruby_interpreter_ops,
-	[INTERPRETER_PERL] = &perl_interpreter_ops,
+	[INTERPRETER_PYTHON] = &python_interpreter_ops, [INTERPRETER_PHP] = &php_interpreter_ops,
+	[INTERPRETER_RUBY] = &ruby_interpreter_ops,     [INTERPRETER_PERL] = &perl_interpreter_ops,
+	[INTERPRETER_LUA] = &lua_interpreter_ops,
 };
 
 const struct interpreter_ops *interpreter_ops_of(enum interpreter_language language)
@@ -259,6 +259,9 @@ static int begin_path(const struct found *p, const struct interpreter_root *root
 	case INTERPRETER_ROOT_NONE:
 	case INTERPRETER_ROOT_TLS:
 		return 0;
+	case INTERPRETER_ROOT_CALL:
+		ret->origin = CHAIN_CALL;
+		return 0;
 	case INTERPRETER_ROOT_GLOBAL:
 		ret->origin = CHAIN_FIXED;
 		ret->steps[ret->n_steps++] = (int64_t)(p->bias + root->vaddr);
@@ -350,10 +353,13 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 	image = p.interpreter->image;
 	*ret = (struct chain_layout){
 		.frames = image->frames,
-		.stacks = image->stacks,
 		.language = (uint8_t)image->language,
 		.flags = image->flags,
 	};
+	if (image->frames.next_is == CHAIN_NEXT_CALL)
+		ret->calls = image->calls;
+	else
+		ret->stacks = image->stacks;
 	memcpy(ret->texts, image->texts, sizeof(ret->texts));
 	for (size_t i = 0; i < CHAIN_PATHS; i++) {
 		int error = make_path(&p, &image->roots[i], &p.interpreter->variables[i],
@@ -369,7 +375,8 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 		ret->states[i].shift = image->state_shifts[i] & 63;
 	}
 	(void)make_path(&p, &image->thread, &(struct thread_variable){0}, &ret->thread);
-	(void)make_path(&p, &image->first_at, &p.interpreter->variables[0], &ret->first_at);
+	if (image->frames.next_is == CHAIN_NEXT_ELEMENT)
+		(void)make_path(&p, &image->first_at, &p.interpreter->variables[0], &ret->first_at);
 	if (!any) /* one path is enough: a program that is linked statically has no C library */
 		return r < 0 ? r : -ENOTSUP;
 	set_loops(&p, ret);

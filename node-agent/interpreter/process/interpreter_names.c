@@ -395,7 +395,7 @@ static void forget_seen(struct interpreter_names *n)
 }
 
 void interpreter_names_see(struct interpreter_names *n, struct process_snapshot *s,
-			   const struct chain_entry *chain, size_t n_chain)
+			   const struct chain_entry *chain, size_t n_chain, uint32_t chain_state)
 {
 	struct job *j = NULL;
 
@@ -404,12 +404,16 @@ void interpreter_names_see(struct interpreter_names *n, struct process_snapshot 
 	watch_thread(n);
 	forget_seen(n);
 	for (size_t i = 0; i < n_chain; i++) {
-		const struct interpreter_frame f = {
+		struct interpreter_frame f = {
 			.code = chain_entry_code(&chain[i]),
 			.check = chain_entry_check(&chain[i]),
 			.at = chain_entry_at(&chain[i]),
 		};
 
+		if (chain_state & CHAIN_CALLERS_NAME && i + 1 < n_chain) {
+			f.caller_code = chain_entry_code(&chain[i + 1]);
+			f.caller_at = chain_entry_at(&chain[i + 1]);
+		}
 		if (!is_new(n, name_cache_key(s, &f)))
 			continue;
 		if (!j) {

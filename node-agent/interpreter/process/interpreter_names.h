@@ -45,7 +45,7 @@ void interpreter_names_unref(struct interpreter_names *n);
  * calls this.
  */
 void interpreter_names_see(struct interpreter_names *n, struct process_snapshot *s,
-			   const struct chain_entry *chain, size_t n_chain);
+			   const struct chain_entry *chain, size_t n_chain, uint32_t chain_state);
 
 /* What a sample that follows has names in: it may be gone when they are read. The same thread. */
 void interpreter_names_keep(struct interpreter_names *n, const struct code_event *e);

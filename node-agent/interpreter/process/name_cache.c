@@ -57,7 +57,8 @@ void name_cache_free(struct name_cache *c)
 uint64_t name_cache_key(const struct process_snapshot *s, const struct interpreter_frame *f)
 {
 	const uint64_t words[] = {
-		(uint64_t)s->pid, s->start_time, s->start_stack, f->code, f->at, f->check,
+		(uint64_t)s->pid, s->start_time,  s->start_stack, f->code, f->at,
+		f->check,         f->caller_code, f->caller_at,
 	};
 
 	return XXH3_64bits_withSeed(words, sizeof(words), table_seed);
