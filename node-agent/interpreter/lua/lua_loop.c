@@ -257,7 +257,7 @@ static int read_loop(struct finder *f, const struct interpreter_range *loop,
 	read_beginning(f, n, &b);
 	for (size_t i = 0; i < X86_REGISTERS; i++) /* the CFA is its caller's stack pointer */
 		f->saved[i] = b.saved[i];
-	f->calls->entry_bytes = b.pushed_by;
+	f->calls->entry_bytes = (uint16_t)b.pushed_by; /* within FUNCTION_MAX */
 	f->calls->argument = ARGUMENT_IN_DWARF;
 	f->calls->next_instruction = find_next_instruction(f, n, release->stored_at);
 	f->calls->mark_bytes = find_mark(f, n, release);
