@@ -48,8 +48,8 @@ TEST(a_container_is_named_by_the_beginning_of_its_id_or_its_whole_name)
 	};
 	static const struct workload bare = {
 		.service = "/process/x", .container_id = "/process/x", .runtime_id = ""};
-	static const struct cgroup_path inside = {CGROUP_DOCKER, "0123456789abcdef", "", false, 0};
-	static const struct cgroup_path other = {CGROUP_DOCKER, "1123456789abcdef", "", false, 0};
+	static const struct cgroup_path inside = {CGROUP_DOCKER, "0123456789abcdef", ""};
+	static const struct cgroup_path other = {CGROUP_DOCKER, "1123456789abcdef", ""};
 	static const char *const names[] = {"0123", "0123456789abcdef", "/docker/0123456789ab"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
