@@ -70,7 +70,7 @@ struct mapped_file *jit_files_dump(const struct jit_files *j)
 	return j->dump;
 }
 
-static unsigned worth(const struct jit_files *j)
+static int worth(const struct jit_files *j)
 {
 	return !j ? 0 : 1 + (j->map_fd >= 0) + 2 * (j->dump != NULL);
 }
