@@ -178,11 +178,11 @@ check "the kernel lost no exec or exit" no_event_is_lost
 
 ends_well() { kill -TERM "$agent" && wait "$agent"; }
 check "the agent stops when asked to" ends_well
-# a guest that gets too little time drops intervals, and its threads are late; one that is emulated
-# is late for all that has a limit
+# a guest that gets too little time drops intervals, and its threads are late; that of arm64 is so
+# slow that the agent may be at its end
 late='dropped one interval|the disk of the spool does not answer'
-[ "$(uname -m)" != aarch64 ] ||
-	late="$late|something does not end|cannot upload profiles; retrying.*[Tt]imed? ?out"
+late="$late|cannot upload profiles; retrying.*[Tt]imed? ?out"
+[ "$(uname -m)" != aarch64 ] || late="$late|something does not end"
 agent_log_is_clean()
 {
 	! grep -E 'level=(error|warn)' /tmp/agent.log | grep -vE "$late"
