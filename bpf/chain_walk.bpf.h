@@ -69,7 +69,7 @@ static __always_inline bool chain_origin_of(const struct chain_path *p, __u64 th
 	}
 }
 
-/* Numbers of paths behind those. */
+/* Numbers of the paths that follow those. */
 #define CHAIN_THREAD_PATH (CHAIN_PATHS + CHAIN_STATES) /* layout.thread */
 #define CHAIN_FIRST_AT (CHAIN_THREAD_PATH + 1)         /* layout.first_at */
 

@@ -470,7 +470,7 @@ static void send_map_of(struct scratch *s, struct task_struct *task)
 	bpf_find_vma(bpf_get_current_task_btf(), addr, send_map, &h, 0);
 }
 
-/* In front of the sample, so that its names can be read from them. */
+/* Sends code objects before the sample that has them: its names are read from what was sent. */
 static void send_codes(const struct scratch *s)
 {
 	struct chain_scratch *c = s->walk.chained ? get_chain_scratch() : NULL;
