@@ -61,8 +61,8 @@ async function serverIn(where) {
 }
 
 before(async () => {
-  await localVolume(cluster, "profiling-data");
-  await localVolume(cluster, "manifests-data");
+  await localVolume(cluster, "profiling-data", namespace, "profiling-cluster-agent-0");
+  await localVolume(cluster, "manifests-data", plain, "profiling-cluster-agent-0");
   await startShop(cluster);
   await annotateCatalog(cluster);
 });

@@ -124,7 +124,7 @@ let server;
 let profiled;
 
 before(async () => {
-  await localVolume(cluster, volumeName);
+  await localVolume(cluster, volumeName, namespace, "profiling-cluster-agent-0");
   await namespaceThatEnforces(cluster, apps, "restricted");
   await namespaceThatEnforces(cluster, namespace, "privileged");
   await cluster.apply(

@@ -114,7 +114,7 @@ let server;
 before(async () => {
   await namespaceThatEnforces(cluster, operatorNamespace, "restricted");
   await namespaceThatEnforces(cluster, namespace, "privileged");
-  await localVolume(cluster, "coroot-data");
+  await localVolume(cluster, "coroot-data", namespace, "coroot-coroot-0");
   await startShop(cluster);
   await operatorChart("install");
   await chart("install", spec);

@@ -674,8 +674,12 @@ static int add_candidates(struct bound_query *q, const struct moves *m)
 	if (!owners)
 		return -ENOMEM;
 	for (; n < l->n_items && n_bytes < MAX_CANDIDATE_BYTES; n++) {
-		owners[n] = l->items[n].service;
-		n_bytes += strlen(owners[n]) + strlen(m->keys[n]);
+		const char *owner = l->items[n].service, *key = m->keys[n];
+
+		if (!owner || !key) /* each item has both: for the static analyser */
+			break;
+		owners[n] = owner;
+		n_bytes += strlen(owner) + strlen(key);
 	}
 	bound_query_add_texts(q, "owners", owners, n);
 	bound_query_add_texts(q, "keys", m->keys, n);

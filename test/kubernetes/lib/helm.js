@@ -51,8 +51,9 @@ const namespaceThatEnforces = (cluster, name, level) =>
     metadata: { name, labels: { "pod-security.kubernetes.io/enforce": level } },
   });
 
-// A volume on the node's disk that any claim can have. Nothing provisions volumes here.
-async function localVolume(cluster, name) {
+// A volume on the node's disk for the claim of a pod. Nothing provisions volumes here. Claims of
+// others do not get it, and this one gets none that another test is about to remove.
+async function localVolume(cluster, name, namespace, pod) {
   const folder = path.resolve(process.env.KN_DIR, "node/volumes", name);
   fs.mkdirSync(folder, { recursive: true });
   const expression = { key: "kubernetes.io/hostname", operator: "In", values: ["testnode"] };
@@ -62,6 +63,7 @@ async function localVolume(cluster, name) {
       capacity: { storage: "100Gi" },
       accessModes: ["ReadWriteOnce"],
       persistentVolumeReclaimPolicy: "Retain",
+      claimRef: { namespace, name: `data-${pod}` },
       local: { path: folder },
       nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [expression] }] } },
     },
