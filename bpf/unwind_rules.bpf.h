@@ -150,8 +150,6 @@ static __always_inline int walk_by_guess(struct scratch *s, enum walk_end why)
 	struct walk *w = &s->walk;
 	__u64 fp = w->fp, frame[2];
 
-	if (why == WALK_END_JIT && walk_by_shape())
-		return WALK_CONTINUES;
 	if (fp == 0 && !w->exact) {
 		w->guessed = true; /* it may be anything, also in generated code */
 		return WALK_END_BOTTOM;
@@ -423,10 +421,25 @@ static __always_inline const struct unwind_rule *walk_rule(struct scratch *s, en
 /* Steps from a frame of a process with tables to its caller. */
 static __always_inline int walk_by_table(struct scratch *s)
 {
+	const struct unwind_rule *rule;
 	enum walk_end why;
-	const struct unwind_rule *rule = walk_rule(s, &why);
+	bool trampoline;
+	int end;
 
-	return rule ? walk_by_rule(s, rule) : walk_by_guess(s, why);
+	rule = walk_rule(s, &why);
+	if (rule)
+		return walk_by_rule(s, rule);
+	/*
+	 * Compilers mostly keep frame pointers, and an interpreter's trampolines do not. It costs
+	 * as much to read instructions as to read the stack.
+	 */
+	trampoline = why == WALK_END_JIT && (s->walk.chained || s->walk.fp == 0);
+	if (trampoline && walk_by_shape())
+		return WALK_CONTINUES;
+	end = walk_by_guess(s, why);
+	if (end == WALK_END_JIT && !trampoline && walk_by_shape())
+		return WALK_CONTINUES;
+	return end;
 }
 
 #endif /* BPF_UNWIND_RULES_BPF_H */

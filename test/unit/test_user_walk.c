@@ -432,6 +432,22 @@ TEST(other_generated_code_is_walked_by_frame_pointer)
 	check_generated(stack_at(32), 0);
 }
 
+TEST(generated_code_with_frame_pointers_is_read_only_if_an_interpreter_runs)
+{
+	/* add $8,%rsp; ret, which a function of V8 may have as well */
+	call_from_generated(0xccccccc308c48348);
+	host.stack[15] = in_function(2);
+	w->fp = stack_at(30);
+	host.stack[31] = in_function(2);
+	check_generated(stack_at(32), 0);
+
+	call_from_generated(0xccccccc308c48348);
+	host.stack[15] = in_function(2);
+	w->chained = true;
+	w->fp = stack_at(30);
+	check_generated(stack_at(16), stack_at(30));
+}
+
 TEST(an_end_by_a_frame_pointer_of_0_is_a_guess)
 {
 	const struct unwind_rule rule = {.base = UNWIND_CFA_SP, .cfa = 4};
