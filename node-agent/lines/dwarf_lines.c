@@ -1,7 +1,11 @@
 /*
- * Not every compiler writes an index of addresses (.debug_aranges; clang does not), so one is made
- * of the ranges of all units when the file is opened. That reads the first entry of each unit and
- * nothing else; lines and functions are read of those units only that have samples.
+ * Not every compiler writes an index of addresses (.debug_aranges; clang does not, and rustc's has
+ * some units only), so one is made of the ranges of all units when the file is opened. That reads
+ * the first entry of each unit and nothing else; lines and functions are read of those units only
+ * that have samples.
+ *
+ * Ranges of units overlap: linkers fold equal functions, and some assemblers say too much. So all
+ * units that have an address are asked about it.
  */
 #include "node-agent/lines/dwarf_lines.h"
 
@@ -10,58 +14,143 @@
 #include <errno.h>
 
 #include "common/data/array.h"
+#include "node-agent/lines/dwarf_functions.h"
 #include "node-agent/lines/zstd_sections.h"
 
-#define RANGES_MAX (1u << 19) /* 12 MiB; a browser has some 10,000 units */
-#define OVERLAPS_MAX 16u
+#define RANGES_MAX (1u << 19) /* 8 MiB; a browser has some 10,000 units */
+#define RANGE_MAX_BYTES ((uint64_t)INT32_MAX)
+#define RANGE_GAP_MAX UINT64_C(16) /* that alignment leaves between functions of a unit */
+#define OVERLAPS_MAX 4096u
+/* Of units without ranges whose functions are read when no other has an address. */
+#define RANGELESS_MAX_BYTES ((uint64_t)4 * 1024 * 1024)
 
 struct range {
 	uint64_t start;
-	uint64_t end;
-	Dwarf_Off unit; /* of its first entry */
+	uint32_t bytes;
+	uint32_t unit; /* index */
+};
+
+struct unit {
+	Dwarf_Off entry; /* its first one */
+	uint32_t bytes;  /* at most; of its entries */
+	bool has_ranges;
+	struct dwarf_functions functions;
 };
 
 struct dwarf_lines {
 	Elf *elf;
 	Dwarf *dwarf;
 	struct zstd_sections zstd;
+	struct unit *units; /* by entry */
+	size_t n_units, units_cap;
 	struct range *ranges; /* by start */
 	size_t n, cap;
+	bool all_have_ranges; /* or were read for them */
+	Dwarf_Die scopes[DWARF_SCOPES_MAX];
 };
 
 void dwarf_lines_free(struct dwarf_lines *d)
 {
 	if (!d)
 		return;
+	for (size_t i = 0; i < d->n_units; i++)
+		dwarf_functions_fini(&d->units[i].functions);
 	dwarf_end(d->dwarf);
 	elf_end(d->elf);
 	zstd_sections_fini(&d->zstd);
+	free(d->units);
 	free(d->ranges);
 	free(d);
 }
 
-static int add_range(struct dwarf_lines *d, uint64_t start, uint64_t end, Dwarf_Off unit)
+/* ---- which unit has an address ---- */
+
+/* Makes a range longer if the next one of the same unit begins at or soon after its end. */
+static bool extend_range(struct range *r, uint64_t start, uint64_t end, size_t unit)
+{
+	if (r->unit != unit || start < r->start || start - r->start > r->bytes + RANGE_GAP_MAX ||
+	    end - r->start > RANGE_MAX_BYTES)
+		return false;
+	if (end - r->start > r->bytes)
+		r->bytes = (uint32_t)(end - r->start);
+	return true;
+}
+
+static int add_range(struct dwarf_lines *d, uint64_t start, uint64_t end, size_t unit)
 {
 	/* linkers leave functions that they removed at 0 */
-	if (start == 0 || end <= start || d->n == RANGES_MAX)
+	if (start == 0 || end <= start || end - start > RANGE_MAX_BYTES)
 		return 0;
-	if (ARRAY_RESERVE(d->ranges, d->cap, d->n + 1) < 0)
+	if (d->n > 0 && extend_range(&d->ranges[d->n - 1], start, end, unit))
+		return 0;
+	if (d->n == RANGES_MAX)
+		return 0;
+	if (ARRAY_RESERVE(d->ranges, d->cap, d->n + 1) < 0 || !d->ranges)
 		return -ENOMEM;
-	d->ranges[d->n++] = (struct range){start, end, unit};
+	d->ranges[d->n++] = (struct range){start, (uint32_t)(end - start), (uint32_t)unit};
 	return 0;
 }
 
-static int add_unit(struct dwarf_lines *d, Dwarf_Off offset)
+static int add_unit(struct dwarf_lines *d, Dwarf_Off offset, uint64_t bytes)
 {
 	Dwarf_Addr base, start, end;
+	size_t unit = d->n_units;
 	ptrdiff_t at = 0;
-	Dwarf_Die unit;
+	Dwarf_Die die;
 	int r = 0;
 
-	if (!dwarf_offdie(d->dwarf, offset, &unit))
+	if (!dwarf_offdie(d->dwarf, offset, &die))
 		return 0;
-	while (r == 0 && (at = dwarf_ranges(&unit, at, &base, &start, &end)) > 0)
-		r = add_range(d, start, end, offset);
+	if (dwarf_tag(&die) != DW_TAG_compile_unit && dwarf_tag(&die) != DW_TAG_skeleton_unit)
+		return 0;
+	if (ARRAY_RESERVE(d->units, d->units_cap, unit + 1) < 0)
+		return -ENOMEM;
+	d->units[d->n_units++] = (struct unit){
+		.entry = offset, .bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX};
+	while (r == 0 && (at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
+		d->units[unit].has_ranges = true;
+		r = add_range(d, start, end, unit);
+	}
+	return r;
+}
+
+static struct unit *find_unit(struct dwarf_lines *d, Dwarf_Off entry)
+{
+	size_t lo = 0, hi = d->n_units;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (d->units[mid].entry < entry)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < d->n_units && d->units[lo].entry == entry ? &d->units[lo] : NULL;
+}
+
+/* Of units that do not say where their code is, the index of the file may. */
+static int add_index(struct dwarf_lines *d)
+{
+	Dwarf_Aranges *index;
+	size_t n = 0;
+	int r = 0;
+
+	if (dwarf_getaranges(d->dwarf, &index, &n) != 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		Dwarf_Arange *a = dwarf_onearange(index, i);
+		Dwarf_Addr start;
+		Dwarf_Word bytes;
+		Dwarf_Off entry;
+		struct unit *u;
+
+		if (!a || dwarf_getarangeinfo(a, &start, &bytes, &entry) != 0)
+			continue;
+		u = find_unit(d, entry);
+		if (u && !u->has_ranges)
+			r = add_range(d, start, start + bytes, (size_t)(u - d->units));
+	}
 	return r;
 }
 
@@ -71,7 +160,15 @@ static int compare_ranges(const void *a, const void *b)
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	if (x->bytes != y->bytes) /* the smaller one is found first, from behind */
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->unit > y->unit ? -1 : x->unit < y->unit;
+}
+
+static void sort_ranges(struct dwarf_lines *d)
+{
+	if (d->n > 0)
+		qsort(d->ranges, d->n, sizeof(*d->ranges), compare_ranges);
 }
 
 static int read_units(struct dwarf_lines *d)
@@ -81,12 +178,41 @@ static int read_units(struct dwarf_lines *d)
 	int r = 0;
 
 	while (r == 0 && dwarf_nextcu(d->dwarf, at, &next, &header_bytes, NULL, NULL, NULL) == 0) {
-		r = add_unit(d, at + header_bytes);
+		r = add_unit(d, at + header_bytes, next - at);
 		at = next;
 	}
-	if (d->n > 0)
-		qsort(d->ranges, d->n, sizeof(*d->ranges), compare_ranges);
+	d->all_have_ranges = true;
+	for (size_t i = 0; i < d->n_units; i++)
+		d->all_have_ranges &= d->units[i].has_ranges;
+	if (r == 0 && !d->all_have_ranges)
+		r = add_index(d);
+	sort_ranges(d);
 	return r;
+}
+
+/* Makes up for units without ranges by those of their functions. */
+static void read_rangeless_units(struct dwarf_lines *d)
+{
+	uint64_t left = RANGELESS_MAX_BYTES;
+
+	d->all_have_ranges = true;
+	for (size_t i = 0; i < d->n_units; i++) {
+		struct unit *u = &d->units[i];
+		Dwarf_Die die;
+
+		if (u->has_ranges || u->bytes > left || !dwarf_offdie(d->dwarf, u->entry, &die))
+			continue;
+		left -= u->bytes;
+		if (dwarf_functions_read(&u->functions, &die) < 0)
+			break;
+		for (size_t k = 0; k < u->functions.n; k++) {
+			const struct dwarf_function *f = &u->functions.functions[k];
+
+			if (add_range(d, f->start, f->end, i) < 0)
+				break;
+		}
+	}
+	sort_ranges(d);
 }
 
 /* A file whose DWARF is compressed with zstd is read into memory in place of being mapped. */
@@ -121,27 +247,7 @@ int dwarf_lines_new(struct dwarf_lines **ret, int fd)
 	return 0;
 }
 
-/* Finds the unit whose ranges contain an address. */
-static bool find_unit(const struct dwarf_lines *d, uint64_t vaddr, Dwarf_Die *ret)
-{
-	size_t lo = 0, hi = d->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (d->ranges[mid].start <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (size_t back = 1; back <= OVERLAPS_MAX && back <= lo; back++) {
-		const struct range *r = &d->ranges[lo - back];
-
-		if (vaddr < r->end)
-			return dwarf_offdie(d->dwarf, r->unit, ret) != NULL;
-	}
-	return false;
-}
+/* ---- what an address is ---- */
 
 static const char *name_of(Dwarf_Die *die)
 {
@@ -164,75 +270,124 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
 	return value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
-/* The place in the source where an inlined function is called. */
+static int unit_version(Dwarf_Die *unit)
+{
+	Dwarf_Half version = 0;
+
+	return dwarf_cu_die(unit->cu, &(Dwarf_Die){0}, &version, NULL, NULL, NULL, NULL, NULL)
+		       ? version
+		       : 0;
+}
+
+/*
+ * The place in the source where an inlined function is called. The file 0 is none, except in DWARF
+ * 5, where libdw has a name for it.
+ */
 static void find_call(Dwarf_Die *unit, Dwarf_Die *inlined, const char **ret_file,
 		      uint32_t *ret_line)
 {
 	Dwarf_Files *files;
+	Dwarf_Attribute attribute;
 	size_t n;
 	uint32_t file = number_of(inlined, DW_AT_call_file);
 
 	*ret_line = number_of(inlined, DW_AT_call_line);
 	*ret_file = NULL;
+	if (!dwarf_attr(inlined, DW_AT_call_file, &attribute) ||
+	    (file == 0 && unit_version(unit) < 5))
+		return;
 	if (dwarf_getsrcfiles(unit, &files, &n) == 0 && file < n)
 		*ret_file = dwarf_filesrc(files, file, NULL, NULL);
 }
 
+/* The line of an address, which may be 0; false: the unit has none. */
+static bool find_line(Dwarf_Die *unit, uint64_t vaddr, const char **ret_file, uint32_t *ret_line)
+{
+	Dwarf_Line *found = dwarf_getsrc_die(unit, vaddr);
+	int line = 0;
+
+	*ret_file = NULL;
+	*ret_line = 0;
+	if (!found || dwarf_lineno(found, &line) != 0)
+		return false;
+	*ret_file = dwarf_linesrc(found, NULL, NULL);
+	*ret_line = line > 0 ? (uint32_t)line : 0;
+	return true;
+}
+
 /*
- * Adds the functions among the scopes of an address, which begin with the innermost. All or none:
- * the line of an inlined function must not be shown as one of the function around it.
+ * Adds functions, which begin with the innermost. All or none: the line of an inlined function must
+ * not be shown as one of the function around it. One whose name is unknown is shown by its call.
  */
-static void add_scopes(Dwarf_Die *unit, Dwarf_Die *scopes, int n, const char *file, uint32_t line,
-		       struct line_answer *ret)
-{
-	for (int i = 0; i < n; i++) {
-		int tag = dwarf_tag(&scopes[i]);
-
-		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
-			continue;
-		if (!line_answer_add(ret, name_of(&scopes[i]), file, line))
-			break;
-		if (tag == DW_TAG_subprogram)
-			return;
-		find_call(unit, &scopes[i], &file, &line);
-	}
-	line_answer_clear(ret);
-}
-
-/* Behind an inlined call, scopes are where it is defined; wanted is where it is inlined. */
-static void add_concrete_scopes(Dwarf_Die *unit, Dwarf_Die *scope, const char *file, uint32_t line,
-				struct line_answer *ret)
-{
-	AUTO_FREE Dwarf_Die *scopes = NULL;
-	int n = dwarf_getscopes_die(scope, &scopes);
-
-	if (n > 0)
-		add_scopes(unit, scopes, n, file, line, ret);
-}
-
-static void add_functions(Dwarf_Die *unit, uint64_t vaddr, const char *file, uint32_t line,
+static void add_functions(struct dwarf_lines *d, Dwarf_Die *unit, size_t n, uint64_t vaddr,
 			  struct line_answer *ret)
 {
-	AUTO_FREE Dwarf_Die *scopes = NULL;
-	int n = dwarf_getscopes(unit, vaddr, &scopes);
+	const char *file;
+	uint32_t line;
 
-	if (n > 0)
-		add_concrete_scopes(unit, &scopes[0], file, line, ret);
+	(void)find_line(unit, vaddr, &file, &line);
+	for (size_t i = 0; i < n; i++) {
+		const char *name = name_of(&d->scopes[i]);
+
+		if ((name || i + 1 == n) && !line_answer_add(ret, name, file, line)) {
+			line_answer_clear(ret);
+			return;
+		}
+		if (i + 1 < n)
+			find_call(unit, &d->scopes[i], &file, &line);
+	}
+}
+
+/* Asks one unit. Returns whether it has a function there; else the answer may be a line. */
+static bool ask_unit(struct dwarf_lines *d, struct unit *u, uint64_t vaddr, struct line_answer *ret)
+{
+	const char *file;
+	uint32_t line;
+	Dwarf_Die unit;
+	size_t n;
+
+	if (!dwarf_offdie(d->dwarf, u->entry, &unit) ||
+	    dwarf_functions_read(&u->functions, &unit) < 0)
+		return false;
+	n = dwarf_functions_find(&u->functions, &unit, vaddr, d->scopes);
+	if (n > 0) {
+		line_answer_clear(ret);
+		add_functions(d, &unit, n, vaddr, ret);
+		return true;
+	}
+	if (ret->n == 0 && find_line(&unit, vaddr, &file, &line) && line > 0)
+		(void)line_answer_add(ret, NULL, file, line);
+	return false;
+}
+
+/* Asks the units that have an address. Returns whether one has a function there. */
+static bool ask_units(struct dwarf_lines *d, uint64_t vaddr, struct line_answer *ret)
+{
+	size_t lo = 0, hi = d->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (d->ranges[mid].start <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (size_t back = 1; back <= OVERLAPS_MAX && back <= lo; back++) {
+		const struct range *r = &d->ranges[lo - back];
+
+		if (vaddr - r->start < r->bytes && ask_unit(d, &d->units[r->unit], vaddr, ret))
+			return true;
+	}
+	return false;
 }
 
 int dwarf_lines_find(struct dwarf_lines *d, uint64_t vaddr, struct line_answer *ret)
 {
-	const char *file = NULL;
-	Dwarf_Line *found;
-	Dwarf_Die unit;
-	int line = 0;
-
 	line_answer_clear(ret);
-	if (!find_unit(d, vaddr, &unit))
-		return -ENOENT;
-	found = dwarf_getsrc_die(&unit, vaddr);
-	if (found && dwarf_lineno(found, &line) == 0)
-		file = dwarf_linesrc(found, NULL, NULL);
-	add_functions(&unit, vaddr, file, line > 0 ? (uint32_t)line : 0, ret);
+	if (!ask_units(d, vaddr, ret) && ret->n == 0 && !d->all_have_ranges) {
+		read_rangeless_units(d);
+		(void)ask_units(d, vaddr, ret);
+	}
 	return ret->n > 0 ? 0 : -ENOENT;
 }

@@ -151,6 +151,77 @@ TEST(inlined_calls_have_lines)
 	assert_int_equal(find(r, 1, own_path, 1, &a), -ENOENT);
 }
 
+/*
+ * Units of DWARF as other compilers write them: rustc and clang have functions in namespaces, some
+ * compilers have functions in others, and some say of no unit where its code is.
+ */
+#define SECTION(name) ".pushsection " name ",\"\",%progbits\n"
+#define UNIT(name, entries)                                                \
+	SECTION(".debug_info")                                             \
+	".4byte " name "_end - " name "_begin\n" name "_begin: .2byte 4\n" \
+	".4byte foreign_abbrev\n.byte 8\n" entries ".byte 0\n" name "_end: .popsection\n"
+#define NAME(text) ".asciz \"" text "\"\n"
+#define FUNCTION(abbrev, name) ".byte " abbrev "\n" NAME(name) ".8byte " name "\n.8byte 16\n"
+#define CODE(name) ".globl " name "\n" name ": .skip 16\n"
+
+/* clang-format off */
+__asm__(".pushsection .text\n"
+	CODE("in_namespace") CODE("around_nested") ".skip 16\n"
+	CODE("nested") CODE("without_unit_ranges")
+	".popsection\n"
+	SECTION(".debug_abbrev")
+	"foreign_abbrev:\n"
+	".byte 1,0x11,1, 0x11,1, 0x12,7, 0,0\n"        /* unit: low and high pc */
+	".byte 2,0x11,1, 0x3,8, 0,0\n"                 /* unit: name */
+	".byte 3,0x39,1, 0x3,8, 0,0\n"                 /* namespace: name */
+	".byte 4,0x2e,0, 0x3,8, 0x11,1, 0x12,7, 0,0\n" /* function: name, low and high pc */
+	".byte 5,0x2e,1, 0x3,8, 0x11,1, 0x12,7, 0,0\n" /* the same with others in it */
+	".byte 0\n"
+	".popsection\n"
+	UNIT("foreign_unit", ".byte 1\n.8byte in_namespace\n.8byte 80\n"
+	     ".byte 3\n" NAME("a") ".byte 3\n" NAME("b") FUNCTION("4", "in_namespace") ".byte 0,0\n"
+	     FUNCTION("5", "around_nested") FUNCTION("4", "nested") ".byte 0\n")
+	UNIT("rangeless_unit", ".byte 2\n" NAME("x") FUNCTION("4", "without_unit_ranges")));
+/* clang-format on */
+
+extern const char in_namespace[], around_nested[], nested[], without_unit_ranges[];
+
+static void expect_function(struct line_reader *r, const char *code, const char *name)
+{
+	struct line_answer a;
+
+	for (unsigned offset = 0; offset < 16; offset += 15) {
+		assert_int_equal(find(r, 1, own_path, (uintptr_t)code + offset - base(), &a), 0);
+		assert_int_equal(a.n, 1);
+		assert_string_equal(a.frames[0].function, name);
+	}
+}
+
+TEST(functions_in_namespaces_are_found)
+{
+	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
+
+	expect_function(r, in_namespace, "in_namespace");
+}
+
+TEST(functions_in_other_functions_are_found_wherever_their_code_is)
+{
+	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
+	struct line_answer a;
+
+	expect_function(r, around_nested, "around_nested");
+	expect_function(r, nested, "nested");
+	/* between both, the unit has code that is of no function */
+	assert_int_equal(find(r, 1, own_path, (uintptr_t)around_nested + 16 - base(), &a), -ENOENT);
+}
+
+TEST(functions_of_a_unit_that_does_not_say_where_its_code_is_are_found)
+{
+	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
+
+	expect_function(r, without_unit_ranges, "without_unit_ranges");
+}
+
 TEST(a_file_without_dwarf_is_no_error)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
