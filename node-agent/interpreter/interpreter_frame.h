@@ -22,13 +22,19 @@ struct interpreter_frame {
 	 */
 	uint64_t caller_code;
 	uint64_t caller_at;
+	/*
+	 * The frame of compiled code is that of several functions, if some were inlined. 0: the
+	 * innermost one, 1: its caller, …
+	 */
+	uint32_t level;
 };
 
 static inline bool interpreter_frame_is_same(const struct interpreter_frame *a,
 					     const struct interpreter_frame *b)
 {
 	return a->code == b->code && a->check == b->check && a->at == b->at &&
-	       a->caller_code == b->caller_code && a->caller_at == b->caller_at;
+	       a->caller_code == b->caller_code && a->caller_at == b->caller_at &&
+	       a->level == b->level;
 }
 
 #define INTERPRETER_FUNCTION_BYTES 512u
@@ -40,6 +46,8 @@ struct interpreter_name {
 	char file[INTERPRETER_FILE_BYTES];
 	uint32_t line;       /* 0: unknown */
 	uint32_t start_line; /* of the function; 0: unknown */
+	uint8_t n_callers;   /* that the same frame has: it was inlined into them */
+	bool is_root;        /* what is below it on the stack is another thread's */
 };
 
 /*

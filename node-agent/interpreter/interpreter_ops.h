@@ -117,6 +117,16 @@ struct interpreter_ops {
 	int (*name_frame)(const struct interpreter_image *image, uint64_t bias,
 			  const struct interpreter_memory *memory,
 			  const struct interpreter_frame *f, struct interpreter_name *ret);
+	/*
+	 * NULL, or finds what is known only when the file has been loaded, unless it is known.
+	 * Returns 0; -EAGAIN if it is being loaded; -ENOTSUP as above; or an error of
+	 * interpreter_read().
+	 */
+	int (*complete)(struct interpreter_image *image, uint64_t bias,
+			const struct interpreter_memory *memory);
+	/* NULL, or adds to a layout what is there instead of paths to a first frame. */
+	void (*add_layout)(const struct interpreter_image *image, uint64_t bias,
+			   struct chain_layout *ret);
 };
 
 #endif /* NODE_AGENT_INTERPRETER_INTERPRETER_OPS_H */

@@ -55,16 +55,6 @@ struct place {
 	uint64_t to_address; /* to be added to an address of the process for one of the pprof */
 };
 
-#define RECENT_FRAMES 1024u /* a power of two */
-
-/* A frame of an interpreter whose location was found for this profile. */
-struct recent_frame {
-	const struct process_snapshot *process;
-	struct interpreter_frame frame;
-	const struct symbol_location *location; /* NULL: it is not shown */
-	unsigned profile;                       /* its number; 0: none */
-};
-
 /* One call of cpu_profile_build(). */
 struct build {
 	struct symbolizer *symbolizer;
@@ -80,7 +70,7 @@ struct build {
 	struct code_places *code;
 	uint64_t n_samples;
 	unsigned n_profiles;
-	struct recent_frame recent[RECENT_FRAMES];
+	struct chained_locations frames;
 
 	/* of the process being added */
 	struct jit_files *jit_files; /* borrowed, or NULL */
@@ -91,6 +81,7 @@ struct build {
 	struct cycle_stack_words words;
 	size_t n_chained;  /* frames of an interpreter that are done */
 	size_t chained_at; /* how many locations there were behind the last one */
+	bool at_root;      /* the rest of the stack is another thread's */
 	struct thread_state state;
 	/*
 	 * Behind the last run: 1 + where the innermost frame of the interpreter's file is among
@@ -210,36 +201,10 @@ static struct symbol_mapping symbol_mapping_of(const struct build *b,
 
 /* ---- frames of an interpreter ---- */
 
-static const struct symbol_location *find_chained(struct build *b, const struct process_snapshot *p,
-						  const struct interpreter_frame *f)
+static const struct chained_frame *chained_frame(struct build *b, const struct process_snapshot *p,
+						 const struct interpreter_frame *f)
 {
-	struct interpreter_name name;
-	int r = b->cfg->find_name ? b->cfg->find_name(b->cfg->name_ctx, p, f, &name) : -ENOENT;
-
-	if (r == -ENODATA)
-		return NULL;
-	if (r < 0)
-		return symbolizer_frame(b->symbolizer, "[unknown]", "[interpreter]");
-	return symbolizer_known_frame(b->symbolizer, &(struct symbol_frame){
-							     .function = name.function,
-							     .file = name.file,
-							     .line = name.line,
-							     .start_line = name.start_line,
-						     });
-}
-
-/* Most frames are in many stacks. */
-static const struct symbol_location *chained_location(struct build *b,
-						      const struct process_snapshot *p,
-						      const struct interpreter_frame *f)
-{
-	uint64_t hash = (f->code ^ f->at << 24) * UINT64_C(0x9e3779b97f4a7c15);
-	struct recent_frame *r = &b->recent[hash >> 32 & (RECENT_FRAMES - 1)];
-
-	if (r->profile != b->n_profiles || r->process != p ||
-	    !interpreter_frame_is_same(&r->frame, f))
-		*r = (struct recent_frame){p, *f, find_chained(b, p, f), b->n_profiles};
-	return r->location;
+	return chained_locations_find(&b->frames, b->n_profiles, p, f);
 }
 
 /* Whether the program runs a function that its objects call when they are given up. */
@@ -249,7 +214,8 @@ static bool has_finalizer(struct build *b, const struct process_snapshot *p,
 	static const char name[] = "__del__";
 
 	for (size_t i = 0; i < stack->n_chain; i++) {
-		const struct symbol_location *l = chained_location(b, p, &b->words.frames[i]);
+		const struct symbol_location *l =
+			chained_frame(b, p, &b->words.frames[i])->location;
 		const char *function = l ? l->frames[0].function : "";
 		size_t len = strlen(function);
 
@@ -276,6 +242,24 @@ static void push_activity(struct build *b, const struct process_snapshot *p,
 			  NULL, 0);
 }
 
+/* Adds the functions of a frame: compiled code is that of several, if some were inlined. */
+static void push_functions(struct build *b, const struct process_snapshot *p,
+			   const struct interpreter_frame *frame)
+{
+	struct interpreter_frame f = *frame;
+	uint32_t n_callers = 0;
+
+	do {
+		const struct chained_frame *r = chained_frame(b, p, &f);
+
+		if (r->location)
+			push_code(b, r->location, NULL, 0);
+		if (f.level == 0)
+			n_callers = r->n_callers;
+		b->at_root |= r->is_root;
+	} while (f.level++ < n_callers);
+}
+
 /* Adds the frames up to those of the native frame with this index. Returns whether it has any. */
 static bool push_chained(struct build *b, const struct process_snapshot *p,
 			 const struct cycle_stack *stack, uint32_t index)
@@ -288,12 +272,8 @@ static bool push_chained(struct build *b, const struct process_snapshot *p,
 	}
 	for (; b->n_chained < stack->n_chain && b->words.indexes[b->n_chained] <= index;
 	     b->n_chained++) {
-		const struct symbol_location *l =
-			chained_location(b, p, &b->words.frames[b->n_chained]);
-
 		any |= b->words.indexes[b->n_chained] == index;
-		if (l)
-			push_code(b, l, NULL, 0);
+		push_functions(b, p, &b->words.frames[b->n_chained]);
 		b->chained_at = b->n_locations;
 		if (b->n_chained + 1 == stack->n_chain && stack->flags & SAMPLE_CHAIN_CUT)
 			push(b, b->truncated);
@@ -447,6 +427,16 @@ static bool push_user_frame(struct build *b, const struct process_snapshot *p,
 	return true;
 }
 
+/* Whether an interpreter has frames there. Code that it has made may be newer than the snapshot. */
+static bool is_chained(const struct build *b, const struct cycle_stack *stack, uint32_t index)
+{
+	size_t i = b->n_chained;
+
+	while (i < stack->n_chain && b->words.indexes[i] < index)
+		i++;
+	return i < stack->n_chain && b->words.indexes[i] == index;
+}
+
 /*
  * Stops where the rest of the stack is made up: at an address that cannot be code, or at a change
  * to another stack that the function there does not make. Returns UNWIND_COMPLETE if all addresses
@@ -463,7 +453,8 @@ static enum unwind_outcome push_user_frames(struct build *b, const struct proces
 	for (size_t i = 0; i < stack->n_user; i++) {
 		const struct process_mapping *m = process_snapshot_find(p, addrs[i]);
 
-		if (!m && i > 0 && !is_generated(b, p, addrs[i])) {
+		if (!m && i > 0 && !is_generated(b, p, addrs[i]) &&
+		    !is_chained(b, stack, walked_index(stack, i))) {
 			if (p->n_mappings > 0)
 				return UNWIND_IMPLAUSIBLE;
 			/* mappings of an exited process are unknown */
@@ -471,6 +462,10 @@ static enum unwind_outcome push_user_frames(struct build *b, const struct proces
 		}
 		if (!push_user_frame(b, p, stack, i, m))
 			return UNWIND_IMPLAUSIBLE;
+		if (b->at_root) {
+			b->n_chained = stack->n_chain;
+			return outcome;
+		}
 	}
 	return outcome == UNWIND_COMPLETE && stack->root_at > 0 ? UNWIND_DEPTH_LIMIT : outcome;
 }
@@ -489,6 +484,8 @@ static bool is_whole(const struct build *b, const struct cycle_stack *stack, boo
 
 	if (stack->n_user == 0)
 		return stack->end == WALK_END_NO_USER_STACK;
+	if (b->at_root)
+		return true;
 	for (size_t i = n; i > first_user && i + 2 > n; i--) {
 		const struct symbol_location *l = location_at(b, b->locations[i - 1]);
 
@@ -538,6 +535,7 @@ static void add_stack(struct build *b, const struct process_snapshot *p,
 	cycle_stack_unpack(stack, &b->words);
 	b->n_locations = 0;
 	b->n_chained = b->chained_at = 0;
+	b->at_root = false;
 	b->interpreter_at = 0;
 	thread_state_begin(&b->state, stack->chain_state);
 	b->error = 0;
@@ -763,6 +761,9 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 	b->symbolizer = s;
 	b->cfg = cfg;
 	b->result = ret;
+	b->frames.symbolizer = s;
+	b->frames.find_name = cfg->find_name;
+	b->frames.name_ctx = cfg->name_ctx;
 	fill_losses(&b->comments, c);
 
 	for (struct cycle_process *const *first = processes, *const *end; first < all_end;

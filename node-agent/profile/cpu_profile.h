@@ -13,7 +13,7 @@
 
 #include "common/base.h"
 #include "common/data/buf.h"
-#include "node-agent/interpreter/interpreter_frame.h"
+#include "node-agent/profile/chained_locations.h"
 #include "node-agent/profile/unwind_report.h"
 
 struct cycle;
@@ -33,13 +33,6 @@ struct cpu_profile_comments {
 /* Sets all of ret. */
 typedef void cpu_profile_comments_fn(void *ctx, const struct workload *w,
 				     struct cpu_profile_comments *ret);
-
-/*
- * Stores the name of a frame. Returns 0; -ENODATA if it is not to be shown; or another -errno if it
- * has no name.
- */
-typedef int interpreter_name_fn(void *ctx, const struct process_snapshot *s,
-				const struct interpreter_frame *f, struct interpreter_name *ret);
 
 struct cpu_profile_config {
 	unsigned hz;

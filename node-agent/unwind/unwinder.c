@@ -19,6 +19,7 @@
 #include "common/thread/queue.h"
 #include "common/thread/worker_thread.h"
 #include "node-agent/interpreter/process/interpreter_files.h"
+#include "node-agent/interpreter/process/process_memory.h"
 #include "node-agent/unwind/file_tables.h"
 #include "node-agent/unwind/process_mappings.h"
 #include "node-agent/unwind/unwind_cache.h"
@@ -164,6 +165,7 @@ struct unwinder {
 	struct file_tables *tables;
 	struct process_mappings *processes;
 	struct interpreter_files *interpreters;
+	struct process_memory *memory; /* likewise */
 	int proc_fd;
 	struct worker_thread *self;
 	uint64_t sweep_ns; /* when to do so next */
@@ -406,7 +408,9 @@ static int make_tables(struct unwinder *u, const struct unwinder_config *cfg)
 	if (r == 0)
 		r = deadline_caller_new(&u->caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
 	if (r == 0)
-		r = interpreter_files_new(&u->interpreters, u->caller);
+		r = process_memory_new(&u->memory, cfg->proc_root ?: "/proc");
+	if (r == 0)
+		r = interpreter_files_new(&u->interpreters, u->caller, u->memory);
 	if (r < 0)
 		return r;
 	tables.slabs = processes.slabs = u->slabs;
@@ -432,6 +436,7 @@ static void free_all(void *ctx, bool abandoned)
 	file_tables_free(u->tables);
 	unwind_slabs_free(u->slabs);
 	interpreter_files_free(u->interpreters);
+	process_memory_free(u->memory);
 	deadline_caller_free(u->caller);
 	unwind_cache_free(u->cache);
 	closep(&u->proc_fd);

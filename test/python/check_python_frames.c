@@ -278,7 +278,7 @@ static int check(struct process_table *processes, pid_t pid, struct recording *r
 	struct interpreter_files *files;
 	int r;
 
-	if (!s || interpreter_files_new(&files, NULL) < 0)
+	if (!s || interpreter_files_new(&files, NULL, NULL) < 0)
 		return 1;
 	r = interpreter_files_layout(files, s, &t.layout);
 	if (r == 0)

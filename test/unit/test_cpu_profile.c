@@ -152,7 +152,10 @@ static void comment(void *ctx, const struct workload *w, struct cpu_profile_comm
 	(void)snprintf(ret->texts[0], sizeof(ret->texts[0]), "runtime:java:off=2");
 }
 
-/* Frame 3 is the interpreter's own, of frame 4 nothing could be read, and 6 is a finalizer. */
+/*
+ * Frame 3 is the interpreter's own, of frame 4 nothing could be read, and 6 is a finalizer. Frame 7
+ * is that of three functions, and below 8 the stack is another thread's.
+ */
 static int find_name(void *ctx, const struct process_snapshot *s, const struct interpreter_frame *f,
 		     struct interpreter_name *ret)
 {
@@ -167,6 +170,10 @@ static int find_name(void *ctx, const struct process_snapshot *s, const struct i
 		return n == 3 ? -ENODATA : -ESRCH;
 	*ret = (struct interpreter_name){.file = "/srv/my app.py", .line = n, .start_line = 1};
 	(void)snprintf(ret->function, sizeof(ret->function), n == 6 ? "C.__del__" : "f%u", n);
+	if (n == 7)
+		(void)snprintf(ret->function, sizeof(ret->function), "f7_%u", f->level);
+	ret->n_callers = (uint8_t)(n == 7 ? 2 - f->level : 0);
+	ret->is_root = n == 8;
 	return 0;
 }
 
@@ -251,6 +258,48 @@ TEST_FIXTURE(frames_of_an_interpreter_are_in_place_of_its_loop, set_up, tear_dow
 	assert_int_equal(f->profile.functions[line->function].start_line, 1);
 	assert_int_equal(f->result.n_truncated, 0);
 	assert_int_equal(f->result.n_by_outcome[UNWIND_GUESSED], 1); /* by frame pointers */
+}
+
+TEST_FIXTURE(a_frame_of_an_interpreter_may_be_that_of_several_functions, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller),
+				  (uint64_t)(uintptr_t)main + 1};
+
+	add_chained(f, 7, 0);
+	add_chained(f, 1, 1);
+	add(f, WALK_END_BOTTOM, addrs, 3);
+	build(f);
+	assert_string_equal(folded(f, 0), "f7_0;f7_1;f7_2;f1;main;" OWN_PROCESS_COMM);
+	assert_int_equal(f->n_asked, 4);
+}
+
+TEST_FIXTURE(code_that_an_interpreter_has_made_lately_is_in_no_mapping, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), 0x10000, 0x11000,
+				  (uint64_t)(uintptr_t)main + 1};
+
+	add_chained(f, 1, 1);
+	add_chained(f, 2, 2);
+	add(f, WALK_END_BOTTOM, addrs, 4);
+	build(f);
+	assert_string_equal(folded(f, 0), "known_leaf;f1;f2;main;" OWN_PROCESS_COMM);
+	assert_int_equal(f->result.n_truncated, 0);
+}
+
+TEST_FIXTURE(a_stack_ends_where_that_of_another_thread_begins, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller), inside(known_leaf)};
+
+	add_chained(f, 1, 0);
+	add_chained(f, 8, 1);
+	add_chained(f, 2, 2);
+	add(f, WALK_END_UNREADABLE, addrs, 3);
+	build(f);
+	assert_string_equal(folded(f, 0), "f1;f8;" OWN_PROCESS_COMM);
+	assert_int_equal(f->result.n_truncated, 0);
 }
 
 TEST_FIXTURE(a_frame_that_is_in_many_stacks_is_named_once, set_up, tear_down)

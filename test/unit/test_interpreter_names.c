@@ -88,7 +88,7 @@ TEST_FIXTURE(a_program_without_an_interpreter_has_no_layout, set_up, tear_down)
 	struct interpreter_process process;
 	struct chain_layout layout;
 
-	assert_int_equal(interpreter_files_new(&files, NULL), 0);
+	assert_int_equal(interpreter_files_new(&files, NULL, NULL), 0);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(interpreter_files_find(files, f->self, &process), -ENOENT);
 		assert_int_equal(interpreter_files_layout(files, f->self, &layout), -ENOENT);

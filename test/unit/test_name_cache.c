@@ -122,6 +122,29 @@ TEST(a_function_without_a_check_names_one_place)
 	assert_false(name_cache_find_frame(c, &s, &late, &found));
 }
 
+TEST(a_place_that_others_are_inlined_at_is_not_that_of_the_function_alone)
+{
+	CLEANUP(name_cache_freep) struct name_cache *c = NULL;
+	const struct process_snapshot s = {.pid = 7, .start_time = 100, .start_stack = 0x7ff0};
+	const struct interpreter_frame f = {.code = 0x1000, .check = 5, .at = 20};
+	const struct interpreter_frame late = {.code = 0x1000, .check = 5, .at = 30};
+	struct interpreter_frame caller = f;
+	struct cached_name inlined = name, found;
+
+	caller.level = 1;
+	inlined.n_callers = 1;
+	inlined.is_root = true;
+	assert_int_equal(name_cache_new(&c, 100, 1000), 0);
+	assert_int_equal(name_cache_add_frame(c, &s, &f, &inlined), 0);
+	assert_int_equal(name_cache_add_frame(c, &s, &caller, &name), 0);
+	assert_true(name_cache_find_frame(c, &s, &f, &found));
+	assert_int_equal(found.n_callers, 1);
+	assert_true(found.is_root);
+	assert_true(name_cache_find_frame(c, &s, &caller, &found));
+	assert_int_equal(found.n_callers, 0);
+	assert_false(name_cache_find_frame(c, &s, &late, &found));
+}
+
 TEST(limits_are_kept)
 {
 	CLEANUP(name_cache_freep) struct name_cache *c = NULL, *texts = NULL;

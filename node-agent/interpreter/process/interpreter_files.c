@@ -16,9 +16,10 @@
 struct file {
 	UT_hash_handle hh;
 	struct file_id id;
-	int recognised;                  /* 0: image is there; or why it is not */
-	struct interpreter_image *image; /* owned */
-	struct libc_threads libc;        /* stride 0: it is none */
+	int recognised;                    /* 0: image is there; or why it is not */
+	struct interpreter_image *image;   /* owned */
+	const struct interpreter_ops *ops; /* that have recognised it */
+	struct libc_threads libc;          /* stride 0: it is none */
 	struct thread_variable variables[CHAIN_PATHS + CHAIN_STATES]; /* of the image's roots */
 	struct elf_segment segments[ELF_LAYOUT_SEGMENTS_MAX]; /* executable, with an image */
 	uint32_t n_segments;
@@ -26,6 +27,7 @@ struct file {
 
 struct interpreter_files {
 	struct deadline_caller *caller;
+	struct process_memory *memory;
 	struct file *files;       /* the oldest first */
 	struct elf_layout layout; /* of the file being read */
 };
@@ -41,13 +43,15 @@ const struct interpreter_ops *interpreter_ops_of(enum interpreter_language langu
 	return language < INTERPRETER_MAX ? all_ops[language] : NULL;
 }
 
-int interpreter_files_new(struct interpreter_files **ret, struct deadline_caller *caller)
+int interpreter_files_new(struct interpreter_files **ret, struct deadline_caller *caller,
+			  struct process_memory *memory)
 {
 	struct interpreter_files *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return -ENOMEM;
 	f->caller = caller;
+	f->memory = memory;
 	*ret = f;
 	return 0;
 }
@@ -83,7 +87,7 @@ static int find_variables(const struct interpreter_files *f, const struct byte_s
 			  struct file *e)
 {
 	struct interpreter_image *image = e->image;
-	bool any = false;
+	bool any = e->ops->add_layout != NULL;
 
 	for (size_t i = 0; i < CHAIN_PATHS + CHAIN_STATES; i++) {
 		struct interpreter_root *root =
@@ -128,7 +132,8 @@ static int recognise(struct interpreter_files *f, const struct byte_source *src,
 		if (marks[i] == 0)
 			continue;
 		memset(&image, 0, sizeof(image));
-		r = all_ops[i]->recognise(&f->layout, src, &image);
+		e->ops = all_ops[i];
+		r = e->ops->recognise(&f->layout, src, &image);
 	}
 	if (r < 0)
 		return r;
@@ -237,14 +242,35 @@ static void look(struct interpreter_files *f, const struct process_snapshot *s, 
 	}
 }
 
+/* Reads what is not in the file. */
+static int complete(const struct interpreter_files *f, const struct process_snapshot *s,
+		    const struct found *p)
+{
+	struct interpreter_image *image = p->interpreter->image;
+	const struct interpreter_ops *ops = p->interpreter->ops;
+	struct interpreter_memory memory;
+	int r;
+
+	if (!ops->complete)
+		return 0;
+	if (!f->memory)
+		return -ENOTSUP;
+	r = process_memory_get(f->memory, s, &memory);
+	return r == 0 ? ops->complete(image, p->bias, &memory) : r;
+}
+
 int interpreter_files_find(struct interpreter_files *f, const struct process_snapshot *s,
 			   struct interpreter_process *ret)
 {
 	struct found found;
+	int r;
 
 	look(f, s, &found);
 	if (!found.interpreter)
 		return found.error;
+	r = complete(f, s, &found);
+	if (r < 0)
+		return r;
 	*ret = (struct interpreter_process){found.interpreter->image, found.bias, found.mapped};
 	return 0;
 }
@@ -343,19 +369,29 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 			     struct chain_layout *ret)
 {
 	const struct interpreter_image *image;
+	const struct interpreter_ops *ops;
 	bool any = false;
 	struct found p;
-	int r = 0;
+	int r;
 
 	look(f, s, &p);
 	if (!p.interpreter)
 		return p.error;
 	image = p.interpreter->image;
+	ops = p.interpreter->ops;
+	r = complete(f, s, &p);
+	if (r < 0)
+		return r;
 	*ret = (struct chain_layout){
 		.frames = image->frames,
 		.language = (uint8_t)image->language,
 		.flags = image->flags,
 	};
+	set_loops(&p, ret);
+	if (ops->add_layout) {
+		ops->add_layout(image, p.bias, ret);
+		return 0;
+	}
 	if (image->frames.next_is == CHAIN_NEXT_CALL)
 		ret->calls = image->calls;
 	else
@@ -379,6 +415,5 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 		(void)make_path(&p, &image->first_at, &p.interpreter->variables[0], &ret->first_at);
 	if (!any) /* one path is enough: a program that is linked statically has no C library */
 		return r < 0 ? r : -ENOTSUP;
-	set_loops(&p, ret);
 	return 0;
 }

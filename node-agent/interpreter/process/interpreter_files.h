@@ -11,13 +11,17 @@
 #include "common/thread/deadline_call.h"
 #include "node-agent/interpreter/interpreter_ops.h"
 #include "node-agent/interpreter/libc_threads.h"
+#include "node-agent/interpreter/process/process_memory.h"
 #include "node-agent/process/process_snapshot.h"
 
 struct interpreter_files;
 
-/* caller is borrowed; for files whose file system may not answer. Returns 0 or -ENOMEM. */
-int interpreter_files_new(struct interpreter_files **ret,
-			  struct deadline_caller *caller) MUST_CHECK;
+/*
+ * Both are borrowed. caller is for files whose file system may not answer; memory for what is known
+ * of a file only when it has been loaded. NULL: that is not known. Returns 0 or -ENOMEM.
+ */
+int interpreter_files_new(struct interpreter_files **ret, struct deadline_caller *caller,
+			  struct process_memory *memory) MUST_CHECK;
 void interpreter_files_free(struct interpreter_files *f);
 DEFINE_CLEANUP(struct interpreter_files *, interpreter_files_free);
 
@@ -30,7 +34,8 @@ struct interpreter_process {
 
 /*
  * Returns 0 if the process has an interpreter; -ENOENT if it has none; -ENOTSUP if it has one whose
- * release is not known; or why its files cannot be read.
+ * release is not known; -EAGAIN if it has just been started; or why its files or memory cannot be
+ * read.
  */
 int interpreter_files_find(struct interpreter_files *f, const struct process_snapshot *s,
 			   struct interpreter_process *ret) MUST_CHECK;

@@ -161,8 +161,15 @@ static void try_again(struct interpreter_names *n, uint64_t key)
 static void keep(struct interpreter_names *n, const struct process_snapshot *s,
 		 const struct interpreter_frame *f, int error, const struct interpreter_name *name)
 {
-	const struct cached_name cached = {name->function, name->file, name->line, name->start_line,
-					   error};
+	const struct cached_name cached = {
+		.function = name->function,
+		.file = name->file,
+		.line = name->line,
+		.start_line = name->start_line,
+		.error = error,
+		.n_callers = name->n_callers,
+		.is_root = name->is_root,
+	};
 	uint64_t key = name_cache_key(s, f);
 	struct cached_name before;
 	bool known_before;
@@ -222,6 +229,23 @@ static int read_name(struct interpreter_names *n, const struct interpreter_proce
 		->name_frame(p->image, p->bias, is_kept ? &excerpt : kept->below, f, ret);
 }
 
+/* Those of a frame of which the innermost function has been named. */
+static void name_callers(struct interpreter_names *n, const struct interpreter_process *p,
+			 const struct process_snapshot *s, struct kept_memory *kept,
+			 const struct interpreter_frame *innermost, uint32_t n_callers)
+{
+	struct interpreter_frame f = *innermost;
+	struct interpreter_name name = {0};
+
+	while (f.level < n_callers) {
+		int error;
+
+		f.level++;
+		error = read_name(n, p, s->pid, kept, &f, &name);
+		keep(n, s, &f, error, &name);
+	}
+}
+
 static void run_job(const struct reader *k, const struct job *j)
 {
 	struct interpreter_names *n = k->names;
@@ -246,6 +270,9 @@ static void run_job(const struct reader *k, const struct job *j)
 			error = read_name(n, &process, j->snapshot->pid, &kept, &j->frames[i],
 					  &name);
 		keep(n, j->snapshot, &j->frames[i], error, &name);
+		if (error == 0 && name.n_callers > 0)
+			name_callers(n, &process, j->snapshot, &kept, &j->frames[i],
+				     name.n_callers);
 	}
 }
 
@@ -309,9 +336,9 @@ static int start_thread(struct interpreter_names *n)
 	k->names = interpreter_names_ref(n);
 	r = deadline_caller_new(&k->caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
 	if (r == 0)
-		r = interpreter_files_new(&k->files, k->caller);
-	if (r == 0)
 		r = process_memory_new(&k->memory, n->proc_root);
+	if (r == 0)
+		r = interpreter_files_new(&k->files, k->caller, k->memory);
 	if (r < 0)
 		return r;
 	thread.ctx = k;
@@ -479,6 +506,8 @@ int interpreter_names_find(struct interpreter_names *n, const struct process_sna
 		copy_text(ret->file, sizeof(ret->file), name.file);
 		ret->line = name.line;
 		ret->start_line = name.start_line;
+		ret->n_callers = name.n_callers;
+		ret->is_root = name.is_root;
 	} else if (n->n_done < n->n_submitted) {
 		metric_add(&n->metrics[LATE], 1);
 	}

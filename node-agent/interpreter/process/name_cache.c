@@ -11,7 +11,9 @@ struct entry {
 	uint32_t file;
 	uint32_t line;
 	uint32_t start_line;
-	int32_t error;
+	int16_t error;
+	uint8_t n_callers;
+	bool is_root;
 	uint32_t used; /* in this cycle */
 };
 _Static_assert(sizeof(struct entry) == 32, "no padding");
@@ -57,8 +59,8 @@ void name_cache_free(struct name_cache *c)
 uint64_t name_cache_key(const struct process_snapshot *s, const struct interpreter_frame *f)
 {
 	const uint64_t words[] = {
-		(uint64_t)s->pid, s->start_time,  s->start_stack, f->code, f->at,
-		f->check,         f->caller_code, f->caller_at,
+		(uint64_t)s->pid, s->start_time,  s->start_stack, f->code,  f->at,
+		f->check,         f->caller_code, f->caller_at,   f->level,
 	};
 
 	return XXH3_64bits_withSeed(words, sizeof(words), table_seed);
@@ -89,6 +91,8 @@ bool name_cache_find(struct name_cache *c, uint64_t key, struct cached_name *ret
 		.line = e->line,
 		.start_line = e->start_line,
 		.error = e->error,
+		.n_callers = e->n_callers,
+		.is_root = e->is_root,
 	};
 	return true;
 }
@@ -137,7 +141,9 @@ int name_cache_add(struct name_cache *c, uint64_t key, const struct cached_name 
 		.key = key,
 		.line = name->line,
 		.start_line = name->start_line,
-		.error = name->error,
+		.error = (int16_t)name->error,
+		.n_callers = name->n_callers,
+		.is_root = name->is_root,
 		.used = c->cycle,
 	};
 	const struct entry *known = find(c, key);
@@ -154,7 +160,10 @@ int name_cache_add(struct name_cache *c, uint64_t key, const struct cached_name 
 	return r == 0 ? add_entry(c, &e) : r;
 }
 
-/* Of the function, wherever in it; 0: nothing tells it from another one at its address. */
+/*
+ * Of the function, wherever in it; 0: nothing tells it from another one at its address. A place in
+ * it that others are inlined at is not that of the function alone.
+ */
 static uint64_t function_key(const struct process_snapshot *s, const struct interpreter_frame *f)
 {
 	const struct interpreter_frame function = {.code = f->code, .check = f->check, .at = ~0ULL};
@@ -180,7 +189,8 @@ int name_cache_add_frame(struct name_cache *c, const struct process_snapshot *s,
 			 const struct interpreter_frame *f, const struct cached_name *name)
 {
 	struct cached_name of_function = *name;
-	uint64_t function = function_key(s, f);
+	bool is_alone = f->level == 0 && name->n_callers == 0;
+	uint64_t function = is_alone ? function_key(s, f) : 0;
 	int r = name_cache_add(c, name_cache_key(s, f), name);
 
 	of_function.line = name->start_line;

@@ -30,6 +30,8 @@ struct cached_name {
 	uint32_t line;
 	uint32_t start_line;
 	int error; /* 0, or that of reading it */
+	uint8_t n_callers;
+	bool is_root;
 };
 
 /* Whether another try may find another thing. */
