@@ -26,40 +26,98 @@ static bool find_function(const struct frame_functions *f, uint32_t hash, uint32
 	uint32_t at = hash;
 
 	while (number_index_next(&f->by_name, hash, &at, ret)) {
-		if (f->items[*ret].name == name && f->items[*ret].key == key)
+		const struct frame_function *item = &f->items[*ret];
+
+		if (item->name == name && (item->key == key || item->label == key))
 			return true;
 	}
 	return false;
 }
 
+/* The first native function of a name, or NULL. */
+static struct frame_function *find_native(const struct frame_functions *f, uint32_t name)
+{
+	uint32_t hash = number_hash(name), at = hash, i;
+
+	while (number_index_next(&f->natives, hash, &at, &i)) {
+		if (f->items[i].name == name)
+			return &f->items[i];
+	}
+	return NULL;
+}
+
+/*
+ * Whether a native function without its source and one with it are the same. Sets *ret to it; it
+ * has both keys then. Otherwise neither will be the same as another one.
+ */
+static bool join_native(struct frame_functions *f, const struct frame_function *new, bool is_label,
+			uint32_t *ret)
+{
+	struct frame_function *known = find_native(f, new->name);
+	size_t len;
+	const char *key;
+
+	if (!known || !known->is_alone)
+		return false;
+	known->is_alone = false;
+	key = intern_get(f->files, known->key, &len);
+	if (frame_file_is_label(key, len) == is_label)
+		return false;
+	if (is_label) {
+		known->label = new->key;
+	} else {
+		known->label = known->key;
+		known->key = new->key;
+		known->file = new->file;
+	}
+	*ret = (uint32_t)(known - f->items);
+	return true;
+}
+
+static int add_item(struct frame_functions *f, struct frame_function new, bool is_native,
+		    uint32_t *ret)
+{
+	int r = ARRAY_RESERVE(f->items, f->max_items, (size_t)f->n_items + 1);
+
+	new.label = new.key;
+	if (r == 0 && is_native && !find_native(f, new.name)) {
+		new.is_alone = true;
+		r = number_index_add(&f->natives, number_hash(new.name), f->n_items);
+	}
+	if (r < 0)
+		return r;
+	f->items[f->n_items] = new;
+	*ret = f->n_items++;
+	return 0;
+}
+
 /* Returns 0, -EFBIG if the texts exceed their limit, or -ENOMEM. */
 static int add_function(struct frame_functions *f, const struct frame_text *text, uint32_t *ret)
 {
-	uint32_t name = 0, file = 0, key = 0, hash;
+	struct frame_function new = {0};
 	char buf[FRAME_FILE_KEY_MAX];
 	const char *key_text;
 	size_t key_len = frame_file_key(text->file, text->file_len, buf, &key_text);
-	int r = intern_add(f->names, text->name, text->name_len, &name);
+	bool is_label = frame_file_is_label(key_text, key_len);
+	bool is_native = is_label || frame_file_is_native(text->file, text->file_len);
+	uint32_t hash;
+	int r = intern_add(f->names, text->name, text->name_len, &new.name);
 
 	if (r == 0)
-		r = intern_add(f->files, text->file, text->file_len, &file);
+		r = intern_add(f->files, text->file, text->file_len, &new.file);
 	if (r == 0)
-		r = intern_add(f->files, key_text, key_len, &key);
+		r = intern_add(f->files, key_text, key_len, &new.key);
 	if (r < 0)
 		return r;
-	hash = number_hash((uint64_t)name << 32 | key);
-	if (find_function(f, hash, name, key, ret)) {
-		keep_first_file(f, &f->items[*ret], file);
+	hash = number_hash((uint64_t) new.name << 32 | new.key);
+	if (find_function(f, hash, new.name, new.key, ret)) {
+		if (f->items[*ret].key == new.key)
+			keep_first_file(f, &f->items[*ret], new.file);
 		return 0;
 	}
-	r = ARRAY_RESERVE(f->items, f->max_items, (size_t)f->n_items + 1);
-	if (r == 0)
-		r = number_index_add(&f->by_name, hash, f->n_items);
-	if (r < 0)
-		return r;
-	f->items[f->n_items] = (struct frame_function){.name = name, .file = file, .key = key};
-	*ret = f->n_items++;
-	return 0;
+	if (!is_native || !join_native(f, &new, is_label, ret))
+		r = add_item(f, new, is_native, ret);
+	return r == 0 ? number_index_add(&f->by_name, hash, *ret) : r;
 }
 
 int frame_functions_add(struct frame_functions *f, const char *name, const char *file,
@@ -110,6 +168,7 @@ void frame_functions_fini(struct frame_functions *f)
 	intern_free(f->names);
 	intern_free(f->files);
 	number_index_fini(&f->by_name);
+	number_index_fini(&f->natives);
 	free(f->items);
 	free(f->places);
 	free(f->by_id);

@@ -1,8 +1,10 @@
 /*
  * Frames → functions, with small numbers. A function is a name and what frame_file_key() leaves of
  * its file, so that those of two releases are the same one and can be compared; it has the first of
- * its files. Each frame text is split once; what comes with an id is not even compared again.
- * Pure.
+ * its files. Native code whose source was not known, or not yet, has the name of its program in
+ * place of a file: it is the same function as the one of that name whose source is known, if there
+ * is no other of either kind when both are there. Each frame text is split once; what comes with an
+ * id is not even compared again. Pure.
  *
  * All frames of an object either come from one query, whose ids they have, or have none.
  */
@@ -21,6 +23,9 @@ struct frame_function {
 	uint32_t name; /* in names */
 	uint32_t file; /* in files */
 	uint32_t key;  /* of the file, in files */
+	/* of native code, which has two files: the other key, of where the source is not known */
+	uint32_t label;
+	bool is_alone; /* no other native function has its name, so that it may get the other key */
 };
 
 /* Where a frame is. */
@@ -38,6 +43,7 @@ struct frame_functions {
 	uint32_t n_items;
 	uint32_t max_items;
 	struct number_index by_name; /* items by name and key */
+	struct number_index natives; /* by name: the first native function that has it */
 
 	struct intern *texts;       /* frames without an id */
 	struct frame_place *places; /* by number in texts */

@@ -77,3 +77,31 @@ size_t frame_file_key(const char *file, size_t len, char buf[FRAME_FILE_KEY_MAX]
 	*ret = buf;
 	return n_folder + n_rest;
 }
+
+bool frame_file_is_label(const char *file, size_t len)
+{
+	static const char kernel[] = "[kernel]";
+
+	return len > 2 && file[0] == '[' && file[len - 1] == ']' &&
+	       !(len == strlen(kernel) && memcmp(file, kernel, len) == 0);
+}
+
+bool frame_file_is_native(const char *file, size_t len)
+{
+	/* what a file's name ends with; the headers of C++ end with nothing */
+	static const char endings[] = " c cc cpp cxx c++ C h hh hpp hxx h++ H tcc ipp inl inc def "
+				      "rs s S asm f f90 f95 f03 f08 F F90 for d di zig nim adb "
+				      "ads pas pp m mm swift ml mli hs y l cu ll ";
+	size_t name = after_last(file, len, '/');
+	size_t dot = after_last(file, len, '.');
+	char ending[8];
+
+	if (dot <= name)
+		return name > 0 && memmem(file, len, "/c++/", 5);
+	if (len == dot || len - dot > sizeof(ending) - 3)
+		return false;
+	ending[0] = ' ';
+	memcpy(ending + 1, file + dot, len - dot);
+	memcpy(ending + 1 + (len - dot), " ", 2);
+	return strstr(endings, ending) != NULL;
+}

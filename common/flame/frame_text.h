@@ -39,4 +39,13 @@ void frame_text_split(struct frame_text *ret, const char *text, size_t len);
  */
 size_t frame_file_key(const char *file, size_t len, char buf[FRAME_FILE_KEY_MAX], const char **ret);
 
+/*
+ * The file of a native function whose source is not known: that of its program or library,
+ * "[libc.so.6]".
+ */
+bool frame_file_is_label(const char *file, size_t len);
+
+/* Whether such a function may be of this source file: it is of a language that is compiled. */
+bool frame_file_is_native(const char *file, size_t len);
+
 #endif /* COMMON_FLAME_FRAME_TEXT_H */

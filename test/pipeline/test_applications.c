@@ -473,4 +473,32 @@ TEST(movers_are_one_function_in_all_releases)
 	json_decref(list);
 }
 
+TEST(movers_are_one_function_with_and_without_lines)
+{
+	const json_t *movers;
+	json_t *list;
+
+	/* the same; twice as much; of another language; of two source files */
+	post(&(struct upload){EBPF, "service.name=lines", -DAY_S, 60 - DAY_S, "same", 6 * S, 0,
+			      "[shop]"});
+	post(&(struct upload){EBPF, "service.name=lines", 0, 60, "same", 6 * S, 7, "shop/a.cc"});
+	post(&(struct upload){EBPF, "service.name=lines", -DAY_S, 60 - DAY_S, "twice", 6 * S, 0,
+			      "[shop]"});
+	post(&(struct upload){EBPF, "service.name=lines", 0, 60, "twice", 12 * S, 7, "shop/a.cc"});
+	post(&(struct upload){EBPF, "service.name=lines", -DAY_S, 60 - DAY_S, "run", 60 * S, 0,
+			      "[shop]"});
+	post(&(struct upload){EBPF, "service.name=lines", 0, 60, "run", 60 * S, 7, "shop/a.py"});
+	list = ask("movers", "&service=lines&limit=100");
+	movers = json_object_get(list, "movers");
+	assert_int_equal(json_array_size(movers), 4);
+	assert_json(json_array_get(movers, 2), "name", "\"twice\"");
+	assert_json(json_array_get(movers, 2), "file", "\"shop/a.cc\"");
+	assert_json(json_array_get(movers, 2), "self", "12000000000");
+	assert_json(json_array_get(movers, 2), "baseSelf", "6000000000");
+	assert_json(json_array_get(movers, 3), "name", "\"same\"");
+	assert_json(json_array_get(movers, 3), "self", "6000000000");
+	assert_json(json_array_get(movers, 3), "baseSelf", "6000000000");
+	json_decref(list);
+}
+
 GROUP_FIXTURE(start, finish)

@@ -99,6 +99,52 @@ TEST(functions_of_two_releases_are_the_same)
 	}
 }
 
+/* Lines come with DWARF, which may be found in the middle of what is shown. */
+TEST(a_function_with_and_without_a_line_is_one)
+{
+	static const char *const stacks[] = {
+		"main [shop]:0;shop::spend(int) [shop]:0;step(int) [shop]:0",
+		"main /src/shop/main.cc:9;shop::spend(int) /src/shop/price.cc:7;"
+		"step(int) /usr/include/c++/12/bits/step.h:3:inlined",
+	};
+
+	for (size_t first = 0; first < 2; first++) {
+		CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
+		CLEANUP(flame_view_fini) struct flame_view v = {0};
+
+		assert_int_equal(flame_tree_new(&t, NULL), 0);
+		assert_int_equal(add(t, stacks[first], 4), 0);
+		assert_int_equal(add(t, stacks[1 - first], 6), 0);
+		assert_int_equal(flame_tree_view(t, &no_limits, &v), 0);
+		assert_tree(&v, "0 total/ 10 0\n"
+				"1 main//src/shop/main.cc 10 0\n"
+				"2 shop::spend(int)//src/shop/price.cc 10 0\n"
+				"3 step(int)//usr/include/c++/12/bits/step.h 10 10\n");
+		assert_int_equal(v.n_inlined, 0);
+	}
+}
+
+TEST(functions_that_only_share_a_name_stay_two)
+{
+	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
+	CLEANUP(flame_view_fini) struct flame_view v = {0};
+
+	assert_int_equal(flame_tree_new(&t, NULL), 0);
+	/* of two programs; static ones; of two languages; of the kernel */
+	assert_int_equal(add(t, "main [a]:0", 1), 0);
+	assert_int_equal(add(t, "main [b]:0", 2), 0);
+	assert_int_equal(add(t, "main src/c.c:3", 3), 0);
+	assert_int_equal(add(t, "init a.c:1", 1), 0);
+	assert_int_equal(add(t, "init b.c:1", 2), 0);
+	assert_int_equal(add(t, "init [a]:0", 3), 0);
+	assert_int_equal(add(t, "run app.py:1", 1), 0);
+	assert_int_equal(add(t, "run [python3]:0", 2), 0);
+	assert_int_equal(add(t, "read [kernel]:0", 1), 0);
+	assert_int_equal(add(t, "read read.c:4", 2), 0);
+	assert_int_equal(flame_tree_view(t, &no_limits, &v), 0);
+	assert_int_equal(v.n_nodes, 1 + 3 + 3 + 2 + 2);
+}
+
 TEST(children_are_sorted_by_name)
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;

@@ -99,3 +99,36 @@ TEST(files_of_two_releases_have_one_key)
 			 sizeof(long_file));
 	assert_ptr_equal(key, long_file);
 }
+
+static bool is_native(const char *file)
+{
+	return frame_file_is_native(file, strlen(file));
+}
+
+static bool is_label(const char *file)
+{
+	return frame_file_is_label(file, strlen(file));
+}
+
+TEST(native_files_are_told_from_those_of_interpreters)
+{
+	assert_true(is_native("main.c"));
+	assert_true(is_native("/usr/include/c++/12/vector"));
+	assert_true(is_native("library/core/src/slice/sort.rs"));
+	assert_true(is_native("memmove-vec-unaligned-erms.S"));
+	assert_false(is_native(""));
+	assert_false(is_native("."));
+	assert_false(is_native("a."));
+	assert_false(is_native("c"));
+	assert_false(is_native("app.d/run"));
+	assert_false(is_native("/app/main.py"));
+	assert_false(is_native("/src/net/http/server.go"));
+	assert_false(is_native("a.verylongending"));
+	assert_false(is_native("[libc.so.6]"));
+	assert_true(is_label("[libc.so.6]"));
+	assert_true(is_label("[kernel.so]"));
+	assert_false(is_label("[kernel]"));
+	assert_false(is_label("[]"));
+	assert_false(is_label("main.c"));
+	assert_false(is_label(""));
+}

@@ -30,6 +30,7 @@
 #include <math.h>
 
 #include "cluster-agent/query/read/bound_query.h"
+#include "cluster-agent/query/read/mover_join.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/timeline_query.h"
 #include "cluster-agent/store/projections.h"
@@ -718,6 +719,7 @@ static int find_movers(struct moves *m, uint32_t limit, struct err *err)
 		r = query_exact(m, max, err);
 	if (r < 0)
 		return r;
+	mover_list_join(l);
 	qsort(l->items, l->n_items, sizeof(*l->items), largest_change_first);
 	l->n_items = l->n_items < limit ? l->n_items : limit;
 	return 0;
