@@ -27,10 +27,13 @@
 #include "cluster-agent/receive/ignored_uploads.h"
 #include "cluster-agent/receive/profile_handler.h"
 #include "cluster-agent/receive/push_handler.h"
+#include "cluster-agent/receive/symbol_handler.h"
 #include "cluster-agent/receive/upload_answer.h"
 #include "cluster-agent/sql/clickhouse_port.h"
 #include "cluster-agent/store/space_guard.h"
 #include "cluster-agent/store/store.h"
+#include "cluster-agent/storing_ready.h"
+#include "cluster-agent/symbols/symbol_store.h"
 #include "cluster-agent/wal/log_drain.h"
 #include "cluster-agent/wal/upload_log.h"
 #include "cluster-agent/web/web_api.h"
@@ -57,8 +60,6 @@
 #define UPLOAD_QUEUE_ITEMS 32768u
 #define UPLOAD_QUEUE_BYTES (64 * MIB)
 #define UPLOADS_AT_ONCE 32u
-/* An upload that waits longer than this for the store shows in /readyz. */
-#define READY_LATE_NS (15 * NS_PER_S)
 #define UPLOAD_TIMEOUT_NS (10 * NS_PER_S)
 #define UPLOAD_RETRY_MIN_NS NS_PER_S
 
@@ -80,6 +81,8 @@ struct cluster_agent {
 	struct upload_counters uploads;
 	struct profile_handler *handler;
 	struct push_handler push;
+	struct symbol_store *symbols;
+	struct symbol_handler *symbol_uploads;
 	struct otlp_handler *otlp;
 	struct otlp_grpc *otlp_grpc; /* NULL without --otlp-grpc-listen */
 	struct ignored_uploads ignored;
@@ -189,6 +192,22 @@ static int open_log(struct cluster_agent *a, struct err *err)
 	return r < 0 ? err_wrap(err, r, "open the write-ahead log") : 0;
 }
 
+static int open_symbols(struct cluster_agent *a, struct err *err)
+{
+	AUTO_FREE char *dir = NULL;
+	int r;
+
+	if (asprintf(&dir, "%s/symbols", a->opts->data_dir) < 0) {
+		dir = NULL;
+		return -ENOMEM;
+	}
+	r = symbol_store_open(
+		&a->symbols,
+		&(struct symbol_store_config){.dir = dir, .max_bytes = a->opts->max_symbols_bytes},
+		err);
+	return r == 0 ? symbol_handler_new(&a->symbol_uploads, a->symbols) : r;
+}
+
 /* Stacks of a refused or damaged upload are not in the store, although they were in the log. */
 static void on_refused(void *ctx)
 {
@@ -246,7 +265,8 @@ static int make_storing(struct cluster_agent *a)
 		r = otlp_handler_new(&a->otlp, &otlp);
 	}
 	if (r == 0)
-		r = query_jobs_new(&a->queries, &(struct query_jobs_config){.store = a->store});
+		r = query_jobs_new(&a->queries, &(struct query_jobs_config){.store = a->store,
+									    .symbols = a->symbols});
 	return r;
 }
 
@@ -272,6 +292,12 @@ static int register_storing(struct cluster_agent *a)
 	if (r < 0)
 		return r;
 	r = log_drain_register(a->drain, a->base.metrics);
+	if (r < 0)
+		return r;
+	r = symbol_store_register(a->symbols, a->base.metrics);
+	if (r < 0)
+		return r;
+	r = symbol_handler_register(a->symbol_uploads, a->base.metrics);
 	if (r < 0)
 		return r;
 	return query_jobs_register(a->queries, a->base.metrics);
@@ -331,6 +357,8 @@ static int start_storing(struct cluster_agent *a, struct err *err)
 
 	if (r == 0)
 		r = open_log(a, err);
+	if (r == 0)
+		r = open_symbols(a, err);
 	if (r < 0)
 		return r;
 	r = make_storing(a);
@@ -417,49 +445,13 @@ static int start_probe(struct cluster_agent *a)
 	return receiver_probe_new(&a->probe, a->base.loop, a->base.client, &cfg);
 }
 
-static const char *refusal_of(const struct upload_log_state *log)
-{
-	if (log->disk_full)
-		return "uploads are refused: the disk of the write-ahead log is full";
-	return log->full ? "uploads are refused: the write-ahead log is full" : NULL;
-}
-
-/*
- * With a store, the agent is ready while it can take uploads: without the Kubernetes API, and
- * without the store for as long as the log has room.
- */
-static void serve_storing_ready(struct cluster_agent *a, struct http_exchange *x)
-{
-	struct upload_log_state log;
-	struct log_drain_state drain;
-	char store[80] = "the store takes rows";
-	const char *refusal;
-
-	upload_log_state(a->log, &log);
-	log_drain_state(a->drain, &drain);
-	refusal = refusal_of(&log);
-	/* the reason is in the log: it may name servers and users */
-	if (drain.failing)
-		snprintf(store, sizeof(store), "the store has not taken rows for %llu s",
-			 (unsigned long long)(drain.failing_ns / NS_PER_S));
-	else if (log.oldest_age_ns > READY_LATE_NS)
-		snprintf(store, sizeof(store), "the store is behind, or does not answer");
-	else if (log.oldest_age_ns == 0)
-		snprintf(store, sizeof(store), "nothing waits for the store");
-	http_respond_text(x, refusal ? 503 : 200,
-			  "%s\n%s\nwrite-ahead log: %llu of %llu bytes wait, the oldest for %llu s",
-			  refusal ? refusal : "ok", store, (unsigned long long)log.n_bytes,
-			  (unsigned long long)log.max_bytes,
-			  (unsigned long long)(log.oldest_age_ns / NS_PER_S));
-}
-
 static void serve_ready(void *ctx, struct http_exchange *x)
 {
 	struct cluster_agent *a = ctx;
 	const char *problem = NULL;
 
 	if (a->log) {
-		serve_storing_ready(a, x);
+		storing_ready_serve(a->log, a->drain, x);
 		return;
 	}
 	problem = pod_scraping_synced(a->scraping) ? uploader_problem(a->base.uploader)
@@ -551,6 +543,16 @@ static void serve_push(void *ctx, struct http_exchange *x)
 		serve_upload(a, x);
 }
 
+static void serve_symbols(void *ctx, struct http_exchange *x)
+{
+	struct cluster_agent *a = ctx;
+
+	if (a->symbol_uploads)
+		symbol_handler_serve(a->symbol_uploads, x);
+	else
+		serve_upload(a, x);
+}
+
 static void serve_otlp(void *ctx, struct http_exchange *x)
 {
 	struct cluster_agent *a = ctx;
@@ -626,6 +628,8 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		{"POST", "/push.v1.PusherService/Push", LIMIT_UPLOAD_BYTES, serve_push, a,
 		 .scope = ACCESS_WRITE},
 		{"POST", "/v1development/profiles", LIMIT_UPLOAD_BYTES, serve_otlp, a,
+		 .scope = ACCESS_WRITE},
+		{"POST", "/v1/symbols", LIMIT_UPLOAD_BYTES, serve_symbols, a,
 		 .scope = ACCESS_WRITE},
 		{"GET", "/v1/profiles", 0, serve_wishes, a, .scope = ACCESS_ANYONE},
 		{"POST", "/v1/metrics", LIMIT_UPLOAD_BYTES, serve_metrics_upload, a, ACCESS_WRITE,
@@ -765,6 +769,8 @@ void cluster_agent_free(struct cluster_agent *a)
 	if (a->log)
 		upload_log_stop(a->log);
 	log_drain_stop(a->drain, agent_time_left_ns(&a->base));
+	if (a->symbol_uploads)
+		symbol_handler_stop(a->symbol_uploads);
 	if (a->queries)
 		query_jobs_stop(a->queries);
 	otlp_grpc_free(a->otlp_grpc);
@@ -773,6 +779,8 @@ void cluster_agent_free(struct cluster_agent *a)
 	pod_scraping_free(TAKE_PTR(a->scraping));
 	clickhouse_port_free(a->sql);
 	query_jobs_free(a->queries);
+	symbol_handler_free(a->symbol_uploads);
+	symbol_store_close(a->symbols);
 	otlp_handler_free(a->otlp);
 	profile_handler_free(a->handler);
 	ingest_feed_free(a->feed);

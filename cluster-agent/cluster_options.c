@@ -54,6 +54,9 @@ const struct option_def cluster_option_defs[] = {
 	{SIZE_OPTION("max-wal-size", max_wal_bytes), .def = "1GiB", .min = MIB,
 	 .help = "largest write-ahead log; while the store takes nothing, uploads beyond it are "
 		 "refused, to be sent again"},
+	{SIZE_OPTION("max-symbols-size", max_symbols_bytes), .def = "1GiB", .min = MIB,
+	 .help = "largest size of the names of functions that \"symbols upload\" sends, below the "
+		 "data directory; those that were not used for longest go first"},
 	{DURATION_OPTION("profiles-ttl", profiles_ttl_ns), .def = "7d", .min = 3600 * NS_PER_S,
 	 .max = 3650 * DAY_NS, .value = "DURATION", .help = "how long profiles are kept"},
 	{STRING_OPTION("clickhouse-address", clickhouse_address),

@@ -29,6 +29,7 @@ struct cluster_options {
 	char *read_api_key_file;
 	char *data_dir;
 	uint64_t max_wal_bytes;
+	uint64_t max_symbols_bytes;
 	uint64_t profiles_ttl_ns;
 	char *clickhouse_address;
 	char *clickhouse_user;

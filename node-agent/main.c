@@ -10,6 +10,7 @@
 #include "node-agent/node_options.h"
 #include "node-agent/node_privileges.h"
 #include "node-agent/record_command.h"
+#include "node-agent/symbols_command.h"
 #include "version.h"
 
 /*
@@ -77,6 +78,7 @@ int main(int argc, char **argv)
 	const struct agent_command commands[] = {
 		goroutines_command,
 		record_command,
+		symbols_command,
 		{LINE_HELPER_COMMAND, "", "read source lines for the node agent", read_lines,
 		 .hidden = true},
 		{0},

@@ -103,6 +103,7 @@ static int ask(struct query_job *j, struct buf *out, struct err *err)
 	struct querier_call c = {
 		.store = query_jobs_store(j->jobs),
 		.stacks = query_jobs_stacks(j->jobs),
+		.symbols = query_jobs_symbols(j->jobs),
 		.ticket = &j->ticket,
 		.now_ms = (int64_t)(clock_realtime_ns() / NS_PER_MS),
 	};

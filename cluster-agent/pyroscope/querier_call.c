@@ -17,7 +17,8 @@ int querier_range(const struct querier_call *c, int64_t start_ms, int64_t end_ms
 	int64_t end = end_ms != 0 ? end_ms : c->now_ms;
 	int64_t start = start_ms != 0 ? start_ms : end - DAY_MS;
 
-	*ret = (struct query_filter){.ticket = c->ticket, .stacks = c->stacks};
+	*ret = (struct query_filter){
+		.ticket = c->ticket, .stacks = c->stacks, .symbols = c->symbols};
 	if (start < 0 || end > MAX_MS)
 		return err_set(err, -EINVAL, "start and end are not ms since the epoch");
 	if (start >= end)

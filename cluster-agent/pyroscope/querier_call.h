@@ -24,6 +24,7 @@ struct store;
 struct querier_call {
 	struct store *store;
 	struct stack_cache *stacks;
+	struct symbol_store *symbols; /* likewise */
 	const struct store_ticket *ticket;
 	int64_t now_ms;
 	struct arena arena;

@@ -30,6 +30,7 @@ struct metrics;
 struct query_job;
 struct query_jobs;
 struct stack_cache;
+struct symbol_store;
 
 /* nginx's number for a client that has left; nobody reads the answer. */
 #define QUERY_JOB_LEFT 499u
@@ -65,9 +66,10 @@ struct query_job {
 };
 
 struct query_jobs_config {
-	struct store *store; /* borrowed; outlives the jobs */
-	unsigned n_threads;  /* 0: 3 */
-	unsigned max_queued; /* requests that wait for a thread; 0: 64 */
+	struct store *store;          /* borrowed; outlives the jobs */
+	struct symbol_store *symbols; /* likewise; may be NULL */
+	unsigned n_threads;           /* 0: 3 */
+	unsigned max_queued;          /* requests that wait for a thread; 0: 64 */
 };
 
 int query_jobs_new(struct query_jobs **ret, const struct query_jobs_config *cfg) MUST_CHECK;
@@ -86,6 +88,8 @@ int query_jobs_register(struct query_jobs *q, struct metrics *ms) MUST_CHECK;
 struct store *query_jobs_store(struct query_jobs *q);
 /* Where queries look for frames first. */
 struct stack_cache *query_jobs_stacks(struct query_jobs *q);
+/* Names for frames that were stored without, or NULL. */
+struct symbol_store *query_jobs_symbols(struct query_jobs *q);
 
 /* Takes the job over, also if it is refused, which is then answered. */
 void query_jobs_submit(struct query_jobs *q, struct query_job *job);

@@ -91,7 +91,7 @@ struct profile_string code_file_frame(const struct code_file *f, uint64_t addres
 }
 
 /* Hexadecimal digits and nothing else, of which there are few enough. */
-static bool read_offset(const char *text, size_t len, uint64_t *ret)
+static bool read_number(const char *text, size_t len, uint64_t *ret)
 {
 	*ret = 0;
 	for (size_t i = 0; i < len; i++) {
@@ -104,26 +104,35 @@ static bool read_offset(const char *text, size_t len, uint64_t *ret)
 	return len > 0 && len <= 16;
 }
 
+/* The last ':' or '@' between a file and a build id, neither of which is empty; or NULL. */
+static const char *find_separator(struct profile_string module)
+{
+	for (size_t i = module.len - 3; i >= 2; i--)
+		if (module.data[i] == ':' || module.data[i] == '@')
+			return &module.data[i];
+	return NULL;
+}
+
 bool code_file_parse(struct profile_string name, struct profile_string module,
-		     struct profile_string *ret_file, struct profile_string *ret_build_id,
-		     uint64_t *ret_offset)
+		     struct code_place_text *ret)
 {
 	static const char plus[] = "+0x";
 	const size_t plus_len = strlen(plus);
-	const char *colon;
+	const char *separator;
 	size_t len;
 
-	if (module.len < 4 || module.data[0] != '[' || module.data[module.len - 1] != ']')
+	if (module.len < 5 || module.data[0] != '[' || module.data[module.len - 1] != ']')
 		return false;
-	colon = memrchr(module.data, ':', module.len);
-	if (!colon || colon == module.data + 1 || colon == module.data + module.len - 2)
+	separator = find_separator(module);
+	if (!separator)
 		return false;
-	len = (size_t)(colon - module.data) - 1;
+	len = (size_t)(separator - module.data) - 1;
 	if (name.len < len + plus_len || memcmp(name.data, module.data + 1, len) != 0 ||
 	    memcmp(name.data + len, plus, plus_len) != 0 ||
-	    !read_offset(name.data + len + plus_len, name.len - len - plus_len, ret_offset))
+	    !read_number(name.data + len + plus_len, name.len - len - plus_len, &ret->number))
 		return false;
-	*ret_file = (struct profile_string){module.data + 1, (uint32_t)len};
-	*ret_build_id = (struct profile_string){colon + 1, (uint32_t)(module.len - len - 3)};
+	ret->file = (struct profile_string){module.data + 1, len};
+	ret->build_id = (struct profile_string){separator + 1, module.len - len - 3};
+	ret->kind = *separator == '@' ? CODE_FILE_ADDRESS : CODE_FILE_OFFSET;
 	return true;
 }

@@ -1,8 +1,11 @@
 /*
  * Texts of frames whose code has no name, of which only the file and the address are known. Pure.
  *
- * They are those of the node agent: "libc.so.6+0x2a1c9" in "[libc.so.6:<build id>]". Offsets in the
- * file are the same in every process that maps it, so equal code has equal names.
+ *	"libc.so.6+0x2a1c9" in "[libc.so.6:<build id>]"	the offset in the file
+ *	"libc.so.6+0x2a1c9" in "[libc.so.6@<build id>]"	the ELF virtual address: of the node agent
+ *
+ * Either is the same in every process that maps the file, so equal code has equal names, and the
+ * build id says in which table of symbols the name can be found later.
  */
 #ifndef COMMON_PPROF_CODE_FILE_H
 #define COMMON_PPROF_CODE_FILE_H
@@ -38,12 +41,22 @@ struct profile_string code_file_module(const struct code_file *f, bool with_buil
  */
 struct profile_string code_file_frame(const struct code_file *f, uint64_t address, struct arena *a);
 
+enum code_file_kind { CODE_FILE_OFFSET, CODE_FILE_ADDRESS };
+
+/* A frame without a name, of a known build; texts are borrowed. */
+struct code_place_text {
+	struct profile_string file;
+	struct profile_string build_id; /* as the sender wrote it */
+	enum code_file_kind kind;
+	uint64_t number;
+};
+
 /*
- * The way back: whether name is "<file>+0x<offset>" and module "[<file>:<build id>]". Without a
- * build id the number may be an address, and nothing says of which build. Points into module.
+ * The way back: whether name is "<file>+0x<number>" and module "[<file>:<build id>]" or with "@".
+ * Without a build id the number may be an address in memory, and nothing says of which build. Texts
+ * point into module.
  */
 bool code_file_parse(struct profile_string name, struct profile_string module,
-		     struct profile_string *ret_file, struct profile_string *ret_build_id,
-		     uint64_t *ret_offset);
+		     struct code_place_text *ret);
 
 #endif /* COMMON_PPROF_CODE_FILE_H */

@@ -98,6 +98,13 @@ static int read_notes(struct elf_layout *l, const struct byte_source *src, uint6
 	return 0;
 }
 
+/* What is wanted of a file. */
+enum parse_mode {
+	PARSE_FILE,
+	PARSE_DEBUG, /* may have no segments */
+	PARSE_CODE,  /* code may have no bytes */
+};
+
 static void add_segment(struct elf_layout *l, const Elf64_Phdr *ph)
 {
 	uint64_t end, file_end;
@@ -123,11 +130,16 @@ static void add_segment(struct elf_layout *l, const Elf64_Phdr *ph)
 		l->text_end = end;
 }
 
-static int read_segment(struct elf_layout *l, const struct byte_source *src, const Elf64_Phdr *ph)
+static int read_segment(struct elf_layout *l, const struct byte_source *src, const Elf64_Phdr *ph,
+			enum parse_mode mode)
 {
+	Elf64_Phdr loaded = *ph;
+
 	switch (ph->p_type) {
 	case PT_LOAD:
-		add_segment(l, ph);
+		if (mode == PARSE_CODE && ph->p_flags & PF_X && ph->p_memsz > ph->p_filesz)
+			loaded.p_filesz = ph->p_memsz;
+		add_segment(l, &loaded);
 		break;
 	case PT_NOTE:
 		return read_notes(l, src, ph->p_offset, ph->p_filesz);
@@ -145,7 +157,8 @@ static int read_segment(struct elf_layout *l, const struct byte_source *src, con
 	return 0;
 }
 
-static int read_segments(struct elf_layout *l, const struct byte_source *src, const Elf64_Ehdr *eh)
+static int read_segments(struct elf_layout *l, const struct byte_source *src, const Elf64_Ehdr *eh,
+			 enum parse_mode mode)
 {
 	Elf64_Phdr ph[HEADERS_AT_ONCE];
 
@@ -162,7 +175,7 @@ static int read_segments(struct elf_layout *l, const struct byte_source *src, co
 		if (r < 0)
 			return r == -ENODATA ? -EBADMSG : r;
 		for (uint32_t j = 0; r == 0 && j < n; j++)
-			r = read_segment(l, src, &ph[j]);
+			r = read_segment(l, src, &ph[j], mode);
 		if (r < 0)
 			return r;
 	}
@@ -194,6 +207,7 @@ static const struct {
 
 /* The section headers of a file, while they are read. */
 struct section_table {
+	enum parse_mode mode;
 	const struct byte_source *src;
 	uint64_t offset;
 	uint32_t n;
@@ -267,6 +281,10 @@ static void add_section(struct elf_layout *l, const struct section_table *t, con
 {
 	uint64_t end;
 
+	if (t->mode == PARSE_CODE && sh->sh_type == SHT_NOBITS && sh->sh_flags & SHF_EXECINSTR &&
+	    !__builtin_add_overflow(sh->sh_addr, sh->sh_size, &end) &&
+	    l->n_texts < ELF_LAYOUT_TEXTS_MAX)
+		l->texts[l->n_texts++] = section_of(sh, index);
 	/* sections of a separate debug file have addresses but no bytes */
 	if (sh->sh_type == SHT_NULL || sh->sh_type == SHT_NOBITS || sh->sh_size == 0 ||
 	    !within_file(t->src, sh) || __builtin_add_overflow(sh->sh_addr, sh->sh_size, &end))
@@ -328,7 +346,8 @@ static int open_sections(struct section_table *t, const struct byte_source *src,
 	return 0;
 }
 
-static int read_sections(struct elf_layout *l, const struct byte_source *src, const Elf64_Ehdr *eh)
+static int read_sections(struct elf_layout *l, const struct byte_source *src, const Elf64_Ehdr *eh,
+			 enum parse_mode mode)
 {
 	struct section_table t;
 	Elf64_Shdr sh[HEADERS_AT_ONCE];
@@ -339,6 +358,7 @@ static int read_sections(struct elf_layout *l, const struct byte_source *src, co
 	r = open_sections(&t, src, eh);
 	if (r < 0)
 		return r;
+	t.mode = mode;
 	for (uint32_t i = 0; i < t.n; i += HEADERS_AT_ONCE) {
 		uint32_t n = t.n - i < HEADERS_AT_ONCE ? t.n - i : HEADERS_AT_ONCE;
 
@@ -352,7 +372,7 @@ static int read_sections(struct elf_layout *l, const struct byte_source *src, co
 	return 0;
 }
 
-static int parse(struct elf_layout *ret, const struct byte_source *src, bool needs_segments)
+static int parse(struct elf_layout *ret, const struct byte_source *src, enum parse_mode mode)
 {
 	Elf64_Ehdr eh;
 	int r;
@@ -364,24 +384,37 @@ static int parse(struct elf_layout *ret, const struct byte_source *src, bool nee
 	ret->machine = eh.e_machine;
 	ret->entry = eh.e_entry;
 	ret->relocatable = eh.e_type == ET_DYN;
-	r = read_segments(ret, src, &eh);
+	r = read_segments(ret, src, &eh, mode);
 	if (r < 0)
 		return r;
-	if (needs_segments && ret->n_segments == 0)
+	if (mode == PARSE_FILE && ret->n_segments == 0)
 		return -EBADMSG;
-	r = read_sections(ret, src, &eh);
+	r = read_sections(ret, src, &eh, mode);
 	/* tools that remove the section headers often leave their offset in the header */
 	return r == -ENODATA || r == -EBADMSG ? 0 : r;
 }
 
 int elf_layout_parse(struct elf_layout *ret, const struct byte_source *src)
 {
-	return parse(ret, src, true);
+	return parse(ret, src, PARSE_FILE);
 }
 
 int elf_layout_parse_debug(struct elf_layout *ret, const struct byte_source *src)
 {
-	return parse(ret, src, false);
+	return parse(ret, src, PARSE_DEBUG);
+}
+
+int elf_layout_parse_code(struct elf_layout *ret, const struct byte_source *src)
+{
+	return parse(ret, src, PARSE_CODE);
+}
+
+void elf_layout_build_id_text(const struct elf_layout *layout,
+			      char ret[static 2 * ELF_BUILD_ID_MAX_BYTES + 1])
+{
+	ret[0] = '\0';
+	for (size_t i = 0; i < layout->gnu_build_id_bytes; i++)
+		snprintf(ret + 2 * i, 3, "%02x", layout->gnu_build_id[i]);
 }
 
 int elf_layout_address(const struct elf_layout *layout, uint64_t file_offset, uint64_t *ret_vaddr)

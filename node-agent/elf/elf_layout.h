@@ -96,6 +96,16 @@ int elf_layout_parse(struct elf_layout *ret, const struct byte_source *src) MUST
 int elf_layout_parse_debug(struct elf_layout *ret, const struct byte_source *src) MUST_CHECK;
 
 /*
+ * The same for either, with the addresses that code has once it is loaded: of a debug file the
+ * segments and sections of code count although they have no bytes. Only addresses may be used.
+ */
+int elf_layout_parse_code(struct elf_layout *ret, const struct byte_source *src) MUST_CHECK;
+
+/* Stores GNU's build id in hexadecimal; "" if there is none. */
+void elf_layout_build_id_text(const struct elf_layout *layout,
+			      char ret[static 2 * ELF_BUILD_ID_MAX_BYTES + 1]);
+
+/*
  * ELF virtual address of the byte at this file offset, from the PT_LOAD that it belongs to: if
  * there are several, an executable one. Mappings are whole pages, so the padding around a
  * segment belongs to it. Returns 0, or -ENOENT if the offset is in no segment.

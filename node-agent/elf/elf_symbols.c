@@ -344,6 +344,13 @@ size_t elf_symbol_table_count(const struct elf_symbol_table *t)
 	return t->n;
 }
 
+void elf_symbol_table_range(const struct elf_symbol_table *t, size_t i, uint64_t *ret_start,
+			    uint64_t *ret_end)
+{
+	*ret_start = t->base + t->entries[i].start;
+	*ret_end = *ret_start + t->entries[i].size;
+}
+
 /* Returns the number of entries that start at or before an address. */
 static uint32_t entries_until(const struct elf_symbol_table *t, uint32_t address)
 {

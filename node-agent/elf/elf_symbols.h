@@ -45,6 +45,10 @@ bool elf_symbol_table_covers(const struct elf_symbol_table *t, uint64_t vaddr);
 size_t elf_symbol_table_bytes(const struct elf_symbol_table *t);
 size_t elf_symbol_table_count(const struct elf_symbol_table *t);
 
+/* Where entry i, in the order of addresses, begins and ends; others may lie within it. */
+void elf_symbol_table_range(const struct elf_symbol_table *t, size_t i, uint64_t *ret_start,
+			    uint64_t *ret_end);
+
 /*
  * Whether the symbol that has vaddr is one without a size, so that its end is only a guess; the
  * start of the symbol is stored then. Exception tables may know better (eh_function.h).

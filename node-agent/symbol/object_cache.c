@@ -38,6 +38,7 @@ static void object_free(struct object *o)
 	free(o->layout);
 	free(o->name);
 	free(o->label);
+	free(o->unnamed_label);
 	free(o);
 }
 DEFINE_CLEANUP(struct object *, object_free);
@@ -138,6 +139,18 @@ static int set_names(struct object *o, const char *path)
 	return 0;
 }
 
+/* Which build the addresses in frames without a name are of. */
+static int set_unnamed_label(struct object *o)
+{
+	const struct elf_layout *l = o->layout;
+	char id[2 * ELF_BUILD_ID_MAX_BYTES + 1] = "";
+
+	if (l->gnu_build_id_bytes == 0 || o->name[0] == '[')
+		return 0;
+	elf_layout_build_id_text(l, id);
+	return asprintf(&o->unnamed_label, "[%s@%s]", o->name, id) < 0 ? -ENOMEM : 0;
+}
+
 /*
  * Equal build ids mean equal code, not equal files: a stripped copy has the same id. So the
  * places of the symbols are part of the key. A file without a build id shares its tables with
@@ -192,6 +205,9 @@ int object_cache_add(struct object_cache *c, const struct file_id *id, const cha
 		return o->status;
 	if (o->status == 0) {
 		o->key = key_of(o);
+		r = set_unnamed_label(o);
+		if (r < 0)
+			return r;
 	} else {
 		free(o->layout);
 		o->layout = NULL;

@@ -32,6 +32,7 @@ struct object {
 	uint64_t lines_ns;    /* that profiles may wait for its lines in this cycle */
 	char *name;           /* base name of its path, without blanks */
 	char *label;          /* "[name]" */
+	char *unnamed_label;  /* of its code without a name (code_file.h); NULL: as label */
 	struct table_key key; /* of its symbol tables */
 	struct elf_layout *layout;
 	struct gopclntab go;

@@ -176,7 +176,7 @@ static const struct symbol_location *unresolved(struct symbolizer *s, const stru
 						uint64_t address)
 {
 	snprintf(s->names.name, sizeof(s->names.name), "%s+0x%" PRIx64, o->name, address);
-	return intern(s, s->names.name, o->label);
+	return intern(s, s->names.name, o->unnamed_label ?: o->label);
 }
 
 static const struct symbol_location *unknown(struct symbolizer *s)
@@ -534,8 +534,7 @@ int symbolizer_find_file(struct symbolizer *s, const struct symbol_mapping *m,
 		.to_address = vaddr - m->start,
 		.relocatable = o->layout->relocatable,
 	};
-	for (size_t i = 0; i < o->layout->gnu_build_id_bytes; i++)
-		snprintf(ret->build_id + 2 * i, 3, "%02x", o->layout->gnu_build_id[i]);
+	elf_layout_build_id_text(o->layout, ret->build_id);
 	return 0;
 }
 

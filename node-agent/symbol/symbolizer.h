@@ -11,7 +11,8 @@
  * of Go code, of JIT code whose perf map has them (perf_map_name.h) and of code with DWARF, else
  * "[libc.so.6]" or "[kernel]" and line 0; unresolved "libc.so.6+0x2a3b0" with the ELF virtual
  * address at which the function begins, if exception tables say so, else of the instruction (of a
- * file that cannot be read: the offset in the file), "[unknown]" with file "" where no file is
+ * file that cannot be read: the offset in the file) and "[libc.so.6@<build id>]", by which names
+ * are found later (code_file.h); "[unknown]" with file "" where no file is
  * mapped and no perf map has the address, and "[unknown]" or, when addresses are hidden from us,
  * "[kernel]" for the kernel. Code that signal handlers return to is SYMBOL_SIGNAL_RETURN if its
  * file has no name for it. A profile with more lines than frame_limit_bytes has room for shows

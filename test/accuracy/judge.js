@@ -38,7 +38,7 @@ function bareName(name) {
 
 // The file that a function is in, by its last name; "" for source code, which may be of any.
 function objectOf(frame) {
-  const inFile = /^\[(.*)\]$/.exec(frame.file);
+  const inFile = /^\[(.*?)(?:@[0-9a-f]+)?\]$/.exec(frame.file);
   const unnamed = /^(.+)\+0x[0-9a-f]+$/.exec(frame.name);
   return path.basename(frame.object || (inFile ?? unnamed)?.[1] || "").replace(/^\[|\]$/g, "");
 }

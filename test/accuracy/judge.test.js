@@ -65,6 +65,8 @@ test("a start that only perf has a name for is one", () => {
   const stripped = [{ name: `${program}+0x1040`, file: "" }, ...good.slice(1)];
   says(stripped, "no start");
   says(stripped, "", { names: new Map([[`${program}+0x1040`, "_start"]]) });
+  const ofBuild = [{ ...stripped[0], file: `[${program}@0a64e853]` }, ...good.slice(1)];
+  says(ofBuild, "", { names: new Map([[`${program}+0x1040`, "_start"]]) });
   says(stripped, "no start", { names: new Map([[`${program}+0x1040`, "acc_spin"]]) });
 });
 

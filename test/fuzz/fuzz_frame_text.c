@@ -11,10 +11,12 @@ static void check_code_file(const struct frame_text *t)
 	const struct profile_string name = {t->name, (uint32_t)t->name_len};
 	const struct profile_string module = {t->file, (uint32_t)t->file_len};
 	struct profile_string file, build_id;
-	uint64_t offset;
+	struct code_place_text place;
 
-	if (!code_file_parse(name, module, &file, &build_id, &offset))
+	if (!code_file_parse(name, module, &place))
 		return;
+	file = place.file;
+	build_id = place.build_id;
 	assert(file.len > 0 && build_id.len > 0 && file.len + build_id.len + 3 == module.len);
 	assert(memcmp(file.data, name.data, file.len) == 0);
 	assert(name.len > file.len + 3 && name.len <= file.len + 3 + 16);

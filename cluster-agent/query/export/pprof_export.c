@@ -234,21 +234,25 @@ static int place_location(struct profile *p, struct profile_location *l, struct 
 {
 	const struct profile_function *f;
 	struct profile_mapping m = {.offset = 0}, *to;
-	uint64_t offset, page;
+	struct code_place_text place;
+	uint64_t page;
 	uint32_t id;
 	int r;
 
 	if (l->n_lines != 1)
 		return 0;
 	f = &p->functions[l->lines[0].function];
-	if (!code_file_parse(f->name, f->file, &m.file, &m.build_id, &offset) ||
-	    offset >= FILE_SPACE - PAGE)
+	/* of an address it is not known which offset it has, and mappings are of those */
+	if (!code_file_parse(f->name, f->file, &place) || place.kind != CODE_FILE_OFFSET ||
+	    place.number >= FILE_SPACE - PAGE)
 		return 0;
+	m.file = place.file;
+	m.build_id = place.build_id;
 	r = intern_add(files, f->file.data, f->file.len, &id);
 	if (r < 0 || id > MAX_FILES)
 		return r;
 	to = &mappings[id - 1];
-	page = offset & ~(PAGE - 1);
+	page = place.number & ~(PAGE - 1);
 	if (id > p->n_mappings) {
 		m.offset = m.end = page;
 		*to = m;
@@ -258,7 +262,7 @@ static int place_location(struct profile *p, struct profile_location *l, struct 
 		to->offset = page;
 	if (page + PAGE > to->end)
 		to->end = page + PAGE;
-	l->address = id * FILE_SPACE + offset;
+	l->address = id * FILE_SPACE + place.number;
 	l->mapping = id;
 	return 0;
 }

@@ -31,6 +31,7 @@
 
 #include "cluster-agent/query/read/bound_query.h"
 #include "cluster-agent/query/read/mover_join.h"
+#include "cluster-agent/query/read/mover_names.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/timeline_query.h"
 #include "cluster-agent/store/projections.h"
@@ -717,6 +718,8 @@ static int find_movers(struct moves *m, uint32_t limit, struct err *err)
 	r = query_candidates(m, max, err);
 	if (r == 0 && l->n_items > 0 && !m->is_exact)
 		r = query_exact(m, max, err);
+	if (r == 0)
+		r = mover_names_add(m->f->symbols, l);
 	if (r < 0)
 		return r;
 	mover_list_join(l);
@@ -734,6 +737,7 @@ int mover_query(struct store *store, const struct query_filter *range,
 		.from_ns = range->from_ns,
 		.to_ns = range->to_ns,
 		.ticket = range->ticket,
+		.symbols = range->symbols,
 	};
 	struct mover_list l = {0};
 	struct moves m = {.store = store, .f = &f, .base = base, .list = &l};

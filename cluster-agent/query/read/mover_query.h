@@ -38,9 +38,9 @@ struct mover_list {
 };
 
 /*
- * range has times, a ticket, and perhaps a service; of base only the times are read. At most
- * limit (MOVER_QUERY_MAX) functions are listed; none if one of the ranges has no profile at all.
- * Errors are those of stack_query(). After 0 ret is released with mover_list_fini().
+ * range has times, a ticket, symbols, and perhaps a service; of base only the times are read. At
+ * most limit (MOVER_QUERY_MAX) functions are listed; none if one of the ranges has no profile at
+ * all. Errors are those of stack_query(). After 0 ret is released with mover_list_fini().
  */
 int mover_query(struct store *store, const struct query_filter *range,
 		const struct query_filter *base, uint32_t limit, struct mover_list *ret,

@@ -18,6 +18,7 @@ struct label_matchers;
 struct profile_source;
 struct stack_cache;
 struct store_ticket;
+struct symbol_store;
 
 /* Strings are borrowed. Times in ns since the epoch; [from, to). */
 struct query_filter {
@@ -34,6 +35,7 @@ struct query_filter {
 	struct profile_source *source; /* where profiles are found, kept for further queries of the
 					* same services, type and range; may be NULL */
 	struct stack_cache *stacks;    /* where to look for frames first; may be NULL */
+	struct symbol_store *symbols;  /* names for frames that have none; may be NULL */
 };
 
 /* The selection and the baseline that it is compared with. */

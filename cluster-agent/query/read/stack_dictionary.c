@@ -18,7 +18,8 @@
 
 struct text {
 	const char *s;
-	size_t len;
+	uint32_t len;
+	uint32_t shown; /* the text in place of this one; its own index: none */
 };
 
 struct stack {
@@ -43,6 +44,7 @@ struct stack_dictionary {
 	uint32_t *frames; /* indexes into texts */
 	size_t n_frames;
 	size_t max_frames;
+	struct stack_dictionary_looked looked;
 	struct flame_frame *out; /* what get() returns */
 	size_t max_out;
 };
@@ -122,9 +124,19 @@ static int add_text(struct stack_dictionary *d, const char *s, size_t len, uint3
 	if (r < 0)
 		return r;
 	*ret = (uint32_t)d->n_texts++;
-	d->texts[*ret] = (struct text){copy, len};
+	d->texts[*ret] = (struct text){copy, (uint32_t)len, *ret};
 	d->text_hashes[*ret] = hash;
 	return 0;
+}
+
+static int add_frame(struct stack_dictionary *d, const struct flame_frame *f, uint32_t *ret)
+{
+	uint32_t text = 0;
+	int r = add_text(d, f->text, f->len, &text);
+
+	if (r == 0)
+		*ret = d->texts[text].shown;
+	return r;
 }
 
 /* Nothing refers to the frames of a stack before it is in by_hash, so a failure undoes itself. */
@@ -139,7 +151,7 @@ int stack_dictionary_add(struct stack_dictionary *d, uint64_t hash,
 		return -EFBIG;
 	r = reserve_stack(d, n_frames);
 	for (size_t i = 0; i < n_frames && r == 0; i++)
-		r = add_text(d, frames[i].text, frames[i].len, &d->frames[d->n_frames + i]);
+		r = add_frame(d, &frames[i], &d->frames[d->n_frames + i]);
 	if (r == 0)
 		r = number_index_add(&d->by_hash, number_hash(hash), d->n_stacks);
 	if (r < 0)
@@ -168,6 +180,37 @@ int stack_dictionary_get(struct stack_dictionary *d, uint64_t hash, const struct
 	*ret = d->out;
 	*ret_n = d->stacks[id].n;
 	return 0;
+}
+
+uint32_t stack_dictionary_texts(const struct stack_dictionary *d)
+{
+	return (uint32_t)d->n_texts;
+}
+
+struct flame_frame stack_dictionary_text(const struct stack_dictionary *d, uint32_t i)
+{
+	return (struct flame_frame){d->texts[i].s, d->texts[i].len, i + 1};
+}
+
+int stack_dictionary_set_text(struct stack_dictionary *d, uint32_t i, const char *text, size_t len)
+{
+	uint32_t shown = 0;
+	int r = add_text(d, text, len, &shown);
+
+	if (r == 0)
+		d->texts[i].shown = shown;
+	return r;
+}
+
+void stack_dictionary_rename(struct stack_dictionary *d)
+{
+	for (size_t i = 0; i < d->n_frames; i++)
+		d->frames[i] = d->texts[d->frames[i]].shown;
+}
+
+struct stack_dictionary_looked *stack_dictionary_looked(struct stack_dictionary *d)
+{
+	return &d->looked;
 }
 
 uint32_t stack_dictionary_count(const struct stack_dictionary *d)

@@ -40,6 +40,27 @@ bool stack_dictionary_has(const struct stack_dictionary *d, uint64_t hash);
 int stack_dictionary_get(struct stack_dictionary *d, uint64_t hash, const struct flame_frame **ret,
 			 size_t *ret_n) MUST_CHECK;
 
+/*
+ * The distinct texts, by the order in which they came: for who knows better ones. Those that are
+ * put in the place of others are among them.
+ */
+uint32_t stack_dictionary_texts(const struct stack_dictionary *d);
+struct flame_frame stack_dictionary_text(const struct stack_dictionary *d, uint32_t i);
+/*
+ * Shows another text in place of text i, in stacks that are added later and, after
+ * stack_dictionary_rename(), in all. Returns as stack_dictionary_add().
+ */
+int stack_dictionary_set_text(struct stack_dictionary *d, uint32_t i, const char *text,
+			      size_t len) MUST_CHECK;
+void stack_dictionary_rename(struct stack_dictionary *d);
+
+/* Until where late_names.h has looked at texts, which belongs to it. */
+struct stack_dictionary_looked {
+	uint64_t generation;
+	uint32_t n_texts;
+};
+struct stack_dictionary_looked *stack_dictionary_looked(struct stack_dictionary *d);
+
 /* Number of stacks. */
 uint32_t stack_dictionary_count(const struct stack_dictionary *d);
 /* Memory that it holds, roughly. */

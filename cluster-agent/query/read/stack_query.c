@@ -15,12 +15,15 @@
  * side would read what is between two distant ranges, too, and could not count a profile of both
  * twice.
  *
+ * Frames that were stored without a name get it when they are in the dictionary (late_names.h).
+ *
  * At last, quality_query.h says for each side how complete it is.
  */
 #include "cluster-agent/query/read/stack_query.h"
 
 #include <errno.h>
 
+#include "cluster-agent/query/read/late_names.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/stack_cache.h"
 #include "cluster-agent/query/read/stack_dictionary.h"
@@ -313,7 +316,7 @@ static int query_frames(struct stack_work *w, struct err *err)
 		if (r == 0)
 			r = add_frames(w, err);
 	}
-	return r;
+	return r == 0 ? late_names_add(w->f->symbols, w->stacks) : r;
 }
 
 /* ---- delivery ---- */

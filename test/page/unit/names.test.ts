@@ -132,6 +132,8 @@ test("the package is what a reader would call it", () => {
     ["f.constprop.0.cold", "[a]", "a"],
     ["malloc", "[libc.so.6]", "libc.so.6"],
     ["burn+0x1234", "[burn]", "burn"],
+    ["burn+0x1234", "[burn@0a64e85344cbd7c1]", "burn"],
+    ["lib@x.so+0x1234", "[lib@x.so:0a64e85344cbd7c1]", "lib@x.so"],
     ["do_syscall_64", "[kernel]", "[kernel]"],
     ["main", "src/server/main.c", "src/server"],
     ["python3.11", "", "python3.11"],

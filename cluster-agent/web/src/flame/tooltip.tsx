@@ -9,7 +9,7 @@ import {
   changeTextColor,
   type DiffPalette,
 } from "../model/diff";
-import { fullName, KERNEL, visible } from "../model/names";
+import { fullName, KERNEL, splitModule, visible } from "../model/names";
 import { nodeFile, nodeName, type Tree } from "../model/tree";
 import { grouped, percent, value } from "../model/units";
 
@@ -37,7 +37,12 @@ export function originOf(name: string, file: string): string {
   if (name === "[truncated]") return "the stack walk ended here, callers are not known";
   if (name === "[unknown]") return "no symbol, and no file is mapped at this address";
   if (name === "other" && file === "") return "small frames that the answer leaves out";
-  return visible(file.startsWith("[") ? file.slice(1, -1) : file);
+  if (!file.startsWith("[")) return visible(file);
+  const { module, build } = splitModule(file);
+  return build && name.startsWith(`${module}+0x`)
+    ? `${visible(module)} has no symbols here: “coroot-node-agent symbols upload” gives names to ` +
+        `build ${build}`
+    : visible(module);
 }
 
 /** Puts the tooltip beside the frame, where there is room. */

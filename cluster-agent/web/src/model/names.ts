@@ -69,9 +69,18 @@ const generated = /\.(isra|constprop|part|cold|lto_priv|llvm|localalias)(\.\d+)*
 /** The package of a generated class, "" for all other names. */
 const javaPackage = (name: string): string => generatedJava.exec(name)?.[1].slice(0, -1) ?? "";
 
+/**
+ * The file and the build of `[libc.so.6@<build id>]`, which code without a name has; the build is
+ * "" of `[libc.so.6]`.
+ */
+export function splitModule(file: string): { module: string; build: string } {
+  const m = /^\[(.+?)(?:[:@]([0-9a-f]{4,64}))?\]$/.exec(file);
+  return { module: m?.[1] ?? file, build: m?.[2] ?? "" };
+}
+
 /** The library a frame belongs to: `[libc.so.6]` → `libc.so.6`, `src/a/b.c` → `src/a`. */
 export function moduleOf(name: string, file: string): string {
-  if (file.startsWith("[")) return file.slice(1, -1);
+  if (file.startsWith("[")) return splitModule(file).module;
   const slash = file.lastIndexOf("/");
   if (slash > 0) return file.slice(0, slash);
   return file || javaPackage(name).replaceAll(".", "/") || name;

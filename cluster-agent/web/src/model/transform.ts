@@ -13,7 +13,7 @@
 
 import { fileKey } from "./file_key";
 import { Grove } from "./grove";
-import { moduleOf, packageOf } from "./names";
+import { moduleOf, packageOf, splitModule } from "./names";
 import { assembleTree, type Tree } from "./tree";
 import type { Transform } from "./url_state";
 
@@ -25,10 +25,15 @@ export const EVERY = "*";
  * "" where none is known.
  */
 export const libraryOf = (name: string, file: string, by: "package" | "module"): string =>
-  by === "package" ? packageOf(name, file) : file.startsWith("[") ? file : moduleOf(name, file);
+  by === "package"
+    ? packageOf(name, file)
+    : file.startsWith("[")
+      ? `[${splitModule(file).module}]`
+      : moduleOf(name, file);
 
 function inLibrary(name: string, file: string, library: string): boolean {
-  if (library.startsWith("[")) return file === library;
+  if (library.startsWith("["))
+    return file.startsWith("[") && `[${splitModule(file).module}]` === library;
   return packageOf(name, file) === library || moduleOf(name, file) === library;
 }
 

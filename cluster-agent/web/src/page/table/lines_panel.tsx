@@ -19,7 +19,7 @@ import {
   type Sides,
 } from "../../model/diff";
 import { scaleFunction } from "../../model/comparison";
-import { KERNEL, fullName, visible } from "../../model/names";
+import { KERNEL, fullName, splitModule, visible } from "../../model/names";
 import type { Span } from "../../model/time_range";
 import { percent, percentFixed, value } from "../../model/units";
 import type { FunctionId } from "../../model/url_state";
@@ -48,8 +48,8 @@ export function whyNoLines({ name, file }: FunctionId, lines: { line: number }[]
   if (file === "") return `${visible(name)} is no function of a program, so it has no source.`;
   if (file.startsWith("["))
     return (
-      `No frame of this function has a line: ${file.slice(1, -1)} was built without line tables, ` +
-      "or in a language whose line tables the agent does not read."
+      `No frame of this function has a line: ${splitModule(file).module} was built without ` +
+      "line tables, or in a language whose line tables the agent does not read."
     );
   return "No frame of this function has a line: its profile was made without line numbers.";
 }
