@@ -9,8 +9,7 @@
 
 void fake_proc_begin(struct fake_proc *f)
 {
-	*f = (struct fake_proc){.root = "/tmp/fake_proc.XXXXXX"};
-	assert_non_null(mkdtemp(f->root));
+	*f = (struct fake_proc){.root = temp_dir()};
 	f->root_fd = open(f->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(f->root_fd >= 0);
 }

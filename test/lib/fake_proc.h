@@ -9,7 +9,7 @@
 #define FAKE_PROC_AFTER (UINT64_C(1) << 50) /* … and after all of its scans */
 
 struct fake_proc {
-	char root[64];
+	const char *root;
 	int root_fd;
 	unsigned n_stopped;
 };

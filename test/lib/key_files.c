@@ -4,23 +4,15 @@
 
 char key_file[64], other_key_file[64];
 
-static char dir[32];
+static const char *dir;
 
 int key_files_set_up(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_keys.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
+	dir = temp_dir();
 	snprintf(key_file, sizeof(key_file), "%s/keys", dir);
 	snprintf(other_key_file, sizeof(other_key_file), "%s/other", dir);
 	return 0;
-}
-
-int key_files_tear_down(void **state)
-{
-	(void)state;
-	return remove_tree(dir);
 }
 
 void key_file_write(const char *path, const char *text)

@@ -6,7 +6,6 @@
 extern char key_file[64], other_key_file[64];
 
 int key_files_set_up(void **state);
-int key_files_tear_down(void **state);
 void key_file_write(const char *path, const char *text);
 
 #endif /* TEST_LIB_KEY_FILES_H */

@@ -68,18 +68,6 @@ char *kube_fixture_path(struct kube_fixture *f, const char *name)
 	return path;
 }
 
-static void remove_folder(const char *dir)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-
-	while (d && (e = readdir(d)))
-		unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	rmdir(dir);
-}
-
 /* ---- server ---- */
 
 static bool note_request(struct kube_fixture *f, const char *authorization)
@@ -174,9 +162,7 @@ int kube_fixture_set_up(void **state)
 	*state = f;
 	pthread_mutex_init(&f->lock, NULL);
 	f->cfg.namespace = namespace;
-	snprintf(f->dir, sizeof(f->dir), "/tmp/kube_fixture_XXXXXX");
-	if (!mkdtemp(f->dir))
-		return -1;
+	f->dir = temp_dir();
 	r = loop_new(&f->loop);
 	return r < 0 ? r : loop_add_timer(f->loop, stop, f, &f->stopper);
 }
@@ -188,7 +174,6 @@ int kube_fixture_tear_down(void **state)
 	kube_client_free(f->client);
 	http_server_free(f->server);
 	loop_free(f->loop);
-	remove_folder(f->dir);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
 	return 0;

@@ -16,7 +16,7 @@ struct kube_fixture {
 	struct loop_source *stopper;
 	struct kube_client *client;
 	struct kube_config cfg; /* strings belong to the test */
-	char dir[64];
+	const char *dir;
 	char url[64]; /* of the server, without '/' at the end */
 
 	/* the server; its handler runs on another thread */

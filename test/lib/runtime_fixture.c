@@ -34,8 +34,7 @@ static void on_give_up(void *ctx)
 
 void runtime_fixture_begin(struct runtime_fixture *f)
 {
-	*f = (struct runtime_fixture){.root = "/tmp/runtime_fixture.XXXXXX"};
-	assert_non_null(mkdtemp(f->root));
+	*f = (struct runtime_fixture){.root = temp_dir()};
 	assert_int_equal(chmod(f->root, 0755), 0);
 	assert_int_equal(process_table_new(&f->processes,
 					   &(struct process_table_config){.proc_root = f->root},

@@ -13,7 +13,7 @@
 #include "node-agent/process/process_table.h"
 
 struct runtime_fixture {
-	char root[64]; /* the folder */
+	const char *root; /* the folder */
 	struct loop *loop;
 	struct metrics *ms;
 	struct process_table *processes; /* of the folder; scanned while the loop runs */

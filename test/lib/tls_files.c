@@ -80,8 +80,7 @@ static void write_pem(const char *path, gnutls_x509_crt_t first, gnutls_x509_crt
 
 void tls_files_init(struct tls_files *f)
 {
-	*f = (struct tls_files){.dir = "/tmp/tls_files_XXXXXX"};
-	assert_non_null(mkdtemp(f->dir));
+	*f = (struct tls_files){.dir = temp_dir()};
 	snprintf(f->ca, sizeof(f->ca), "%s/ca.pem", f->dir);
 	snprintf(f->cert, sizeof(f->cert), "%s/cert.pem", f->dir);
 	snprintf(f->key, sizeof(f->key), "%s/key.pem", f->dir);
@@ -122,10 +121,6 @@ void tls_files_replace(struct tls_files *f, const char *name)
 
 void tls_files_fini(struct tls_files *f)
 {
-	unlink(f->ca);
-	unlink(f->cert);
-	unlink(f->key);
-	rmdir(f->dir);
 	gnutls_x509_crt_deinit(f->root.crt);
 	gnutls_x509_crt_deinit(f->intermediate.crt);
 	gnutls_x509_privkey_deinit(f->root.key);

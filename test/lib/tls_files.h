@@ -15,7 +15,7 @@ struct tls_authority {
 };
 
 struct tls_files {
-	char dir[64];
+	const char *dir;
 	char ca[96];   /* the root, for clients */
 	char cert[96]; /* server and intermediate */
 	char key[96];

@@ -64,8 +64,7 @@ static unsigned free_port(void)
 
 void agent_process_init(struct agent_process *a)
 {
-	*a = (struct agent_process){.dir = "/tmp/test_pipeline.XXXXXX"};
-	assert_non_null(mkdtemp(a->dir));
+	*a = (struct agent_process){.dir = temp_dir()};
 	snprintf(a->log, sizeof(a->log), "%s.log", a->dir);
 }
 

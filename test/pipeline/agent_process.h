@@ -9,7 +9,7 @@
 #include "common/data/buf.h"
 
 struct agent_process {
-	char dir[64]; /* data directory, made by agent_process_init() */
+	const char *dir; /* data directory, made by agent_process_init() */
 	char log[80];
 	unsigned port;
 	pid_t pid; /* 0: not running */

@@ -582,8 +582,7 @@ static void sigterm_stores_what_was_accepted(void **state)
 	buf_init(&b, 1 << 20);
 	make_profile(&b, 10, 5);
 	assert_int_equal(pthread_create(&thread, NULL, post_until_refused, &p), 0);
-	for (int i = 0; i < 60000 && __atomic_load_n(&p.i, __ATOMIC_ACQUIRE) < 3; i++)
-		usleep(1000);
+	eventually(__atomic_load_n(&p.i, __ATOMIC_ACQUIRE) >= 3);
 	status = agent_process_stop(&agent, SIGTERM);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
@@ -635,7 +634,7 @@ static void assert_refuses_to_start(const char *const *args, const char *reason,
 
 static void what_prevents_a_start_is_said_in_one_line(void **state)
 {
-	char dir[128], other_dir[] = "/tmp/test_pipeline.XXXXXX", other[128], taken[64];
+	char dir[128], other[128], taken[64];
 	const char *const locked[] = {"a", dir, "--listen=127.0.0.1:0", NULL};
 	const char *const busy[] = {"a", other, taken, NULL};
 	const char *const unknown[] = {"a", "--no-such-flag", NULL};
@@ -644,16 +643,14 @@ static void what_prevents_a_start_is_said_in_one_line(void **state)
 					"--clickhouse-listen=0.0.0.0:0", NULL};
 
 	(void)state;
-	assert_non_null(mkdtemp(other_dir));
 	snprintf(dir, sizeof(dir), "--data-dir=%s", agent.dir);
-	snprintf(other, sizeof(other), "--data-dir=%s/data", other_dir);
+	snprintf(other, sizeof(other), "--data-dir=%s/data", temp_dir());
 	snprintf(taken, sizeof(taken), "--listen=127.0.0.1:%u", agent.port);
 	assert_refuses_to_start(locked, agent.dir, "waiting for the other process to end");
 	assert_refuses_to_start(busy, taken + strlen("--listen="), NULL);
 	assert_refuses_to_start(unknown, "no-such-flag", NULL);
 	assert_refuses_to_start(bad, "profiles-ttl", NULL);
 	assert_refuses_to_start(open_sql, "key", NULL);
-	agent_process_remove(other_dir);
 }
 
 static void query_tsv(struct store *s, const char *sql, const char *expected)

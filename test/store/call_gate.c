@@ -87,8 +87,7 @@ void call_gate_enter(struct call_gate *g)
 		_exit(101);
 	atomic_store(&g->listener, fd);
 	/* calls would not return before that, and usleep(3) is not among those reported */
-	while (!atomic_load(&g->watched))
-		usleep(1000);
+	eventually(atomic_load(&g->watched));
 }
 
 void call_gate_leave(struct call_gate *g)

@@ -15,15 +15,13 @@ extern char **environ;
 
 void clickhouse_process_init(struct clickhouse_process *p)
 {
-	*p = (struct clickhouse_process){.dir = "/tmp/test_clickhouse.XXXXXX"};
-	assert_non_null(mkdtemp(p->dir));
+	*p = (struct clickhouse_process){.dir = temp_dir()};
 }
 
 void clickhouse_process_fini(struct clickhouse_process *p)
 {
 	if (p->pid > 0)
 		clickhouse_process_stop(p, SIGKILL);
-	remove_tree(p->dir);
 }
 
 static pid_t spawn(const char *const *args, int out)

@@ -12,7 +12,7 @@
 #include "common/data/buf.h"
 
 struct clickhouse_process {
-	char dir[64]; /* made by clickhouse_process_init() */
+	const char *dir; /* made by clickhouse_process_init() */
 	unsigned port;
 	pid_t pid; /* 0: not running */
 };

@@ -9,7 +9,7 @@
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 
-char sql_dir[64];
+const char *sql_dir;
 struct store *sql_store;
 struct clickhouse_port *sql_port;
 
@@ -87,13 +87,13 @@ int sql_port_open_within(const char *key, uint64_t memory_bytes)
 
 int sql_fixture_start(void **state)
 {
-	struct store_chdb_config cfg = {sql_dir, UINT64_C(86400) * NS_PER_S,
+	struct store_chdb_config cfg = {temp_dir(), UINT64_C(86400) * NS_PER_S,
 					getenv("CHDB_LIBRARY")};
 	struct err err = {0};
 
 	(void)state;
-	snprintf(sql_dir, sizeof(sql_dir), "/tmp/test_sql.XXXXXX");
-	if (!mkdtemp(sql_dir) || store_chdb_open(&sql_store, &cfg, &err) < 0) {
+	sql_dir = cfg.data_dir;
+	if (store_chdb_open(&sql_store, &cfg, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
 		return -1;
 	}
@@ -106,5 +106,5 @@ int sql_fixture_stop(void **state)
 	clickhouse_port_free(sql_port);
 	access_free(access_of_port);
 	store_close(sql_store);
-	return remove_tree(sql_dir);
+	return 0;
 }

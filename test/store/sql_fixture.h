@@ -9,7 +9,7 @@
 #include "cluster-agent/store/store.h"
 #include "common/data/buf.h"
 
-extern char sql_dir[64]; /* the data directory */
+extern const char *sql_dir; /* the data directory */
 extern struct store *sql_store;
 extern struct clickhouse_port *sql_port;
 

@@ -13,7 +13,6 @@
 #define NOON INT64_C(1768046400) /* 2026-01-10 12:00 UTC */
 #define START "toDateTime64('2026-01-10 12:00:00', 9, 'UTC')"
 
-static char dir[64];
 static struct store *store;
 
 static void insert(const char *service, const char *type, const char *value, unsigned n)
@@ -34,13 +33,12 @@ static void insert(const char *service, const char *type, const char *value, uns
 
 static int start(void **state)
 {
-	struct store_chdb_config cfg = {dir, UINT64_C(3650) * 86400 * NS_PER_S,
+	struct store_chdb_config cfg = {temp_dir(), UINT64_C(3650) * 86400 * NS_PER_S,
 					getenv("CHDB_LIBRARY")};
 	struct err err = {""};
 
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_list.XXXXXX");
-	if (!mkdtemp(dir) || store_chdb_open(&store, &cfg, &err) < 0) {
+	if (store_chdb_open(&store, &cfg, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
 		return -1;
 	}
@@ -54,7 +52,7 @@ static int stop(void **state)
 {
 	(void)state;
 	store_close(store);
-	return remove_tree(dir);
+	return 0;
 }
 
 static void list(struct application_list *ret, uint32_t max)

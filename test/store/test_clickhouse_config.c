@@ -16,7 +16,7 @@
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 
-static char dir[64];
+static const char *dir;
 static unsigned port;
 static pid_t pid;
 
@@ -135,8 +135,7 @@ static int start(void **state)
 	(void)state;
 	if (!path)
 		return -1;
-	snprintf(dir, sizeof(dir), "/tmp/test_config.XXXXXX");
-	assert_non_null(mkdtemp(dir));
+	dir = temp_dir();
 	snprintf(argument, sizeof(argument), "--config-file=%s/config.xml", dir);
 	/* what the pods have */
 	assert_int_equal(setenv(CLICKHOUSE_ENV_SHARD, "shard-0", 1), 0);
@@ -161,7 +160,7 @@ static int stop(void **state)
 	(void)state;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	return remove_tree(dir);
+	return 0;
 }
 
 static void assert_answer(const char *sql, const char *expected)

@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-static char dir[64];
+static const char *dir;
 static unsigned port;
 static pid_t pid;
 
@@ -104,8 +104,7 @@ static void stop_server(int signo)
 static int start(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_transport.XXXXXX");
-	assert_non_null(mkdtemp(dir));
+	dir = temp_dir();
 	start_server();
 	return 0;
 }
@@ -114,7 +113,7 @@ static int stop(void **state)
 {
 	(void)state;
 	stop_server(SIGKILL);
-	return remove_tree(dir);
+	return 0;
 }
 
 /* ---- its client ---- */

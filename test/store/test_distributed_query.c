@@ -18,7 +18,6 @@
 #define CPU "ebpf:cpu:nanoseconds"
 #define HEAP "go:heap_inuse_space:bytes"
 
-static char dir[64];
 static struct store *store;
 
 static void run(const char *sql)
@@ -54,13 +53,12 @@ static void fill(void)
 
 static int start(void **state)
 {
-	struct store_chdb_config cfg = {dir, UINT64_C(3650) * 86400 * NS_PER_S,
+	struct store_chdb_config cfg = {temp_dir(), UINT64_C(3650) * 86400 * NS_PER_S,
 					getenv("CHDB_LIBRARY")};
 	struct err err = {0};
 
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_query.XXXXXX");
-	if (!mkdtemp(dir) || store_chdb_open(&store, &cfg, &err) < 0) {
+	if (store_chdb_open(&store, &cfg, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
 		return -1;
 	}
@@ -72,7 +70,7 @@ static int stop(void **state)
 {
 	(void)state;
 	store_close(store);
-	return remove_tree(dir);
+	return 0;
 }
 
 /* servers: "127.0.0.1", or a pattern of several; NULL: back to the plain tables. */
@@ -272,8 +270,7 @@ static struct store *open_on_server(void)
 	c.client.n_addresses = 1;
 	if (store_clickhouse_open(&s, &c, &err) < 0)
 		fail_msg("%s", err.msg);
-	while (store_ping(s) < 0)
-		usleep(20000);
+	eventually(store_ping(s) >= 0);
 	return s;
 }
 

@@ -18,7 +18,8 @@
 #define N_ROWS 10u
 #define DAY_NS ((int64_t)(86400 * NS_PER_S))
 
-static char base[64], data_dir[80];
+static const char *base;
+static char data_dir[80];
 static const char *const names[] = {"profiling_stacks", "profiling_samples", "profiling_quality"};
 
 /* One way to insert, and where to kill it. */
@@ -34,17 +35,9 @@ struct trial {
 static int make_dir(void **state)
 {
 	(void)state;
-	snprintf(base, sizeof(base), "/tmp/test_insert_kill.XXXXXX");
-	if (!mkdtemp(base))
-		return -1;
+	base = temp_dir();
 	snprintf(data_dir, sizeof(data_dir), "%s/data", base);
 	return 0;
-}
-
-static int remove_dir(void **state)
-{
-	(void)state;
-	return remove_tree(base);
 }
 
 /* The following run in children: the engine starts threads, and the parent has to fork again. */
@@ -237,7 +230,7 @@ static unsigned kill_at(enum store_table table, unsigned n_days, const char *wha
 	return n;
 }
 
-TEST_FIXTURE(an_insert_is_whole_or_can_be_repeated_after_a_kill, make_dir, remove_dir)
+TEST_FIXTURE(an_insert_is_whole_or_can_be_repeated_after_a_kill, make_dir, NULL)
 {
 	const char *soak = getenv("SOAK");
 

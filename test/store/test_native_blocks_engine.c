@@ -13,17 +13,16 @@
 #define ROWS 20000
 #define BLOCK_INFO_BYTES 8
 
-static char dir[64];
 static struct store *store;
 
 static int start(void **state)
 {
-	struct store_chdb_config cfg = {dir, UINT64_C(86400) * NS_PER_S, getenv("CHDB_LIBRARY")};
+	struct store_chdb_config cfg = {temp_dir(), UINT64_C(86400) * NS_PER_S,
+					getenv("CHDB_LIBRARY")};
 	struct err err = {0};
 
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_native.XXXXXX");
-	if (!mkdtemp(dir) || store_chdb_open(&store, &cfg, &err) < 0) {
+	if (store_chdb_open(&store, &cfg, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
 		return -1;
 	}
@@ -34,7 +33,7 @@ static int stop(void **state)
 {
 	(void)state;
 	store_close(store);
-	return remove_tree(dir);
+	return 0;
 }
 
 static void query(const char *sql, const char *format, struct buf *out)

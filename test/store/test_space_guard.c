@@ -20,7 +20,7 @@
 #define DAY_ROWS 6000
 #define DISK "size=100m"
 
-static char dir[64];
+static const char *dir;
 static struct store *store;
 
 /* Mounts the disk where only this process and its children see it. */
@@ -33,8 +33,8 @@ static int start(void **state)
 	char data[80];
 
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_space.XXXXXX");
-	if (!mkdtemp(dir) || unshare(CLONE_NEWNS | (geteuid() ? CLONE_NEWUSER : 0)) < 0 ||
+	dir = temp_dir();
+	if (unshare(CLONE_NEWNS | (geteuid() ? CLONE_NEWUSER : 0)) < 0 ||
 	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("tmpfs", dir, "tmpfs", 0, DISK) < 0) {
 		perror("small disk");
@@ -142,8 +142,7 @@ TEST(the_oldest_days_are_dropped_from_all_tables)
 	assert_int_equal(days_of("profiling_samples", "Start"), N_DAYS - 2);
 	assert_int_equal(days_of("profiling_stacks", "LastSeen"), N_DAYS - 2);
 	assert_int_equal(number("SELECT max(Hash) FROM profiling_stacks"), N_DAYS - 3);
-	while (usage() > before - 9)
-		usleep(20000);
+	eventually(usage() <= before - 9);
 	assert_int_equal(check(before - 9), 0);
 }
 
@@ -185,8 +184,7 @@ TEST(the_thread_looks_by_itself)
 	assert_int_equal(metrics_new(&ms), 0);
 	assert_int_equal(space_guard_register(g, ms), 0);
 	assert_int_equal(space_guard_start(g), 0);
-	while (days_of("profiling_samples", "Start") > 1)
-		usleep(20000);
+	eventually(days_of("profiling_samples", "Start") <= 1);
 	space_guard_stop(g);
 	assert_int_equal(metrics_write(ms, &text), 0);
 	assert_non_null(strstr(text.data, "\ncoroot_cluster_agent_space_dropped_days_total 1\n"));

@@ -42,7 +42,7 @@ struct watched {
 };
 
 static struct watched *watched;
-static char dir[64];
+static const char *dir;
 
 /* A letter for each argument. */
 static const struct {
@@ -374,8 +374,7 @@ static bool watch_child(unsigned first, const char **why)
 	int status = 0;
 	pid_t pid;
 
-	snprintf(dir, sizeof(dir), "/tmp/test_weight.XXXXXX");
-	assert_non_null(mkdtemp(dir));
+	dir = temp_dir();
 	atomic_store(&watched->query_cpu_s, 1000);
 	pid = fork();
 	if (pid == 0)
@@ -387,7 +386,6 @@ static bool watch_child(unsigned first, const char **why)
 		if (*why)
 			kill(pid, SIGKILL);
 	}
-	remove_tree(dir);
 	if (!*why && !atomic_load(&watched->done))
 		*why = "the engine ended";
 	return !*why;

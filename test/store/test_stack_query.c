@@ -17,7 +17,6 @@
 #define HEAP "go:heap_inuse_space:bytes"
 #define NOON INT64_C(1768046400) /* 2026-01-10 12:00 UTC */
 
-static char dir[64];
 static struct store *store;
 static struct stack_cache *cache;
 
@@ -77,14 +76,12 @@ static void fill(void)
 
 static int start(void **state)
 {
-	struct store_chdb_config cfg = {dir, UINT64_C(3650) * 86400 * NS_PER_S,
+	struct store_chdb_config cfg = {temp_dir(), UINT64_C(3650) * 86400 * NS_PER_S,
 					getenv("CHDB_LIBRARY")};
 	struct err err = {""};
 
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_stacks.XXXXXX");
-	if (!mkdtemp(dir) || stack_cache_new(&cache, 64 << 20) < 0 ||
-	    store_chdb_open(&store, &cfg, &err) < 0) {
+	if (stack_cache_new(&cache, 64 << 20) < 0 || store_chdb_open(&store, &cfg, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
 		return -1;
 	}
@@ -97,7 +94,7 @@ static int stop(void **state)
 	(void)state;
 	store_close(store);
 	stack_cache_free(cache);
-	return remove_tree(dir);
+	return 0;
 }
 
 static struct query_filter filter(const char *service, const char *type, int from_min, int to_min)

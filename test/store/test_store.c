@@ -25,19 +25,15 @@
 #define NOISE "\n\n;;\n SELECT 1;\n\t\\'--"
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
 
-static char dir[64];
+static const char *dir;
 static struct store_chdb_config cfg;
 static bool on_server;
 static struct clickhouse_process server; /* if on_server */
 
 static int make_dir(void **state)
 {
-	char template[] = "/tmp/test_store.XXXXXX";
-
 	(void)state;
-	if (!mkdtemp(template))
-		return -1;
-	snprintf(dir, sizeof(dir), "%s", template);
+	dir = temp_dir();
 	cfg = (struct store_chdb_config){dir, DAY_S * NS_PER_S, getenv("CHDB_LIBRARY")};
 	return 0;
 }

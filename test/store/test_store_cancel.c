@@ -17,7 +17,6 @@
 #define POLLS 12000 /* of 10 ms */
 #define ENDLESS "SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1"
 
-static char dir[64];
 static bool on_server;
 static struct clickhouse_process server;
 static struct store *store;
@@ -25,14 +24,12 @@ static struct store *store;
 static void open_embedded(void)
 {
 	const struct store_chdb_config cfg = {
-		.data_dir = dir,
+		.data_dir = temp_dir(),
 		.profiles_ttl_ns = DAY_S * NS_PER_S,
 		.chdb_library = getenv("CHDB_LIBRARY"),
 	};
 	struct err err = {0};
 
-	snprintf(dir, sizeof(dir), "/tmp/test_store_cancel.XXXXXX");
-	assert_non_null(mkdtemp(dir));
 	if (store_chdb_open(&store, &cfg, &err) < 0)
 		fail_msg("open: %s", err.msg);
 }
@@ -82,7 +79,7 @@ static int end(void **state)
 	(void)state;
 	store_close(store);
 	if (!on_server)
-		return remove_tree(dir);
+		return 0;
 	clickhouse_process_fini(&server);
 	return 0;
 }

@@ -12,19 +12,13 @@
 
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
 
-static char dir[64];
+static const char *dir;
 
 static int make_dir(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_store_damage.XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	(void)state;
-	return remove_tree(dir);
+	dir = temp_dir();
+	return 0;
 }
 
 static int open_store(struct store **ret, struct err *err)
@@ -82,7 +76,7 @@ static uint64_t count_rows(struct store *s)
 	return strtoull(out.data, NULL, 10);
 }
 
-TEST_FIXTURE(what_is_missing_or_unreadable_is_named, make_dir, remove_dir)
+TEST_FIXTURE(what_is_missing_or_unreadable_is_named, make_dir, NULL)
 {
 	static const struct {
 		const char *command;
@@ -119,7 +113,7 @@ TEST_FIXTURE(what_is_missing_or_unreadable_is_named, make_dir, remove_dir)
 	shell("rm -r ../$(basename $PWD).whole");
 }
 
-TEST_FIXTURE(a_damaged_part_leaves_the_others, make_dir, remove_dir)
+TEST_FIXTURE(a_damaged_part_leaves_the_others, make_dir, NULL)
 {
 	struct store *s;
 	struct err err;
@@ -142,7 +136,7 @@ static mode_t mode_of(const char *name)
 	return st.st_mode & 0777;
 }
 
-TEST_FIXTURE(nobody_else_can_read_an_existing_directory, make_dir, remove_dir)
+TEST_FIXTURE(nobody_else_can_read_an_existing_directory, make_dir, NULL)
 {
 	struct store *s;
 	struct err err;
@@ -160,7 +154,7 @@ TEST_FIXTURE(nobody_else_can_read_an_existing_directory, make_dir, remove_dir)
 	shell("test -z \"$(find clickhouse/store -path '*_3_3_*' -perm /077)\"");
 }
 
-TEST_FIXTURE(a_link_in_place_of_a_directory_is_refused, make_dir, remove_dir)
+TEST_FIXTURE(a_link_in_place_of_a_directory_is_refused, make_dir, NULL)
 {
 	struct store *s;
 	struct err err;

@@ -18,7 +18,8 @@
 #define N_ROWS 200000u /* of numbers that do not compress: some megabytes */
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
 
-static char dir[64], data_dir[80];
+static const char *dir;
+static char data_dir[80];
 
 /* The mount is in a namespace of its own, so it ends with the test. */
 static int mount_disk(void **state)
@@ -26,10 +27,9 @@ static int mount_disk(void **state)
 	char options[50];
 
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_store_disk.XXXXXX");
 	snprintf(options, sizeof(options), "size=%zu", DISK_BYTES);
-	if (!mkdtemp(dir) || unshare(CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	dir = temp_dir();
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("tmpfs", dir, "tmpfs", 0, options) < 0)
 		return -1;
 	snprintf(data_dir, sizeof(data_dir), "%s/data", dir);

@@ -18,19 +18,13 @@
 #define N_ROUNDS 5
 #define N_UPLOADS 2000
 
-static char dir[64];
+static const char *dir;
 
 static int make_dir(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_store.XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	(void)state;
-	return remove_tree(dir);
+	dir = temp_dir();
+	return 0;
 }
 
 static struct store *open_store(void)
@@ -198,7 +192,7 @@ static uint64_t read_answers(int fd, uint64_t first, uint64_t enough, pid_t pid)
 	return n;
 }
 
-TEST_FIXTURE(what_was_answered_is_stored_once_after_a_kill, make_dir, remove_dir)
+TEST_FIXTURE(what_was_answered_is_stored_once_after_a_kill, make_dir, NULL)
 {
 	for (uint64_t round = 0; round < N_ROUNDS; round++) {
 		uint64_t first = 1 + round * N_UPLOADS, n;
@@ -262,7 +256,7 @@ static void insert_without(struct store *s, uint8_t n_missing)
 }
 
 /* The log of uploads may have rows of a release before the last columns. */
-TEST_FIXTURE(rows_of_an_earlier_release_are_taken, make_dir, remove_dir)
+TEST_FIXTURE(rows_of_an_earlier_release_are_taken, make_dir, NULL)
 {
 	CLEANUP(store_closep) struct store *s = open_store();
 

@@ -23,19 +23,13 @@
 #define N_ROUNDS 1
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
 
-static char dir[64];
+static const char *dir;
 
 static int make_dir(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_store_memory.XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	(void)state;
-	return remove_tree(dir);
+	dir = temp_dir();
+	return 0;
 }
 
 static int write_text(const char *in, const char *file, const char *text)
@@ -231,8 +225,7 @@ static void use_memory(void)
 /* While merges have most of the memory, it is inserted later. */
 static void insert_patiently(struct store *s, const char *sql)
 {
-	for (int i = 0; i < 100 && store_maintain(s, sql, NULL, NULL) < 0; i++)
-		usleep(200000);
+	eventually(store_maintain(s, sql, NULL, NULL) >= 0);
 }
 
 /* Two days of a service, with a profile on each, and the samples of n stacks. */
@@ -338,13 +331,12 @@ static void run_in_container(void (*fn)(void))
 	assert_int_equal(status, 0);
 }
 
-TEST_FIXTURE(greedy_queries_do_not_kill_the_process, make_dir, remove_dir)
+TEST_FIXTURE(greedy_queries_do_not_kill_the_process, make_dir, NULL)
 {
 	run_in_container(use_memory);
 }
 
-TEST_FIXTURE(movers_of_many_stacks_are_within_the_memory_or_fail_with_a_sentence, make_dir,
-	     remove_dir)
+TEST_FIXTURE(movers_of_many_stacks_are_within_the_memory_or_fail_with_a_sentence, make_dir, NULL)
 {
 	run_in_container(compare_many_stacks);
 }

@@ -342,12 +342,7 @@ TEST(every_line_of_a_file_is_a_key)
 /* Polls, because the file is looked at once a second. */
 static void wait_until(const struct access *a, const char *key, bool fits)
 {
-	uint64_t deadline_ns = clock_monotonic_ns() + 300 * NS_PER_S;
-
-	while (access_key_fits(a, ACCESS_READ, key) != fits) {
-		assert_true(clock_monotonic_ns() < deadline_ns);
-		usleep(20000);
-	}
+	eventually(access_key_fits(a, ACCESS_READ, key) == fits);
 }
 
 static unsigned count_lines(int log, const char *text)
@@ -369,13 +364,8 @@ static unsigned count_lines(int log, const char *text)
 /* Until the file has been found unusable for the nth time. key stays valid all the time. */
 static void wait_until_refused(const struct access *a, const char *key, int log, unsigned n)
 {
-	uint64_t deadline_ns = clock_monotonic_ns() + 300 * NS_PER_S;
-
-	while (count_lines(log, "cannot read keys again") < n) {
-		assert_true(access_key_fits(a, ACCESS_READ, key));
-		assert_true(clock_monotonic_ns() < deadline_ns);
-		usleep(20000);
-	}
+	eventually_by(assert_true(access_key_fits(a, ACCESS_READ, key)),
+		      count_lines(log, "cannot read keys again") >= n);
 	assert_true(access_key_fits(a, ACCESS_READ, key));
 }
 
@@ -510,4 +500,4 @@ TEST(lack_of_memory_is_reported)
 	check_oom(make_all, NULL);
 }
 
-GROUP_FIXTURE(key_files_set_up, key_files_tear_down)
+GROUP_FIXTURE(key_files_set_up, NULL)

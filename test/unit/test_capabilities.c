@@ -240,8 +240,7 @@ static int cluster_engine_of_another(void)
 
 TEST(test_the_cluster_agent_keeps_nothing_but_what_its_files_need)
 {
-	snprintf(dir, sizeof(dir), "/tmp/test_capabilities.XXXXXX");
-	assert_non_null(mkdtemp(dir));
+	snprintf(dir, sizeof(dir), "%s", temp_dir());
 	in_child(cluster_needs_nothing);
 	in_child(cluster_low_port);
 	in_child(cluster_kubeconfig_of_another);

@@ -16,7 +16,8 @@
 #define ID_DIGITS 64
 
 struct fixture {
-	char folder[64], path[128];
+	const char *folder;
+	char path[128];
 	struct loop *loop;
 	struct loop_source *stopper, *ticker;
 	struct cri_source *source;
@@ -269,8 +270,7 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	*state = f;
-	snprintf(f->folder, sizeof(f->folder), "/tmp/cri-source-XXXXXX");
-	assert_non_null(mkdtemp(f->folder));
+	f->folder = temp_dir();
 	snprintf(f->path, sizeof(f->path), "%s/cri.sock", f->folder);
 	assert_int_equal(loop_new(&f->loop), 0);
 	assert_int_equal(loop_add_wake(f->loop, stop, f, &f->stopper), 0);
@@ -568,9 +568,7 @@ TEST_FIXTURE(a_question_may_be_cancelled_at_any_time, set_up, tear_down)
 		assert_int_equal(f->n_done, 0);
 		forget_requests(f);
 	}
-	for (int i = 0; i < 12000 && h2_server_open(&f->server) > 0; i++)
-		usleep(10000);
-	assert_int_equal(h2_server_open(&f->server), 0);
+	eventually(h2_server_open(&f->server) == 0);
 }
 
 static int new_source(void *fixture)

@@ -23,7 +23,7 @@
 #define B CONTAINER(ID_B, "b", "1")
 
 struct fixture {
-	char folder[64];
+	const char *folder;
 	char path[96];
 	struct loop *loop;
 	struct loop_source *timer;
@@ -172,8 +172,7 @@ static int set_up(void **state)
 		.remove = on_remove,
 	};
 
-	snprintf(f->folder, sizeof(f->folder), "/tmp/docker-discovery-XXXXXX");
-	assert_non_null(mkdtemp(f->folder));
+	f->folder = temp_dir();
 	snprintf(f->path, sizeof(f->path), "%s/docker.sock", f->folder);
 	f->fd = -1;
 	atomic_store(&f->reply, OK "[]");

@@ -22,7 +22,7 @@ struct reply {
 };
 
 struct fixture {
-	char folder[64];
+	const char *folder;
 	char path[96];
 	struct loop *loop;
 	struct loop_source *limit;
@@ -87,8 +87,7 @@ static int set_up(void **state)
 	struct fixture *f = test_calloc(1, sizeof(*f));
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 
-	snprintf(f->folder, sizeof(f->folder), "/tmp/docker-source-XXXXXX");
-	assert_non_null(mkdtemp(f->folder));
+	f->folder = temp_dir();
 	snprintf(f->path, sizeof(f->path), "%s/docker.sock", f->folder);
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", f->path);
 	f->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -171,14 +171,14 @@ TEST(the_spool_of_an_earlier_release_is_read_and_written)
 {
 	const struct file waiting = load(DATA SPOOL),
 			  finished = load(DATA "0000000000000001.finished");
-	char dir[] = "/tmp/earlier-XXXXXX", path[64];
+	const char *dir = temp_dir();
+	char path[96];
 	struct spool_place places[3], none;
 	struct upload_item *item = NULL;
 	struct spool_files *files;
 	struct spool_state s;
 	struct file now;
 
-	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/profiles", dir);
 	assert_int_equal(mkdir(path, 0700), 0);
 	snprintf(path, sizeof(path), "%s/profiles/" SPOOL, dir);
@@ -198,17 +198,15 @@ TEST(the_spool_of_an_earlier_release_is_read_and_written)
 	files = open_spool(dir);
 	take(files, 2, &places[1]);
 	spool_files_close(files);
-	remove_tree(dir);
 }
 
 TEST(the_spool_is_written_as_by_an_earlier_release)
 {
 	const struct file waiting = load(DATA SPOOL);
-	char dir[] = "/tmp/earlier-XXXXXX";
+	const char *dir = temp_dir();
 	AUTO_CLOSE int dir_fd = -1;
 	struct record_file out;
 
-	assert_non_null(mkdtemp(dir));
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	begin_like(&waiting, dir_fd, &out);
 	for (uint64_t n = 1; n <= 4; n++) {
@@ -231,5 +229,4 @@ TEST(the_spool_is_written_as_by_an_earlier_release)
 	}
 	record_file_close(&out);
 	assert_same(dir, &waiting);
-	remove_tree(dir);
 }

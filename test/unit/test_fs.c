@@ -47,11 +47,10 @@ static int see_name(void *ctx, const char *name)
 
 TEST(lists_the_names_of_a_directory_until_told_to_stop)
 {
-	char path[] = "/tmp/test_fs.XXXXXX";
+	const char *path = temp_dir();
 	AUTO_CLOSE int dir_fd = -1, file_fd = -1;
 	struct names all = {NULL, 0}, again = {NULL, 0}, some = {".b", 0};
 
-	assert_non_null(mkdtemp(path));
 	dir_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(dir_fd >= 0);
 	assert_int_equal(fs_each_name(dir_fd, see_name, &all), 0);

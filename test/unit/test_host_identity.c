@@ -33,10 +33,9 @@ static void remove_entry(const char *dir, const char *name)
 
 TEST(the_machine_id_is_cleaned)
 {
-	char dir[] = "/tmp/host_identityXXXXXX";
+	const char *dir = temp_dir();
 	struct host_identity id;
 
-	assert_non_null(mkdtemp(dir));
 	make_dir(dir, "etc");
 	write_file(dir, "etc/machine-id", "3D1219C7-c4c5-404a\nsecond line");
 	host_identity_read(&id, dir, NULL);
@@ -48,10 +47,9 @@ TEST(the_machine_id_is_cleaned)
 
 TEST(a_host_without_an_id_has_an_empty_one)
 {
-	char dir[] = "/tmp/host_identityXXXXXX";
+	const char *dir = temp_dir();
 	struct host_identity id;
 
-	assert_non_null(mkdtemp(dir));
 	host_identity_read(&id, dir, "");
 	assert_string_equal(id.id, "");
 	assert_true(id.name[0] != '\0');
@@ -60,10 +58,9 @@ TEST(a_host_without_an_id_has_an_empty_one)
 
 TEST(a_given_name_wins)
 {
-	char dir[] = "/tmp/host_identityXXXXXX";
+	const char *dir = temp_dir();
 	struct host_identity id;
 
-	assert_non_null(mkdtemp(dir));
 	host_identity_read(&id, dir, "node-7.example");
 	assert_string_equal(id.name, "node-7.example");
 	remove_entry(dir, "");

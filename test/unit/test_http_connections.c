@@ -199,8 +199,7 @@ static void keep_busy(struct fixture *f, const char *address, int n)
 {
 	for (int i = 0; i < n; i++)
 		(void)open_from(f, address, GET("/later"));
-	while (queue_count(f->kept) < (size_t)n)
-		usleep(1000);
+	eventually(queue_count(f->kept) >= (size_t)n);
 }
 
 TEST_FIXTURE(the_longest_idle_connection_makes_room, set_up, tear_down)

@@ -10,7 +10,7 @@
 
 struct fixture {
 	struct loop *loop;
-	char dir[32];
+	const char *dir;
 	char cert_file[64], key_file[64], other_file[64];
 
 	struct tls_server server;
@@ -32,8 +32,7 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	*state = f;
-	snprintf(f->dir, sizeof(f->dir), "/tmp/test_http_tls_XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
+	f->dir = temp_dir();
 	snprintf(f->cert_file, sizeof(f->cert_file), "%s/cert.pem", f->dir);
 	snprintf(f->key_file, sizeof(f->key_file), "%s/key.pem", f->dir);
 	snprintf(f->other_file, sizeof(f->other_file), "%s/other.pem", f->dir);
@@ -52,7 +51,6 @@ static int tear_down(void **state)
 	unlink(f->cert_file);
 	unlink(f->key_file);
 	unlink(f->other_file);
-	rmdir(f->dir);
 	free(f);
 	return 0;
 }

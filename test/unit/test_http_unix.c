@@ -14,7 +14,7 @@
 #include "test/lib/unit.h"
 
 struct fixture {
-	char folder[64];
+	const char *folder;
 	char path[128];
 	struct loop *loop;
 	struct http_client *client;
@@ -45,8 +45,7 @@ static int set_up(void **state)
 
 	*state = f;
 	pthread_mutex_init(&f->reply_lock, NULL);
-	snprintf(f->folder, sizeof(f->folder), "/tmp/http-unix-XXXXXX");
-	assert_non_null(mkdtemp(f->folder));
+	f->folder = temp_dir();
 	snprintf(f->path, sizeof(f->path), "%s/s.sock", f->folder);
 	assert_int_equal(loop_new(&f->loop), 0);
 	return loop_add_wake(f->loop, stop, f, &f->stopper);
@@ -295,9 +294,7 @@ static void start_h2(struct fixture *f, size_t body_len)
 /* Waits until n connections are left. */
 static void await_open(struct fixture *f, unsigned n)
 {
-	for (int i = 0; i < 12000 && h2_server_open(&f->h2) != n; i++)
-		usleep(10000);
-	assert_int_equal(h2_server_open(&f->h2), n);
+	eventually(h2_server_open(&f->h2) == n);
 }
 
 static uint64_t sum_of_body(size_t len)

@@ -305,8 +305,7 @@ TEST(a_process_whose_memory_does_not_answer_has_no_names_and_others_do)
 	assert_int_equal(metrics_new(&ms), 0);
 	assert_int_equal(interpreter_names_register_metrics(n, ms), 0);
 	interpreter_names_see(n, silent, &hangs, 1, 0);
-	while (!silent_file_is_waited_for(file))
-		(void)usleep(10000);
+	eventually(silent_file_is_waited_for(file));
 	check_late(n, self, ms);
 	/* this program has no interpreter; that is found out once the thread is replaced */
 	assert_int_equal(read_name(n, self, 0x1000), -ENOENT);

@@ -323,8 +323,7 @@ static void wait_until_it_sleeps(pid_t pid)
 	char proc[32];
 
 	snprintf(proc, sizeof(proc), "/proc/%d", (int)pid);
-	while (read_first(proc, "wchan", "") == '0')
-		usleep(1000);
+	eventually(read_first(proc, "wchan", "") != '0');
 }
 
 static void in_frozen_cgroup(const char *dir)
@@ -336,16 +335,14 @@ static void in_frozen_cgroup(const char *dir)
 	snprintf(pid, sizeof(pid), "%d", (int)f.jvm.pid);
 	write_file(dir, "cgroup.procs", pid);
 	write_file(dir, "cgroup.freeze", "1");
-	while (read_first(dir, "cgroup.events", "frozen ") != '1')
-		usleep(1000);
+	eventually(read_first(dir, "cgroup.events", "frozen ") == '1');
 	wait_until_it_sleeps(f.jvm.pid);
 	assert_int_equal(listen_to(&f), -EAGAIN);
 	assert_int_equal(f.why.state, JAVA_STATE_UNRESPONSIVE);
 	assert_non_null(strstr(f.why.err.msg, "frozen"));
 	assert_no_trigger(&f);
 	write_file(dir, "cgroup.freeze", "0");
-	while (read_first(dir, "cgroup.events", "frozen ") != '0')
-		usleep(1000);
+	eventually(read_first(dir, "cgroup.events", "frozen ") == '0');
 	assert_attaches(&f);
 	assert_int_equal(f.jvm.seen->n_signals, 1);
 	end(&f);
@@ -353,9 +350,9 @@ static void in_frozen_cgroup(const char *dir)
 
 TEST(test_no_signal_to_a_frozen_container)
 {
-	char mounted[] = "/tmp/test_jvm_attach.XXXXXX", dir[64];
+	const char *mounted = temp_dir();
+	char dir[64];
 
-	assert_non_null(mkdtemp(mounted));
 	assert_int_equal(mount("none", mounted, "cgroup2", 0, NULL), 0);
 	snprintf(dir, sizeof(dir), "%s/test-frozen-%d", mounted, (int)getpid());
 	assert_int_equal(mkdir(dir, 0755), 0);
@@ -388,8 +385,7 @@ TEST(test_no_command_for_a_stopped_process)
 	f.limits.answer_ns = 3600 * NS_PER_S;
 	assert_int_equal(load(&f), -ETIMEDOUT);
 	assert_int_equal(kill(f.jvm.pid, SIGCONT), 0);
-	while (f.jvm.seen->n_connections < 3)
-		usleep(1000);
+	eventually(f.jvm.seen->n_connections >= 3);
 	end(&f);
 }
 
@@ -622,12 +618,11 @@ TEST(test_a_tmp_in_which_it_could_not_listen)
 /* Absolute links and ".." are resolved in the JVM's root, not in ours. */
 TEST(test_links_do_not_lead_out_of_its_root)
 {
-	char root[] = "/tmp/test_jvm_attach.XXXXXX";
+	const char *root = temp_dir();
 	struct stat in, tmp;
 	struct fixture f;
 	int fd;
 
-	assert_non_null(mkdtemp(root));
 	begin(&f, &(struct fake_jvm_script){.root = root, .link_tmp_to = "/../../../elsewhere"});
 	fd = jvm_target_open_dir(&f.target, "/tmp");
 	assert_true(fd >= 0);
@@ -667,7 +662,7 @@ static bool attaches_without_openat2(struct fixture *f, int error)
 
 TEST(test_without_openat2_no_link_is_followed)
 {
-	char root[] = "/tmp/test_jvm_attach.XXXXXX";
+	const char *root = temp_dir();
 	struct fixture f;
 
 	begin(&f, &(struct fake_jvm_script){0});
@@ -676,7 +671,6 @@ TEST(test_without_openat2_no_link_is_followed)
 	assert_no_trigger(&f);
 	assert_int_equal(f.jvm.seen->n_signals, 1);
 	end(&f);
-	assert_non_null(mkdtemp(root));
 	begin(&f, &(struct fake_jvm_script){.root = root, .link_tmp_to = "/elsewhere"});
 	assert_false(attaches_without_openat2(&f, ENOSYS));
 	assert_int_equal(f.jvm.seen->n_signals, 0);

@@ -242,10 +242,9 @@ TEST(test_the_working_directory_is_the_last_place)
 /* In a chroot(2), the kernel's path of the working directory is not the JVM's. */
 TEST(test_a_jvm_in_another_root)
 {
-	char root[] = "/tmp/test_jvm_place.XXXXXX";
+	const char *root = temp_dir();
 	struct fixture f;
 
-	assert_non_null(mkdtemp(root));
 	begin(&f, &(struct fake_jvm_script){.root = root, .link_tmp_to = "/elsewhere"});
 	assert_prepared(&f, JVM_PLACE_TMP);
 	assert_true(exists(dir_in(&f, "/elsewhere")));

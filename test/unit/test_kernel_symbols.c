@@ -13,7 +13,7 @@
 #define NEW_MODULE UINT64_C(0xffffffffc0100010)
 
 struct fixture {
-	char root[64];
+	const char *root;
 	struct kernel_symbols *ks;
 };
 
@@ -31,8 +31,7 @@ static void write_file(const struct fixture *f, const char *name, const char *te
 
 static void begin(struct fixture *f)
 {
-	snprintf(f->root, sizeof(f->root), "/tmp/kernel-symbols-XXXXXX");
-	assert_non_null(mkdtemp(f->root));
+	f->root = temp_dir();
 	write_file(f, "kallsyms", "ffffffff81000000 T _stext\nffffffff81000100 T _etext\n");
 	write_file(f, "modules", "veth 1 0 - Live 0xffffffffc0000000\n");
 	assert_int_equal(kernel_symbols_new(&f->ks, f->root), 0);
@@ -47,7 +46,6 @@ static void end(struct fixture *f)
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/modules", f->root);
 	unlink(path);
-	rmdir(f->root);
 }
 
 static enum kernel_symbols_outcome find(const struct fixture *f, uint64_t address, uint64_t now_ns)

@@ -153,12 +153,7 @@ TEST_FIXTURE(every_change_changes_the_stamp, begin, end)
 
 static void wait_until(struct access_keys *k, const char *key, bool valid)
 {
-	uint64_t deadline_ns = clock_monotonic_ns() + 300 * NS_PER_S;
-
-	while (access_keys_have(k, key) != valid) {
-		assert_true(clock_monotonic_ns() < deadline_ns);
-		usleep(20000);
-	}
+	eventually(access_keys_have(k, key) == valid);
 }
 
 TEST_FIXTURE(the_keys_of_a_directory_follow_the_volume, begin, end)
@@ -221,4 +216,4 @@ TEST_FIXTURE(lack_of_memory_is_reported, begin, end)
 	check_oom(make_keys, NULL);
 }
 
-GROUP_FIXTURE(key_files_set_up, key_files_tear_down)
+GROUP_FIXTURE(key_files_set_up, NULL)

@@ -7,7 +7,7 @@
 #include "test/lib/unit.h"
 
 struct fixture {
-	char dir[64];
+	const char *dir;
 	char path[128]; /* of the file written last */
 };
 
@@ -36,10 +36,10 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	*state = f;
-	snprintf(f->dir, sizeof(f->dir), "/tmp/test_kube_config_XXXXXX");
 	unsetenv("KUBERNETES_SERVICE_HOST");
 	unsetenv("KUBERNETES_SERVICE_PORT");
-	return mkdtemp(f->dir) ? 0 : -1;
+	f->dir = temp_dir();
+	return 0;
 }
 
 static int tear_down(void **state)
@@ -51,7 +51,6 @@ static int tear_down(void **state)
 		snprintf(f->path, sizeof(f->path), "%s/%s", f->dir, names[i]);
 		unlink(f->path);
 	}
-	rmdir(f->dir);
 	free(f);
 	return 0;
 }

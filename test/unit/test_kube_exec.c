@@ -9,7 +9,8 @@
 
 struct fixture {
 	struct loop *loop;
-	char dir[64], script[128], pid_file[128];
+	const char *dir;
+	char script[128], pid_file[128];
 
 	int n_done, error;
 	char msg[512];
@@ -22,9 +23,7 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	*state = f;
-	snprintf(f->dir, sizeof(f->dir), "/tmp/test_kube_exec_XXXXXX");
-	if (!mkdtemp(f->dir))
-		return -1;
+	f->dir = temp_dir();
 	snprintf(f->script, sizeof(f->script), "%s/plugin", f->dir);
 	snprintf(f->pid_file, sizeof(f->pid_file), "%s/pid", f->dir);
 	return loop_new(&f->loop);
@@ -37,7 +36,6 @@ static int tear_down(void **state)
 	loop_free(f->loop);
 	unlink(f->script);
 	unlink(f->pid_file);
-	rmdir(f->dir);
 	free(f->out);
 	free(f);
 	return 0;

@@ -19,7 +19,7 @@
 /* A child of this program, which has loaded the same files, the C library among them. */
 struct fixture {
 	pid_t child;
-	char root[64]; /* a /proc with that process only */
+	const char *root; /* a /proc with that process only */
 	int root_fd;
 	int proc_fd;
 	struct program_target_files files;
@@ -52,8 +52,7 @@ static void begin(struct fixture *f)
 			pause();
 	}
 	assert_true(f->child > 0);
-	(void)snprintf(f->root, sizeof(f->root), "/tmp/test_loaded_library.XXXXXX");
-	assert_non_null(mkdtemp(f->root));
+	f->root = temp_dir();
 	(void)snprintf(link, sizeof(link), "%s/%d", f->root, (int)f->child);
 	(void)snprintf(target, sizeof(target), "/proc/%d", (int)f->child);
 	assert_int_equal(symlink(target, link), 0);

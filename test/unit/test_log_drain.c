@@ -17,7 +17,7 @@
 #define NOON_NS (INT64_C(20000) * DAY_NS + DAY_NS / 2)
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
 
-static char dir[64];
+static const char *dir;
 
 /* ---- the log ---- */
 
@@ -25,14 +25,8 @@ static int make_dir(void **state)
 {
 	(void)state;
 	faulty_store_reset();
-	snprintf(dir, sizeof(dir), "/tmp/test_log_drain.XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	(void)state;
-	return remove_tree(dir);
+	dir = temp_dir();
+	return 0;
 }
 
 static struct upload_log *open_log(void)
@@ -146,9 +140,7 @@ static uint64_t bytes_of(struct upload_log *l)
 
 static void settle(struct upload_log *l)
 {
-	for (int i = 0; i < 60000 && bytes_of(l) > 0; i++)
-		usleep(2000);
-	assert_int_equal(bytes_of(l), 0);
+	eventually(bytes_of(l) == 0);
 }
 
 /* What is in the log is a segment that an earlier process left. */
@@ -169,7 +161,7 @@ static void assert_once(uint64_t first, size_t n)
 
 /* ---- tests ---- */
 
-TEST_FIXTURE(what_is_in_the_log_is_one_insert_per_table, make_dir, remove_dir)
+TEST_FIXTURE(what_is_in_the_log_is_one_insert_per_table, make_dir, NULL)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
@@ -186,7 +178,7 @@ TEST_FIXTURE(what_is_in_the_log_is_one_insert_per_table, make_dir, remove_dir)
 	assert_once(1, 11);
 }
 
-TEST_FIXTURE(no_piece_spans_two_quarters_of_an_hour, make_dir, remove_dir)
+TEST_FIXTURE(no_piece_spans_two_quarters_of_an_hour, make_dir, NULL)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
@@ -200,7 +192,7 @@ TEST_FIXTURE(no_piece_spans_two_quarters_of_an_hour, make_dir, remove_dir)
 	assert_int_equal(faulty.n_inserts, 9);
 }
 
-TEST_FIXTURE(a_store_that_is_away_is_waited_for, make_dir, remove_dir)
+TEST_FIXTURE(a_store_that_is_away_is_waited_for, make_dir, NULL)
 {
 	static const int errors[] = {-EAGAIN, -EIO, -ENOMEM, -EINVAL};
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
@@ -237,7 +229,7 @@ TEST_FIXTURE(a_store_that_is_away_is_waited_for, make_dir, remove_dir)
 	assert_int_equal(n_refusals, 0);
 }
 
-TEST_FIXTURE(a_refused_upload_is_put_aside_alone, make_dir, remove_dir)
+TEST_FIXTURE(a_refused_upload_is_put_aside_alone, make_dir, NULL)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
@@ -257,7 +249,7 @@ TEST_FIXTURE(a_refused_upload_is_put_aside_alone, make_dir, remove_dir)
 	assert_true(upload_log_has(l, (struct upload_id){POISON, 0}));
 }
 
-TEST_FIXTURE(an_insert_that_needs_too_much_memory_is_divided, make_dir, remove_dir)
+TEST_FIXTURE(an_insert_that_needs_too_much_memory_is_divided, make_dir, NULL)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
@@ -271,7 +263,7 @@ TEST_FIXTURE(an_insert_that_needs_too_much_memory_is_divided, make_dir, remove_d
 }
 
 /* The insert was made and its answer lost, and what the token says is right. */
-TEST_FIXTURE(a_lost_answer_does_not_double_rows, make_dir, remove_dir)
+TEST_FIXTURE(a_lost_answer_does_not_double_rows, make_dir, NULL)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
@@ -288,7 +280,7 @@ TEST_FIXTURE(a_lost_answer_does_not_double_rows, make_dir, remove_dir)
 }
 
 /* Stacks may be there twice, as their table drops duplicates. */
-TEST_FIXTURE(a_lost_answer_about_stacks_adds_them_without_a_token, make_dir, remove_dir)
+TEST_FIXTURE(a_lost_answer_about_stacks_adds_them_without_a_token, make_dir, NULL)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
@@ -303,7 +295,7 @@ TEST_FIXTURE(a_lost_answer_about_stacks_adds_them_without_a_token, make_dir, rem
 }
 
 /* What a kill leaves: store.h. */
-TEST_FIXTURE(a_token_without_its_rows_loses_nothing, make_dir, remove_dir)
+TEST_FIXTURE(a_token_without_its_rows_loses_nothing, make_dir, NULL)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
@@ -319,7 +311,7 @@ TEST_FIXTURE(a_token_without_its_rows_loses_nothing, make_dir, remove_dir)
 	assert_once(0, STORE_TABLE_MAX);
 }
 
-TEST_FIXTURE(a_replicated_table_is_not_asked, make_dir, remove_dir)
+TEST_FIXTURE(a_replicated_table_is_not_asked, make_dir, NULL)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
@@ -348,7 +340,7 @@ static bool is_pending(int table)
 }
 
 /* Stops the first drain after each of its inserts in turn. */
-TEST_FIXTURE(a_segment_of_an_earlier_process_is_inserted_once, make_dir, remove_dir)
+TEST_FIXTURE(a_segment_of_an_earlier_process_is_inserted_once, make_dir, NULL)
 {
 	struct upload_log *l = open_log();
 
@@ -361,8 +353,7 @@ TEST_FIXTURE(a_segment_of_an_earlier_process_is_inserted_once, make_dir, remove_
 		/* the insert is made; the drain does not learn of it, and is stopped */
 		faulty.lose = t;
 		d = start(l);
-		while (is_pending(t))
-			usleep(1000);
+		eventually(!is_pending(t));
 		log_drain_free(d);
 		l = reopen(l);
 		d = start(l);
@@ -411,7 +402,7 @@ static void recover_and_check(uint64_t first, size_t n)
 	}
 }
 
-TEST_FIXTURE(a_piece_that_was_divided_before_a_kill_is_inserted_once, make_dir, remove_dir)
+TEST_FIXTURE(a_piece_that_was_divided_before_a_kill_is_inserted_once, make_dir, NULL)
 {
 	for (int exact = 0; exact < 2; exact++) {
 		uint64_t first = exact ? 101 : 1;
@@ -448,7 +439,7 @@ static void damage_first_record(void)
 }
 
 /* Pieces of what is left are others; some have tokens that pieces of the whole had. */
-TEST_FIXTURE(damage_between_an_insert_and_a_restart_costs_one_upload, make_dir, remove_dir)
+TEST_FIXTURE(damage_between_an_insert_and_a_restart_costs_one_upload, make_dir, NULL)
 {
 	for (int i = 0; i < 4; i++) {
 		bool one_day = i / 2 == 0;
@@ -470,7 +461,7 @@ TEST_FIXTURE(damage_between_an_insert_and_a_restart_costs_one_upload, make_dir, 
 }
 
 /* Otherwise all that comes after them would wait behind them. */
-TEST_FIXTURE(rows_that_the_store_does_not_keep_are_given_up, make_dir, remove_dir)
+TEST_FIXTURE(rows_that_the_store_does_not_keep_are_given_up, make_dir, NULL)
 {
 	struct upload_log *l = open_log();
 	struct log_drain *d;
@@ -490,7 +481,7 @@ TEST_FIXTURE(rows_that_the_store_does_not_keep_are_given_up, make_dir, remove_di
 	upload_log_close(l);
 }
 
-TEST_FIXTURE(what_another_receiver_has_stored_is_left_out_after_a_restart, make_dir, remove_dir)
+TEST_FIXTURE(what_another_receiver_has_stored_is_left_out_after_a_restart, make_dir, NULL)
 {
 	struct upload_log *l = open_log();
 	struct log_drain *d;
@@ -507,7 +498,7 @@ TEST_FIXTURE(what_another_receiver_has_stored_is_left_out_after_a_restart, make_
 	upload_log_close(l);
 }
 
-TEST_FIXTURE(stopping_stores_what_there_is_time_for, make_dir, remove_dir)
+TEST_FIXTURE(stopping_stores_what_there_is_time_for, make_dir, NULL)
 {
 	struct upload_log *l = open_log();
 	struct log_drain *d = start(l);
@@ -522,7 +513,7 @@ TEST_FIXTURE(stopping_stores_what_there_is_time_for, make_dir, remove_dir)
 	upload_log_close(l);
 }
 
-TEST_FIXTURE(stopping_does_not_wait_for_a_store_that_is_away, make_dir, remove_dir)
+TEST_FIXTURE(stopping_does_not_wait_for_a_store_that_is_away, make_dir, NULL)
 {
 	struct upload_log *l = open_log();
 	struct log_drain *d;
@@ -544,7 +535,7 @@ TEST_FIXTURE(stopping_does_not_wait_for_a_store_that_is_away, make_dir, remove_d
 }
 
 /* As a server does that takes a connection and answers nothing. */
-TEST_FIXTURE(stopping_does_not_wait_for_a_store_that_hangs, make_dir, remove_dir)
+TEST_FIXTURE(stopping_does_not_wait_for_a_store_that_hangs, make_dir, NULL)
 {
 	struct upload_log *l = open_log();
 	struct log_drain *d;
@@ -579,7 +570,7 @@ static int make_one(void *arg)
 	return log_drain_new(&d, &(struct log_drain_config){.log = arg, .store = &faulty_store});
 }
 
-TEST_FIXTURE(survives_every_failed_allocation, make_dir, remove_dir)
+TEST_FIXTURE(survives_every_failed_allocation, make_dir, NULL)
 {
 	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
 

@@ -264,11 +264,11 @@ TEST(a_kernel_that_cannot_be_asked_is_read)
 {
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *first = NULL, *later = NULL;
 	CLEANUP(process_table_freep) struct process_table *t = NULL;
-	char root[] = "/tmp/test_mapping_reader.XXXXXX", maps[256];
+	const char *root = temp_dir();
+	char maps[256];
 	struct child c;
 	uint64_t at;
 
-	assert_non_null(mkdtemp(root));
 	start_child(&c, SOME);
 	make_proc(&c, root, maps, sizeof(maps));
 	t = new_table(root);
@@ -281,7 +281,6 @@ TEST(a_kernel_that_cannot_be_asked_is_read)
 	assert_int_equal(later->n_mappings, first->n_mappings + 1);
 	assert_int_equal(n_asked(t), 0);
 	stop_child(&c);
-	remove_tree(root);
 }
 
 /* ---- one mapping ---- */

@@ -33,7 +33,7 @@ struct fixture {
 	struct named_uploads *uploads;
 	struct receiver_probe *probe;
 	char endpoint[64];
-	char spool_dir[64]; /* "": none */
+	const char *spool_dir; /* "": none */
 	bool is_idle;
 	unsigned n_answers; /* of the probe */
 	struct receiver_wishes answered;
@@ -630,8 +630,7 @@ TEST(what_an_earlier_process_was_answered_holds_until_the_receiver_answers)
 	char command[128];
 
 	begin(&f, &(struct named_uploads_config){0});
-	snprintf(f.spool_dir, sizeof(f.spool_dir), "/tmp/test_named_uploads.XXXXXX");
-	assert_non_null(mkdtemp(f.spool_dir));
+	f.spool_dir = temp_dir();
 	/* nobody knows yet */
 	restart(&f, 503, "busy");
 	add(&f, CGROUP_KUBEPODS, "aaaa");

@@ -14,7 +14,7 @@
 #define LOCK "LOCK"
 
 struct fixture {
-	char dir[32];
+	const char *dir;
 	int fd; /* of it */
 	pid_t holder;
 	int release; /* closing it ends the holder */
@@ -48,8 +48,7 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	snprintf(f->dir, sizeof(f->dir), "/tmp/private-dir-XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
+	f->dir = temp_dir();
 	f->fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(f->fd >= 0);
 	f->release = -1;

@@ -191,12 +191,11 @@ static int count_line(void *ctx, const char *line, size_t len)
 	return l->n == l->stop_at ? -ECANCELED : 0;
 }
 
-static int make_maps(char *dir, const char *text, size_t len)
+static int make_maps(const char *text, size_t len)
 {
 	int dir_fd, fd;
 
-	assert_non_null(mkdtemp(dir));
-	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir_fd = open(temp_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fd = openat(dir_fd, "maps", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, len), len);
@@ -208,33 +207,28 @@ TEST(lines_come_whole_however_the_text_is_read)
 {
 	const size_t n = 10000; /* many times the size of one read */
 	AUTO_FREE char *text = malloc(n * 13);
-	char dir[] = "/tmp/test_procfs.XXXXXX";
 	struct lines l = {0}, stopped = {.stop_at = 7};
 	AUTO_CLOSE int fd = -1;
 
 	for (size_t i = 0; i < n; i++)
 		snprintf(text + i * 12, 13, "line %06zu\n", i);
-	fd = make_maps(dir, text, n * 12);
+	fd = make_maps(text, n * 12);
 	assert_int_equal(procfs_each_map(fd, n * 12, count_line, &l), 0);
 	assert_int_equal(l.n, n);
 	assert_string_equal(l.first, "line 000000");
 	assert_int_equal(procfs_each_map(fd, n * 12, count_line, &stopped), -ECANCELED);
 	assert_int_equal(stopped.n, 7);
 	assert_int_equal(procfs_each_map(fd, n * 12 - 1, count_line, &l), -EFBIG);
-	unlinkat(fd, "maps", 0);
-	rmdir(dir);
 }
 
 TEST(a_line_without_end_is_too_big)
 {
-	char dir[] = "/tmp/test_procfs.XXXXXX", text[100000];
+	char text[100000];
 	struct lines l = {0};
 	AUTO_CLOSE int fd = -1;
 
 	memset(text, 'x', sizeof(text));
-	fd = make_maps(dir, text, sizeof(text));
+	fd = make_maps(text, sizeof(text));
 	assert_int_equal(procfs_each_map(fd, 1 << 20, count_line, &l), -EFBIG);
 	assert_int_equal(l.n, 0);
-	unlinkat(fd, "maps", 0);
-	rmdir(dir);
 }

@@ -164,13 +164,13 @@ static unsigned count_threads(void)
 /* kallsyms is a FIFO: opening it waits for a writer, and reading it for what the writer has. */
 TEST(the_end_does_not_wait_for_a_file_that_does_not_answer)
 {
-	char root[] = "/tmp/profile-worker-XXXXXX", path[64];
+	const char *root = temp_dir();
+	char path[64];
 	unsigned n_threads = count_threads();
 	struct fixture f = {0};
 	uint64_t begin_ns;
 	int fd = -1;
 
-	assert_non_null(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/kallsyms", root);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	set_up_in(&f, root);
@@ -188,8 +188,6 @@ TEST(the_end_does_not_wait_for_a_file_that_does_not_answer)
 	assert_true(count_threads() > n_threads);
 
 	close(fd); /* the thread reads to the end and frees what it has */
-	while (count_threads() > n_threads)
-		usleep(1000);
+	eventually(count_threads() <= n_threads);
 	unlink(path);
-	rmdir(root);
 }

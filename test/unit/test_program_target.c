@@ -136,7 +136,8 @@ TEST(test_a_child_is_a_copy_until_it_executes_something)
 
 TEST(test_a_process_of_another_time_namespace_has_another_clock)
 {
-	char dir[] = "/tmp/test_program_target.XXXXXX", path[64];
+	const char *dir = temp_dir();
+	char path[64];
 	struct program_target t;
 	struct fixture f;
 	AUTO_CLOSE int fd = -1;
@@ -147,7 +148,6 @@ TEST(test_a_process_of_another_time_namespace_has_another_clock)
 	program_target_close(&t);
 	end(&f);
 
-	assert_non_null(mkdtemp(dir));
 	t.proc_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(program_target_shares_clock(&t)); /* a kernel without them */
 	assert_int_equal(mkdirat(t.proc_fd, "ns", 0700), 0);

@@ -21,7 +21,7 @@ static const struct record_kind kinds[N_KINDS] = {
 };
 
 struct fixture {
-	char path[32];
+	const char *path;
 	struct record_dir dir;
 };
 
@@ -30,8 +30,7 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	snprintf(f->path, sizeof(f->path), "/tmp/record-dir-XXXXXX");
-	assert_non_null(mkdtemp(f->path));
+	f->path = temp_dir();
 	f->dir = (struct record_dir){.kinds = kinds, .n_kinds = N_KINDS};
 	f->dir.fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(f->dir.fd >= 0);

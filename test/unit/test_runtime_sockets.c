@@ -10,7 +10,7 @@
 #include "test/lib/unit.h"
 
 struct fixture {
-	char root[64];
+	const char *root;
 	struct loop *loop;
 	struct runtime_sockets *sockets;
 	struct loop_source *limit;
@@ -78,8 +78,7 @@ static int set_up(void **state)
 {
 	struct fixture *f = test_calloc(1, sizeof(*f));
 
-	snprintf(f->root, sizeof(f->root), "/tmp/test-sockets-XXXXXX");
-	assert_non_null(mkdtemp(f->root));
+	f->root = temp_dir();
 	assert_int_equal(loop_new(&f->loop), 0);
 	assert_int_equal(loop_add_timer(f->loop, on_limit, f, &f->limit), 0);
 	loop_set_timer(f->limit, 300 * NS_PER_S);
@@ -146,17 +145,13 @@ TEST_FIXTURE(a_restarted_runtime_is_reached_by_the_same_path, set_up, tear_down)
 	struct fixture *f = *state;
 	int first = listen_at(f, "/run/containerd/containerd.sock");
 	AUTO_CLOSE int second = -1;
-	uint64_t end_ns = clock_monotonic_ns() + 300 * NS_PER_S;
 
 	start(f, NULL);
 	wait_for(f, 1);
 	close(first);
 	assert_false(connects(f->found[0].connect));
 	second = listen_at(f, "/run/containerd/containerd.sock");
-	while (!connects(f->found[0].connect)) {
-		assert_true(clock_monotonic_ns() < end_ns);
-		usleep(1000);
-	}
+	eventually(connects(f->found[0].connect));
 }
 
 TEST_FIXTURE(links_lead_into_the_hosts_root, set_up, tear_down)

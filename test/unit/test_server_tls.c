@@ -176,8 +176,7 @@ static uint64_t metric_of(const struct fixture *f, const char *name)
 
 static void wait_for_metric(const struct fixture *f, const char *name, uint64_t value)
 {
-	while (metric_of(f, name) != value)
-		usleep(5000);
+	eventually(metric_of(f, name) == value);
 }
 
 /* ---- certificates ------------------------------------------------------------ */
@@ -556,8 +555,7 @@ TEST_FIXTURE(a_kept_exchange_learns_that_its_client_has_left, set_up, tear_down)
 	x = queue_pop(f->kept);
 	http_exchange_on_left(x, set_flag, &left);
 	tls_client_close(&c);
-	while (!atomic_load(&left))
-		usleep(1000);
+	eventually(atomic_load(&left));
 	http_respond_text(x, 200, "too late");
 }
 

@@ -13,7 +13,7 @@
 #define BIG (UINT64_C(1) << 30)
 
 struct fixture {
-	char dir[64]; /* of the test; the spool's is below */
+	const char *dir; /* of the test; the spool's is below */
 	char spool[80];
 	struct spool_files_config cfg;
 	struct spool_files *files;
@@ -25,8 +25,7 @@ static int set_up(void **state)
 
 	assert_non_null(f);
 	*state = f;
-	snprintf(f->dir, sizeof(f->dir), "/tmp/test_spool_files.XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
+	f->dir = temp_dir();
 	snprintf(f->spool, sizeof(f->spool), "%s/spool", f->dir);
 	f->cfg = (struct spool_files_config){.dir = f->spool, .max_bytes = BIG};
 	return 0;

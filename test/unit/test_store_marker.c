@@ -6,19 +6,13 @@
 #include "cluster-agent/store/store_marker.h"
 #include "test/lib/unit.h"
 
-static char dir[64];
+static const char *dir;
 
 static int make_dir(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_store_marker.XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	(void)state;
-	return remove_tree(dir);
+	dir = temp_dir();
+	return 0;
 }
 
 static void write_file(const char *name, const char *text)
@@ -44,7 +38,7 @@ static int check(struct err *err)
 	return store_marker_check(dir, err);
 }
 
-TEST_FIXTURE(what_is_named_must_be_there, make_dir, remove_dir)
+TEST_FIXTURE(what_is_named_must_be_there, make_dir, NULL)
 {
 	struct err err;
 	char path[100];
@@ -66,7 +60,7 @@ TEST_FIXTURE(what_is_named_must_be_there, make_dir, remove_dir)
 	assert_non_null(strstr(err.msg, "/data/ is missing"));
 }
 
-TEST_FIXTURE(a_damaged_marker_is_an_error_that_names_it, make_dir, remove_dir)
+TEST_FIXTURE(a_damaged_marker_is_an_error_that_names_it, make_dir, NULL)
 {
 	static const char *const damaged[] = {
 		"", "a\n", "a", "aend\n", "\nend\n", "/etc\nend\n", "../x\nend\n", "a\nen",

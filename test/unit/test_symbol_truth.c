@@ -6,7 +6,7 @@
 #include "node-agent/elf/eh_function.h"
 #include "test/lib/symbol_truth.h"
 
-static char dir[] = "/tmp/symbol-truth-XXXXXX";
+static const char *dir;
 
 static const char assembler[] =
 	"__asm__(\".text\\n.globl bare\\n.type bare, @function\\n\"\n"
@@ -52,8 +52,7 @@ static void write_sources(void)
 static int make_sources(void **state)
 {
 	(void)state;
-	if (!mkdtemp(dir))
-		return -1;
+	dir = temp_dir();
 	write_sources();
 	return 0;
 }

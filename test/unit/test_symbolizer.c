@@ -300,13 +300,13 @@ TEST_FIXTURE(kernel_addresses_have_names, start, stop)
 
 TEST(hidden_kernel_symbols_say_so)
 {
-	char root[] = "/tmp/symbolizer-proc-XXXXXX", path[64];
+	const char *root = temp_dir();
+	char path[64];
 	struct symbolizer_config cfg = {.proc_root = root};
 	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
 	const struct symbol_location *l;
 	FILE *f;
 
-	assert_non_null(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/kallsyms", root);
 	f = fopen(path, "we");
 	assert_non_null(f);
@@ -317,7 +317,6 @@ TEST(hidden_kernel_symbols_say_so)
 	assert_string_equal(l->frames->function, "[kernel]");
 	assert_string_equal(l->frames->file, "[kernel]");
 	unlink(path);
-	rmdir(root);
 }
 
 TEST_FIXTURE(frames_of_our_own_have_clean_texts, start, stop)

@@ -35,7 +35,7 @@ static const struct cfi_table table = {
 static const struct table_file_key key = {{1, 2, 3, 4, 5, 6}};
 
 struct fixture {
-	char dir[64];
+	const char *dir;
 	struct unwind_cache *cache;
 	uint32_t n_pages;
 	int stop;
@@ -122,9 +122,7 @@ static int make_dir(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	snprintf(f->dir, sizeof(f->dir), "/tmp/unwind-cache-XXXXXX");
-	if (!mkdtemp(f->dir))
-		return -1;
+	f->dir = temp_dir();
 	*state = f;
 	return unwind_cache_open(&f->cache, f->dir, 1 << 20);
 }
@@ -170,7 +168,6 @@ static int remove_dir(void **state)
 
 	unwind_cache_free(f->cache);
 	each_path(f, remove_path);
-	rmdir(f->dir);
 	free(f);
 	return 0;
 }

@@ -56,7 +56,7 @@ static struct store store = {&engine};
 
 struct stages {
 	struct metrics *metrics;
-	char dir[64]; /* of the log */
+	const char *dir; /* of the log */
 	struct upload_log *log;
 	struct log_drain *drain;
 	struct ingest *ingest;
@@ -107,8 +107,7 @@ static void start(struct stages *s)
 	buf_init(&s->body, 10000);
 	make_profile(&s->body, (int64_t)clock_realtime_ns());
 	assert_int_equal(metrics_new(&s->metrics), 0);
-	snprintf(s->dir, sizeof(s->dir), "/tmp/test_upload_path.XXXXXX");
-	assert_non_null(mkdtemp(s->dir));
+	s->dir = temp_dir();
 	assert_int_equal(upload_log_open(&s->log, &(struct upload_log_config){.dir = s->dir}, &err),
 			 0);
 	assert_int_equal(
@@ -253,8 +252,7 @@ static void run_threads(struct stages *s, bool stop_early)
 						i < N_THREADS - 2 ? send_uploads : ask, s),
 				 0);
 	if (stop_early) {
-		while (atomic_load(&s->n_stored) < N_THREADS)
-			usleep(1000);
+		eventually(atomic_load(&s->n_stored) >= N_THREADS);
 		http_server_quiesce(s->server);
 		ingest_stop(s->ingest, 0);
 	}

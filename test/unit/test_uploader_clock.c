@@ -22,7 +22,7 @@
 #define TOLERANCE_NS (3 * S)
 
 struct fixture {
-	char dir[64];
+	const char *dir;
 	/* the receiver */
 	struct http_server *server;
 	_Atomic int64_t ahead_s; /* of our clock */
@@ -136,8 +136,7 @@ static void set_up(struct fixture *f)
 
 	*f = (struct fixture){.status = 200, .has_date = true};
 	pthread_mutex_init(&f->lock, NULL);
-	snprintf(f->dir, sizeof(f->dir), "/tmp/uploader-clock-XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
+	f->dir = temp_dir();
 	assert_int_equal(http_server_new(&f->server, &server, &err), 0);
 	start_sender(f);
 }
@@ -146,7 +145,6 @@ static void tear_down(struct fixture *f)
 {
 	stop_sender(f);
 	http_server_free(f->server);
-	remove_tree(f->dir);
 	pthread_mutex_destroy(&f->lock);
 }
 

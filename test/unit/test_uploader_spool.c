@@ -34,7 +34,7 @@ struct seen {
 
 struct fixture {
 	struct sent_key *sent;
-	char dir[64];
+	const char *dir;
 	/* the receiver */
 	struct http_server *server;
 	pthread_mutex_t lock;
@@ -264,8 +264,7 @@ static int set_up(void **state)
 
 	assert_non_null(f);
 	*state = f;
-	snprintf(f->dir, sizeof(f->dir), "/tmp/test_uploader_spool.XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
+	f->dir = temp_dir();
 	pthread_mutex_init(&f->lock, NULL);
 	atomic_store(&f->status, 200);
 	atomic_store(&f->key, "");
@@ -666,9 +665,8 @@ TEST_FIXTURE(without_a_spool_there_is_no_note, set_up, tear_down)
 _Noreturn static void send_for_ever(const char *dir, const char *port, const char *first)
 {
 	unsigned n = (unsigned)strtoul(first, NULL, 10);
-	struct fixture f = {.store_after_ns = 1 * NS_PER_MS};
+	struct fixture f = {.dir = dir, .store_after_ns = 1 * NS_PER_MS};
 
-	snprintf(f.dir, sizeof(f.dir), "%s", dir);
 	start_sender(&f, (unsigned)strtoul(port, NULL, 10), NULL, 4);
 	for (;;) {
 		if (n > 0 && uploader_pending(f.uploader) < 50)

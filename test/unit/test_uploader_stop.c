@@ -12,7 +12,7 @@
 #define PATIENCE_NS (300 * NS_PER_S)
 
 struct fixture {
-	char dir[64];
+	const char *dir;
 	struct sent_key *key;
 	struct loop *loop;
 	struct http_client *client;
@@ -72,8 +72,7 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	snprintf(f->dir, sizeof(f->dir), "/tmp/uploader-stop-XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
+	f->dir = temp_dir();
 	*state = f;
 	return 0;
 }
@@ -84,7 +83,6 @@ static int tear_down(void **state)
 
 	if (f->is_mounted)
 		assert_int_equal(umount(f->dir), 0);
-	remove_tree(f->dir);
 	free(f);
 	return 0;
 }

@@ -128,8 +128,7 @@ TEST(test_cpu_time_is_that_of_the_thread)
 
 	t = begin(&f, true);
 	answer(&f);
-	while ((before = worker_thread_cpu_ns(t)) == 0)
-		usleep(1000);
+	eventually((before = worker_thread_cpu_ns(t)) != 0);
 	/* the CPU time of this thread does not count */
 	for (uint64_t until = clock_thread_cpu_ns() + 200 * NS_PER_MS;
 	     clock_thread_cpu_ns() < until;)

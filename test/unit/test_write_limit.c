@@ -18,7 +18,7 @@
 			return __LINE__; \
 	} while (0)
 
-static char root[] = "/tmp/test_write_limit.XXXXXX";
+static const char *root;
 
 static void in_child(int (*fn)(void))
 {
@@ -150,11 +150,10 @@ TEST(without_the_directory_nothing_changes)
 
 static int set_up(void **state)
 {
-	char path[sizeof(root) + 16];
+	char path[128];
 
 	(void)state;
-	if (!mkdtemp(root))
-		return -1;
+	root = temp_dir();
 	snprintf(path, sizeof(path), "%s/old", root);
 	if (create(path) < 0)
 		return -1;
@@ -168,10 +167,4 @@ static int set_up(void **state)
 	return symlink("../new", path);
 }
 
-static int tear_down(void **state)
-{
-	(void)state;
-	return remove_tree(root);
-}
-
-GROUP_FIXTURE(set_up, tear_down)
+GROUP_FIXTURE(set_up, NULL)
