@@ -24,7 +24,8 @@
 #define SYMBOL_BUILD_ID_MAX_BYTES 32u
 #define SYMBOL_FILE_SEGMENTS_MAX 16u
 #define SYMBOL_FILE_FUNCTIONS_MAX 8000000u
-#define SYMBOL_FILE_MAX_BYTES (256 * MIB)
+/* As of all uploads: the receiver inflates it in memory. */
+#define SYMBOL_FILE_MAX_BYTES LIMIT_UPLOAD_INFLATED_BYTES
 
 struct symbol_file_header {
 	char magic[8];
