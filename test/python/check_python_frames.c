@@ -109,6 +109,7 @@ static bool origin_of(const struct target *t, const struct chain_path *p, uint64
 {
 	switch ((enum chain_origin)p->origin) {
 	case CHAIN_NONE:
+	case CHAIN_CALL: /* none of CPython's */
 		return false;
 	case CHAIN_THREAD:
 		*ret = tp;
