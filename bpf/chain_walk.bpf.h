@@ -543,6 +543,9 @@ static __always_inline bool chain_is_of_thread(struct chain_scratch *c)
 	return c->thread_pointer - c->found < CHAIN_THREAD_BYTES;
 }
 
+/* In hotspot_walk.bpf.h. Returns whether the JVM has code. */
+int jvm_start(void);
+
 int chain_start(void);
 
 /*
@@ -575,6 +578,8 @@ __noinline int chain_start(void)
 	if (!b || at > UNWIND_BLOCK_BYTES - sizeof(c->layout))
 		return 0;
 	c->layout = *(const struct chain_layout *)(const void *)(b + at);
+	if (c->layout.flags & CHAIN_IS_JVM)
+		return jvm_start();
 	chain_follow(0);
 	if (!c->found)
 		chain_follow(1);

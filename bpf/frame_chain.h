@@ -306,11 +306,60 @@ enum chain_flag {
 	CHAIN_ANONYMOUS_IS_LOOP = 1, /* generated code, which runs frames of the interpreter */
 	/* The loop has several functions: native frames in it that call each other are one. */
 	CHAIN_LOOP_IS_JOINED = 2,
+	/* A JVM: it has no chain, but frames of its own kinds on the stack (hotspot_walk.bpf.h). */
+	CHAIN_IS_JVM = 4,
 };
+
+/*
+ * Where HotSpot keeps its code, and what it says of it: addresses of variables, and offsets in
+ * bytes from the start of an object. A blob is a piece of code; the first byte of each segment of a
+ * heap tells how far its blob begins before it.
+ */
+struct chain_jvm {
+	__u64 low; /* a variable: where the code of all heaps begins; 0: there is one heap */
+	__u64 high;
+	__u64 heaps; /* a variable: an array of pointers to heaps, or a pointer to the one heap */
+	__u16 heaps_data;
+	__u16 heap_low;
+	__u16 heap_high;
+	__u16 heap_segments;
+	__u16 heap_shift; /* 32 bits: log2 of the bytes of a segment */
+	__u16 blob_from;  /* from the first byte of its first segment */
+	__u16 blob_name;
+	__u16 blob_frame;    /* 32 bits: words of its frames */
+	__u16 blob_complete; /* where, in the code, its frame is complete */
+	__u16 blob_code;
+	__u16 compile_id;   /* 32 bits: of a compiled method, another one for each */
+	__u16 original;     /* 32 bits: where, in a frame, the address is that was replaced */
+	__u16 deopt[2];     /* by one of these two */
+	__u16 const_method; /* in a Method */
+	__s16 bytecode;     /* words from the frame pointer of an interpreted method */
+	__u16 flags;        /* enum chain_jvm_flag */
+	__u16 pad[3];
+};
+_Static_assert(sizeof(struct chain_jvm) == 64, "chain_jvm layout");
+
+enum chain_jvm_flag {
+	CHAIN_JVM_COMPLETE_16 = 1, /* blob_complete has 16 bits, else 32 */
+	CHAIN_JVM_CODE_OFFSET =
+		2, /* blob_code is an offset from the blob of 32 bits, else a pointer */
+	CHAIN_JVM_DEOPT_OFFSET = 4, /* and deopt */
+};
+
+/*
+ * The frames of a JVM in a record: the code is that of a blob, and where it is an address in it;
+ * with this bit, it is that of a Method, and where it is the address of a bytecode.
+ */
+#define CHAIN_JVM_INTERPRETED (1ULL << 47)
+/* The code, where frames follow that are in the heap, those of a virtual thread. */
+#define CHAIN_JVM_BARRIER 8u
 
 /* Lies in a slab, as struct unwind_process, which refers to it. */
 struct chain_layout {
-	struct chain_path paths[CHAIN_PATHS];
+	union {
+		struct chain_path paths[CHAIN_PATHS];
+		struct chain_jvm jvm; /* CHAIN_IS_JVM */
+	};
 	/*
 	 * About the state of the thread: what the last step finds is a word, which is not 0 if the
 	 * state is set.

@@ -236,6 +236,7 @@ static enum walk_end take_user_stack(struct scratch *s, struct task_struct *task
 	w->mappings.used_at = h->ktime_ns >> UNWIND_USED_SHIFT;
 	w->by_tables = unwind_find_process(&w->mappings, h->tgid, h->start_boottime_ns) ||
 		       vma_lookup_is_possible();
+	w->jvm_bytes = 0;
 	w->chained = w->mappings.chain.block != 0 && find_chain(task);
 	end = walk_user(s);
 	if (w->chained)

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 
 #include "chain_walk.bpf.h"
+#include "hotspot_walk.bpf.h"
 #include "sample_event.h"
 #include "unwind_rules.bpf.h"
 #include "walk_state.bpf.h"
@@ -74,7 +75,10 @@ static __always_inline int next_frame(struct scratch *s)
 	int end;
 
 	w->descending = false;
-	end = w->by_tables ? walk_by_table(s) : walk_by_frame_pointer(w);
+	if (w->ip - w->jvm_low < w->jvm_bytes)
+		end = jvm_frame();
+	else
+		end = w->by_tables ? walk_by_table(s) : walk_by_frame_pointer(w);
 	if (loop && end == WALK_CONTINUES && !w->descended && !w->descending &&
 	    chain_is_joined(w->ip - 1))
 		s->n_user--; /* its caller takes its place */

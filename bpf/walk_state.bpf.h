@@ -70,6 +70,8 @@ struct walk {
 	__u64 saved[SAVED_REGISTERS];    /* room to read them */
 	struct unwind_mappings mappings; /* if by_tables */
 	struct user_words stack;
+	__u64 jvm_low;   /* code that a JVM has made */
+	__u64 jvm_bytes; /* 0: it is no JVM */
 	bool sp_is_low;  /* sp may be below that of the current frame, which fp tells */
 	bool exact;      /* ip is where the code was interrupted, not a return address */
 	bool was_exact;  /* the frame below was exact */

@@ -13,6 +13,7 @@
 
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
+#include "node-agent/interpreter/hotspot_layout.h"
 #include "node-agent/interpreter/interpreter_frame.h"
 #include "node-agent/interpreter/lua_layout.h"
 #include "node-agent/interpreter/perl_layout.h"
@@ -30,6 +31,7 @@ enum interpreter_language {
 	INTERPRETER_RUBY,
 	INTERPRETER_PERL,
 	INTERPRETER_LUA,
+	INTERPRETER_JAVA,
 	INTERPRETER_MAX,
 };
 
@@ -95,6 +97,7 @@ struct interpreter_image {
 		struct ruby_layout ruby;
 		struct perl_layout perl;
 		struct lua_layout lua;
+		struct hotspot_layout hotspot;
 	};
 };
 

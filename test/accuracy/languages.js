@@ -45,10 +45,10 @@ const languages = [
     language: "Java",
     proof: ["Java"],
     claims: ["whole"],
-    names: "of the JVM; of Java with a perf map or [async-profiler](docs/java.md)",
-    lines: "with async-profiler",
+    names: "methods among native functions, [nothing to set](docs/java.md#without-async-profiler)",
+    lines: "yes, with inlined calls",
     further: "CPU, allocations, locks (Java 8 and newer)",
-    needs: "`--enable-java-async-profiler`, or `-XX:+PreserveFramePointer` and a perf map",
+    needs: "`--enable-java-async-profiler` for further profiles",
   },
   {
     language: "Node.js",

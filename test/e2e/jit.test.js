@@ -103,11 +103,11 @@ test("functions of V8 have names, files and their shares", async () => {
   }
 });
 
-test("compiled methods of a JVM have names by jcmd's perf map", async () => {
+// Of what is inlined into a method, HotSpot knows little: so the time is that below it.
+test("methods of a JVM that writes a perf map have names", async () => {
   const all = await jvmGraph();
   const ours = all.list.filter((n) => n.name.startsWith("workload.Cpu."));
-  const self = ours.reduce((sum, n) => sum + n.self, 0);
-  assert.ok(self > 0.5 * all.total, known(all));
+  assert.ok(shareOf(all, "workload.Cpu.burn") > 0.5, known(all));
   assert.ok(
     ours.every((n) => n.file === "workload/Cpu"),
     known(all),

@@ -7,7 +7,7 @@
 
 #include "common/base.h"
 #include "node-agent/elf/byte_source.h"
-#include "node-agent/java/vm/vm_structs.h"
+#include "node-agent/hotspot/vm_structs.h"
 
 #define FAKE_VM_BASE UINT64_C(0x10000)
 #define FAKE_VM_BYTES 16384u

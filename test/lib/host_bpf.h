@@ -52,6 +52,7 @@ static struct host {
 	uint64_t used[UNWIND_TABLES];
 	struct unwind_ref process; /* of HOST_TGID; block 0: not reported */
 	struct scratch scratch;
+	struct jvm_scratch jvm;
 	struct chain_scratch chain;       /* thread_pointer is that of the thread */
 	uint64_t stack[HOST_STACK_WORDS]; /* the only memory that can be read, at HOST_STACK_AT */
 } host;
@@ -64,6 +65,8 @@ static inline void *host_map_lookup(const void *map, const void *key)
 		return i == 0 ? &host.scratch : NULL;
 	if (map == &chain_scratch)
 		return i == 0 ? &host.chain : NULL;
+	if (map == &jvm_scratch)
+		return i == 0 ? &host.jvm : NULL;
 	if (map == &unwind_slabs)
 		return i == 0 ? host.slab : NULL;
 	if (map == host.slab)
@@ -111,6 +114,7 @@ static inline enum walk_end host_walk(void)
 	s->walk.guessed = false;
 	s->walk.mappings.used_at = 5;
 	s->walk.by_tables = unwind_find_process(&s->walk.mappings, HOST_TGID, HOST_START_TIME);
+	s->walk.jvm_bytes = 0;
 	s->walk.chained = s->walk.mappings.chain.block != 0 && chain_start();
 	end = walk_user(s);
 	if (s->walk.chained)

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "common/data/table.h"
+#include "node-agent/interpreter/hotspot/hotspot_interpreter.h"
 #include "node-agent/interpreter/interpreter_symbols.h"
 #include "node-agent/interpreter/lua/lua_interpreter.h"
 #include "node-agent/interpreter/perl/perl_interpreter.h"
@@ -33,8 +34,11 @@ struct interpreter_files {
 };
 
 static const struct interpreter_ops *const all_ops[INTERPRETER_MAX] = {
-	[INTERPRETER_PYTHON] = &python_interpreter_ops, [INTERPRETER_PHP] = &php_interpreter_ops,
-	[INTERPRETER_RUBY] = &ruby_interpreter_ops,     [INTERPRETER_PERL] = &perl_interpreter_ops,
+	[INTERPRETER_JAVA] = &hotspot_interpreter_ops,
+	[INTERPRETER_PYTHON] = &python_interpreter_ops,
+	[INTERPRETER_PHP] = &php_interpreter_ops,
+	[INTERPRETER_RUBY] = &ruby_interpreter_ops,
+	[INTERPRETER_PERL] = &perl_interpreter_ops,
 	[INTERPRETER_LUA] = &lua_interpreter_ops,
 };
 

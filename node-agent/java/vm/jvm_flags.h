@@ -8,7 +8,7 @@
 #define NODE_AGENT_JAVA_VM_JVM_FLAGS_H
 
 #include "common/base.h"
-#include "node-agent/java/vm/vm_structs.h"
+#include "node-agent/hotspot/vm_structs.h"
 
 #define JVM_FLAGS_TABLE_MAX 8192u /* JDK 8 to 25 have below 2,000 */
 #define JVM_RELEASE_BYTES 64u     /* of "17.0.12+7-Debian-2deb12u1", with its NUL */

@@ -11,8 +11,8 @@
 #define NODE_AGENT_JAVA_VM_PERF_MEMORY_H
 
 #include "common/base.h"
+#include "node-agent/hotspot/vm_structs.h"
 #include "node-agent/java/vm/hsperfdata.h"
-#include "node-agent/java/vm/vm_structs.h"
 
 /*
  * Returns 0, -ENOENT if the JVM has no such data (-XX:-UsePerfData, or not yet), -EFBIG beyond

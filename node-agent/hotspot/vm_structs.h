@@ -9,8 +9,8 @@
  * Pure: reads through a byte_source, whose offsets are addresses in the process. What it reads
  * is foreign and may be anything: every count and length is bounded.
  */
-#ifndef NODE_AGENT_JAVA_VM_VM_STRUCTS_H
-#define NODE_AGENT_JAVA_VM_VM_STRUCTS_H
+#ifndef NODE_AGENT_HOTSPOT_VM_STRUCTS_H
+#define NODE_AGENT_HOTSPOT_VM_STRUCTS_H
 
 #include "common/base.h"
 #include "node-agent/elf/byte_source.h"
@@ -71,4 +71,4 @@ struct vm_fact {
 int vm_structs_find(const struct byte_source *memory, const struct vm_variables *variables,
 		    struct vm_fact *facts, size_t n) MUST_CHECK;
 
-#endif /* NODE_AGENT_JAVA_VM_VM_STRUCTS_H */
+#endif /* NODE_AGENT_HOTSPOT_VM_STRUCTS_H */

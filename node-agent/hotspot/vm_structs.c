@@ -6,7 +6,7 @@
  * A table is read as a whole even when everything was found, because a later entry never
  * replaces an earlier one: the first wins.
  */
-#include "node-agent/java/vm/vm_structs.h"
+#include "node-agent/hotspot/vm_structs.h"
 
 #include <errno.h>
 
