@@ -289,6 +289,7 @@ fi
 stage check-go-matrix wait 60 build
 stage check-bpf agent 30 build
 stage check-soak agent 30 build
+stage check-java agent 30 build "check-java RELEASES=17,25 MODES=tiered,interpreted"
 stage check-containers agent 30 build
 stage check-push wait 30 build
 stage check-kubernetes-api clock 60 "build kubernetes-build images"

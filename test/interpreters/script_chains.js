@@ -30,7 +30,7 @@ function chainOf(frames, isOwn) {
   return words.filter((w, i) => w !== "[native]" || words[i - 1] !== w).join(" ");
 }
 
-// { n, right, wrong: Map of chains }
+// { n, right, truncated, wrong: Map of chains }
 function judge(profile, language) {
   const whole = language.chains.map((chain) => new RegExp(`^${chain}$`));
   // native frames below compiled code are not known
@@ -39,19 +39,21 @@ function judge(profile, language) {
   );
   const { frames } = profile.shared;
   const wrong = new Map();
-  let n = 0, right = 0;
+  let n = 0, right = 0, cut = 0;
   for (const { samples, weights } of profile.profiles) {
     samples.forEach((stack, i) => {
       const chain = chainOf(stack.map((f) => frames[f]), language.isOwn);
-      const chains = stack.some((f) => frames[f].name === "[truncated]") ? truncated : whole;
+      const isCut = stack.some((f) => frames[f].name === "[truncated]");
+      const chains = isCut ? truncated : whole;
       if (chain === null) return;
       const count = Math.max(1, Math.round(weights[i] / SAMPLE_NS));
+      if (isCut) cut += count;
       n += count;
       if (chains.some((c) => c.test(chain))) right += count;
       else wrong.set(chain, (wrong.get(chain) ?? 0) + count);
     });
   }
-  return { n, right, wrong };
+  return { n, right, truncated: cut, wrong };
 }
 
 // Starts the script in a root folder ("/": none), and checks what is recorded of it. language:
@@ -67,12 +69,13 @@ function checkScript(agent, root, command, language) {
   child.stdout.on("data", (d) => (said += d));
   child.stderr.on("data", (d) => (said += d));
   try {
-    const all = { n: 0, right: 0, wrong: new Map() };
+    const all = { n: 0, right: 0, truncated: 0, wrong: new Map() };
     // a machine that others use gives it little time
     for (let seconds = 5; all.n < SAMPLES && seconds < 1000; seconds *= 2) {
       const one = judge(record(agent, child.pid, seconds, to), language);
       all.n += one.n;
       all.right += one.right;
+      all.truncated += one.truncated;
       for (const [chain, n] of one.wrong) all.wrong.set(chain, (all.wrong.get(chain) ?? 0) + n);
     }
     assert.ok(all.n >= SAMPLES, `${all.n} stacks with frames of ${name}; it said ${said}`);

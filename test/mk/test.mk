@@ -144,6 +144,10 @@ check-perl: $(O)/coroot-node-agent ## frames of Perl by name, of every Perl that
 check-lua: $(O)/coroot-node-agent ## frames of Lua by name, of every Lua that Debian has (RELEASES=)
 	$(Q)$(SUDO) test/interpreters/releases.sh $< lua
 
+# ---- Java of many releases -------------------------------------------------------
+check-java: $(O)/coroot-node-agent java-jdks ## Java methods by name and line, on every JDK there is (RELEASES=17,25 MODES=tiered,c1)
+	$(Q)$(SUDO) node test/java/java_frames.js $< "$$(test/java/jdks.sh)" $(RELEASES)
+
 # ---- containers of real runtimes ----------------------------------------------
 $(O)/test/containers/cri_names: $(call obj,test/containers/cri_names.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
@@ -332,5 +336,5 @@ check-kubernetes check-kubernetes-api check-kubernetes-node: all images $(e2e_mo
 
 .PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan check-threads \
         check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
-        check-go-arm64 check-store check-sql-weight check-pipeline check-uploads check-soak check-page page-server java-jdks check-e2e otlp-collector kubernetes-build \
+        check-go-arm64 check-store check-sql-weight check-pipeline check-uploads check-soak check-page page-server java-jdks check-java check-e2e otlp-collector kubernetes-build \
         check-kubernetes check-kubernetes-api check-kubernetes-node check-containers check-images check-sql-clients check-push soak
