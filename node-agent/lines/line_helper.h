@@ -23,13 +23,14 @@ struct line_request {
 /* Begins each message from the helper; frames follow (line_answer_encode()). */
 struct line_reply {
 	uint32_t number;
-	int32_t result; /* 0, -ENOENT, -ETIMEDOUT, or -EIO if reading the file crashed */
+	int32_t result;  /* 0, -ENOENT, -ETIMEDOUT, or -EIO if reading the file crashed */
+	uint64_t cpu_ns; /* that it took; 0: not known */
 };
 
 /* Of a request, as disks may be slow. */
 #define LINE_HELPER_WALL_S 30
 #define LINE_HELPER_IDLE_MS 10000
-#define LINE_HELPER_HEAP_MAX_BYTES ((uint64_t)48 * 1024 * 1024)
+#define LINE_HELPER_HEAP_MAX_BYTES ((uint64_t)96 * 1024 * 1024)
 #define LINE_HELPER_MAPPED_MAX_BYTES ((uint64_t)2 * 1024 * 1024 * 1024)
 
 /*

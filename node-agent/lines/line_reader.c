@@ -19,6 +19,8 @@ struct line_reader {
 	pid_t pid;
 	int socket;
 	uint32_t number; /* of the last question */
+	uint64_t asked_ns;
+	uint64_t cpu_ns; /* of the last answer */
 	bool waiting;    /* for its answer */
 	bool ended;
 	uint8_t message[sizeof(struct line_reply) + LINE_ANSWER_MESSAGE_MAX_BYTES];
@@ -158,6 +160,7 @@ int line_reader_ask(struct line_reader *r, const struct line_question *q)
 		r->number = 1;
 	request.number = r->number;
 	result = send_request(r, &request, q->fd);
+	r->asked_ns = clock_monotonic_ns();
 	r->ended = result == -EPIPE || result == -ECONNRESET;
 	r->waiting = result == 0;
 	return r->ended ? -EPIPE : result;
@@ -209,5 +212,13 @@ int line_reader_wait(struct line_reader *r, uint64_t timeout_ns, struct line_ans
 		memcpy(&reply, r->message, sizeof(reply));
 	} while (reply.number != r->number);
 	r->waiting = false;
+	r->cpu_ns = clock_monotonic_ns() - r->asked_ns;
+	if (reply.cpu_ns > 0 && reply.cpu_ns < r->cpu_ns)
+		r->cpu_ns = reply.cpu_ns;
 	return parse_reply(r, &reply, (size_t)n, ret);
+}
+
+uint64_t line_reader_cpu_ns(const struct line_reader *r)
+{
+	return r->cpu_ns;
 }

@@ -51,4 +51,10 @@ int line_reader_ask(struct line_reader *r, const struct line_question *q) MUST_C
 int line_reader_wait(struct line_reader *r, uint64_t timeout_ns,
 		     struct line_answer *ret) MUST_CHECK;
 
+/*
+ * CPU time of the last answer, or all of the time that it was waited for if the process that had
+ * the question ended. At most that time, whatever the process says.
+ */
+uint64_t line_reader_cpu_ns(const struct line_reader *r);
+
 #endif /* NODE_AGENT_LINES_LINE_READER_H */

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "node-agent/lines/dwarf_lines.h"
@@ -19,7 +20,7 @@
 
 #define FILES_MAX 4u
 /* Above this, all files are closed before the next request. */
-#define HEAP_KEPT_BYTES ((size_t)12 * 1024 * 1024)
+#define HEAP_KEPT_BYTES ((size_t)32 * 1024 * 1024)
 #define CPU_MAX_MS 60000u
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -90,10 +91,19 @@ static void limit_time(uint32_t cpu_ms, unsigned wall_s)
 	(void)setitimer(ITIMER_REAL, &wall, NULL);
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec t = {0};
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void serve(struct server *s, const struct line_request *q, int fd)
 {
 	struct line_reply reply = {.number = q->number};
 	size_t len = sizeof(reply);
+	uint64_t begin_ns = cpu_ns();
 	struct open_file *f;
 
 	s->serving->number = q->number;
@@ -105,6 +115,7 @@ static void serve(struct server *s, const struct line_request *q, int fd)
 	if (reply.result == 0)
 		len += line_answer_encode(&s->answer, s->message + sizeof(reply));
 	limit_time(0, 0);
+	reply.cpu_ns = cpu_ns() - begin_ns;
 	memcpy(s->message, &reply, sizeof(reply));
 	s->serving->number = 0;
 	(void)!send(s->socket, s->message, len, MSG_NOSIGNAL);

@@ -533,6 +533,7 @@ static void add_stack(struct build *b, const struct process_snapshot *p,
 	bool kernel_whole, whole, rest;
 
 	cycle_stack_unpack(stack, &b->words);
+	symbolizer_set_weight(b->symbolizer, stack->n_samples);
 	b->n_locations = 0;
 	b->n_chained = b->chained_at = 0;
 	b->at_root = false;

@@ -16,14 +16,19 @@
 #include "common/text/utf8.h"
 #include "node-agent/lines/line_reader.h"
 #include "node-agent/symbol/demangle.h"
+#include "node-agent/symbol/line_budget.h"
 #include "node-agent/symbol/symbol_metrics.h"
 
 #define CYCLE_NS NS_PER_S
+#define LIMITED_CYCLE_NS (300 * NS_PER_MS) /* within a budget */
 #define MINUTE_NS (60 * NS_PER_S)
 #define FILE_MINUTE_NS (5 * NS_PER_S)
 #define ALL_MINUTE_NS (20 * NS_PER_S)
 #define CPU_AT_ONCE_MS 1000u
 #define CPU_LATER_MS 5000u
+/* Of both processes, in the kernel and here, beside what the answer itself takes. */
+#define QUESTION_NS UINT64_C(30000)
+#define HEAVIER 4u /* than the next one of the same file, which is open: goes first */
 
 struct name_memory {
 	char name[LIMIT_SYMBOL_NAME_BYTES + 1];
@@ -32,6 +37,7 @@ struct name_memory {
 
 struct address {
 	uint64_t vaddr;
+	uint32_t weight;
 	bool named; /* its location in the cache has the name of the function */
 	struct address *next;
 };
@@ -42,8 +48,9 @@ struct later_file {
 	int fd;
 	uint64_t size_bytes;
 	char *label;
-	struct address *first; /* the last one that was remembered */
-	uint64_t spent_ns;     /* in this minute */
+	struct address *first;
+	uint64_t spent_ns; /* in this minute */
+	bool sorted;       /* the heaviest address is the first one */
 	bool failed;
 };
 
@@ -59,6 +66,8 @@ struct native_lines {
 	size_t n_addresses;   /* that are in use */
 	uint64_t minute_start_ns;
 	uint64_t spent_ns; /* between profiles, in this minute */
+	struct line_budget budget;
+	uint32_t last_file; /* that was asked about, by number */
 	/* the question that has no answer yet */
 	bool asked;
 	struct later_file *asked_file; /* NULL: nobody needs the answer any more */
@@ -75,7 +84,7 @@ static void clear_file(struct later_file *f)
 	*f = (struct later_file){.fd = -1};
 }
 
-/* The address that was remembered last; its place is free then. */
+/* The first address; its place is free then. */
 static struct address take_first(struct native_lines *n, struct later_file *f)
 {
 	struct address *a = f->first;
@@ -116,6 +125,13 @@ void native_lines_free(struct native_lines *n)
 	free(n);
 }
 
+void native_lines_limit(struct native_lines *n, int64_t left_ns)
+{
+	line_budget_init(&n->budget, clock_monotonic_ns());
+	n->budget.left_ns = left_ns;
+	n->left_ns = LIMITED_CYCLE_NS;
+}
+
 void native_lines_set_patience(struct native_lines *n, unsigned times)
 {
 	n->patience = times;
@@ -126,17 +142,19 @@ static void count(enum symbol_metric m)
 	metric_add(&symbol_metrics[m], 1);
 }
 
-static void count_answer(int r)
+/* Accounts for an answer, or for none in time. */
+static void note_answer(struct native_lines *n, int r)
 {
+	uint64_t ns = line_reader_cpu_ns(n->reader) + QUESTION_NS;
+
+	line_budget_spend(&n->budget, ns);
+	metric_add(&symbol_metrics[SYMBOL_METRIC_LINES_CPU], ns);
 	switch (r) {
 	case 0:
 		count(SYMBOL_METRIC_LINES_FOUND);
 		break;
 	case -ENOENT:
 		count(SYMBOL_METRIC_LINES_NONE);
-		break;
-	case -EFBIG:
-		count(SYMBOL_METRIC_LINES_TOO_BIG);
 		break;
 	case -ETIMEDOUT:
 		count(SYMBOL_METRIC_LINES_SLOW);
@@ -213,6 +231,7 @@ static bool add_address(struct native_lines *n, struct later_file *f, struct add
 	*place = a;
 	place->next = f->first;
 	f->first = place;
+	f->sorted = false;
 	n->n_addresses++;
 	return true;
 }
@@ -327,10 +346,10 @@ static int collect(struct native_lines *n, uint64_t timeout_ns)
 		return r;
 	n->asked = false;
 	n->asked_file = NULL;
+	note_answer(n, r);
 	if (!f)
 		return 0;
 	f->spent_ns += clock_monotonic_ns() - n->asked_ns;
-	count_answer(r);
 	if (r == 0)
 		store_answer(n, f, n->asked_address);
 	else if (r != -ENOENT)
@@ -351,7 +370,8 @@ static bool may_wait(struct native_lines *n, const struct native_lines_file *f, 
 	if (n->asked)
 		*ret_error = collect(n, 0);
 	return !n->asked && n->left_ns > 0 && *f->left_ns > 0 &&
-	       f->size_bytes <= NATIVE_LINES_AT_ONCE_MAX_BYTES;
+	       f->size_bytes <= NATIVE_LINES_AT_ONCE_MAX_BYTES &&
+	       line_budget_has(&n->budget, clock_monotonic_ns(), true);
 }
 
 static int ask(struct native_lines *n, const struct later_file *f, struct address a,
@@ -362,6 +382,7 @@ static int ask(struct native_lines *n, const struct later_file *f, struct addres
 
 	n->asked = r == 0;
 	n->asked_address = a;
+	n->last_file = f->number;
 	n->asked_ns = clock_monotonic_ns();
 	return r;
 }
@@ -384,9 +405,9 @@ static int ask_at_once(struct native_lines *n, const struct native_lines_file *f
 	if (r == -EAGAIN)
 		return r;
 	n->asked = false;
+	note_answer(n, r);
 	if (r == -ETIMEDOUT)
 		return -EAGAIN; /* there is more time later */
-	count_answer(r);
 	return r < 0 ? r
 		     : store_location(n->cache, &n->answer, f->label, function, &n->memory, ret);
 }
@@ -394,14 +415,15 @@ static int ask_at_once(struct native_lines *n, const struct native_lines_file *f
 int native_lines_find(struct native_lines *n, const struct native_lines_file *f, uint64_t vaddr,
 		      const char *function, const struct symbol_location **ret)
 {
-	const struct address address = {.vaddr = vaddr, .named = function != NULL};
+	const struct address address = {
+		.vaddr = vaddr, .weight = f->weight, .named = function != NULL};
 	const struct later_file *later = find_later(n, f->number);
 	int r = 0;
 
 	if (later && later->failed)
 		return -EIO;
 	if (f->size_bytes > LINE_READER_FILE_MAX_BYTES) {
-		count_answer(-EFBIG);
+		count(SYMBOL_METRIC_LINES_TOO_BIG);
 		return -EFBIG;
 	}
 	if (may_wait(n, f, &r)) {
@@ -421,7 +443,7 @@ int native_lines_find(struct native_lines *n, const struct native_lines_file *f,
 
 void native_lines_end_cycle(struct native_lines *n)
 {
-	n->left_ns = CYCLE_NS;
+	n->left_ns = n->budget.limited ? LIMITED_CYCLE_NS : CYCLE_NS;
 }
 
 /* ---- between profiles ---- */
@@ -438,13 +460,70 @@ static void begin_minute(struct native_lines *n)
 		n->later[i].spent_ns = 0;
 }
 
+static int heaviest_first(const void *a, const void *b)
+{
+	const struct address *x = *(struct address *const *)a, *y = *(struct address *const *)b;
+
+	return x->weight < y->weight ? 1 : x->weight > y->weight ? -1 : 0;
+}
+
+/* Without memory, the order stays as it is. */
+static void sort_addresses(struct later_file *f)
+{
+	AUTO_FREE struct address **all = NULL;
+	size_t n = 0;
+
+	if (f->sorted)
+		return;
+	f->sorted = true;
+	for (const struct address *a = f->first; a; a = a->next)
+		n++;
+	all = n > 1 ? calloc(n, sizeof(struct address *)) : NULL;
+	if (!all)
+		return;
+	n = 0;
+	for (struct address *a = f->first; a; a = a->next)
+		all[n++] = a;
+	qsort(all, n, sizeof(struct address *), heaviest_first);
+	f->first = NULL;
+	while (n-- > 0) {
+		all[n]->next = f->first;
+		f->first = all[n];
+	}
+}
+
+/* The file with the heaviest address, but rather the one that was asked about last. */
+static struct later_file *choose_heaviest(struct native_lines *n)
+{
+	struct later_file *chosen = NULL, *last = NULL;
+
+	for (size_t i = 0; i < NATIVE_LINES_FILES_MAX; i++) {
+		struct later_file *f = &n->later[i];
+
+		if (!f->first || f->spent_ns >= FILE_MINUTE_NS)
+			continue;
+		sort_addresses(f);
+		if (f->number == n->last_file)
+			last = f;
+		if (!chosen || !chosen->first ||
+		    (f->first && f->first->weight > chosen->first->weight))
+			chosen = f;
+	}
+	if (!last || !chosen || !last->first || !chosen->first)
+		return chosen;
+	return chosen->first->weight / HEAVIER > last->first->weight ? chosen : last;
+}
+
 /* The file that is asked about next, or NULL. */
 static struct later_file *choose_file(struct native_lines *n)
 {
 	struct later_file *chosen = NULL;
 
-	if (n->spent_ns >= ALL_MINUTE_NS)
+	if (n->spent_ns >= ALL_MINUTE_NS ||
+	    !line_budget_has(&n->budget, clock_monotonic_ns(), false))
 		return NULL;
+	if (n->budget.limited)
+		return choose_heaviest(n);
 	for (size_t i = 0; i < NATIVE_LINES_FILES_MAX; i++) {
 		struct later_file *f = &n->later[i];
 
@@ -452,6 +531,8 @@ static struct later_file *choose_file(struct native_lines *n)
 		    (!chosen || f->spent_ns < chosen->spent_ns))
 			chosen = f;
 	}
+	if (chosen)
+		sort_addresses(chosen);
 	return chosen;
 }
 

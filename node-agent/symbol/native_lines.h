@@ -7,6 +7,9 @@
  * file, the one first that has had the least time, each 5 s and all together 20 s a minute. Answers
  * go into the frame cache, in place of the location without a line. What no room is left for is
  * counted, and is asked about when the address is next sampled.
+ *
+ * Of the addresses that are remembered, those with the most samples are first. With a budget
+ * (line_budget.h), a profile waits 0.3 s at most, and all of this ends when it is spent.
  */
 #ifndef NODE_AGENT_SYMBOL_NATIVE_LINES_H
 #define NODE_AGENT_SYMBOL_NATIVE_LINES_H
@@ -27,6 +30,7 @@ struct native_lines_file {
 	int fd;          /* of the file that has the DWARF: the same one, or its debug file */
 	uint64_t size_bytes;
 	const char *label; /* the file of a function whose source file is unknown */
+	uint32_t weight;   /* of the address that is asked about: its samples */
 	uint64_t *left_ns; /* that profiles may wait for this file in this cycle */
 };
 
@@ -39,6 +43,9 @@ int native_lines_new(struct native_lines **ret, struct frame_cache *cache,
 /* NULL is allowed. */
 void native_lines_free(struct native_lines *n);
 DEFINE_CLEANUP(struct native_lines *, native_lines_free);
+
+/* From here on, CPU time is spent within a budget, of which so much may be spent at once. */
+void native_lines_limit(struct native_lines *n, int64_t left_ns);
 
 /* Profiles wait this many times as long, 1 or more, for each file and in all: no other follows. */
 void native_lines_set_patience(struct native_lines *n, unsigned times);

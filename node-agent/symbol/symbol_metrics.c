@@ -92,6 +92,9 @@ static const struct metric_def metric_defs[SYMBOL_METRIC_MAX] = {
 		{.name = "coroot_node_agent_line_lookups_waiting",
 		 .help = "Addresses that wait for a lookup in DWARF between two profiles",
 		 .kind = METRIC_GAUGE},
+	[SYMBOL_METRIC_LINES_CPU] = {.name = "coroot_node_agent_line_cpu_seconds_total",
+				     .help = "CPU time spent on looking up addresses in DWARF",
+				     .scale = 1e-9},
 };
 METRIC_TABLE(metric_table, metric_defs);
 

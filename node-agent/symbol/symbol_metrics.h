@@ -52,6 +52,7 @@ enum symbol_metric {
 	SYMBOL_METRIC_LINES_SLOW, /* took too long even then */
 	SYMBOL_METRIC_LINES_FAILED,
 	SYMBOL_METRIC_LINES_WAITING,
+	SYMBOL_METRIC_LINES_CPU, /* ns */
 	SYMBOL_METRIC_MAX,
 };
 

@@ -32,6 +32,7 @@
 #include "node-agent/symbol/demangle.h"
 #include "node-agent/symbol/go_location.h"
 #include "node-agent/symbol/kernel_symbols.h"
+#include "node-agent/symbol/line_budget.h"
 #include "node-agent/symbol/native_lines.h"
 #include "node-agent/symbol/object_cache.h"
 #include "node-agent/symbol/object_names.h"
@@ -61,6 +62,7 @@ struct symbolizer {
 	void *vdso; /* our copy of it; NULL: not needed yet, or there is none */
 	size_t vdso_bytes;
 	bool vdso_tried;
+	uint32_t weight; /* of what is being resolved */
 	struct object_names names;
 	struct perf_map_name jit_name;
 	struct gopclntab_line go_line;
@@ -76,6 +78,8 @@ static void start_lines(struct symbolizer *s, const struct symbolizer_config *cf
 
 	if (r == 0 && cfg->line_patience > 0)
 		native_lines_set_patience(s->lines, cfg->line_patience);
+	else if (r == 0)
+		native_lines_limit(s->lines, LINE_BUDGET_NS);
 	if (r < 0)
 		log_warn("cannot start the process that reads line numbers; native code has none",
 			 "error=\"%s\"", strerror(-r));
@@ -147,6 +151,11 @@ void symbolizer_free(struct symbolizer *s)
 int symbolizer_register_metrics(struct metrics *ms)
 {
 	return symbol_metrics_register(ms);
+}
+
+void symbolizer_set_weight(struct symbolizer *s, uint64_t weight)
+{
+	s->weight = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
 }
 
 static void count(enum symbol_metric m)
@@ -225,7 +234,11 @@ static int find_lines(struct symbolizer *s, const struct object_use *u, uint64_t
 {
 	struct object *o = u->object;
 	struct native_lines_file file = {
-		.number = o->number, .label = o->label, .left_ns = &o->lines_ns};
+		.number = o->number,
+		.label = o->label,
+		.weight = s->weight,
+		.left_ns = &o->lines_ns,
+	};
 	struct debug_file dwarf;
 	int r;
 

@@ -58,9 +58,10 @@ struct symbolizer_config {
 	size_t frame_limit_bytes;  /* locations and strings of a profile; default 3 MiB */
 	size_t n_addresses;        /* remembered; 24 bytes each; default 16384 */
 	bool line_numbers;         /* of C, C++ and Rust: starts a program (line_reader.h) */
-	unsigned line_patience;    /* native_lines_set_patience(); default 1 */
-	const char *line_program;  /* NULL: this one */
-	const char *proc_root;     /* "/proc" but in tests; borrowed, outlives the symbolizer */
+	/* native_lines_set_patience(); default: as little time as line_budget.h has */
+	unsigned line_patience;
+	const char *line_program; /* NULL: this one */
+	const char *proc_root;    /* "/proc" but in tests; borrowed, outlives the symbolizer */
 };
 
 /*
@@ -73,6 +74,9 @@ DEFINE_CLEANUP(struct symbolizer *, symbolizer_free);
 
 /* Shows the counters of all symbolizers (there is one). */
 int symbolizer_register_metrics(struct metrics *ms) MUST_CHECK;
+
+/* How many samples what is resolved next stands for. Lines of the most are found out first. */
+void symbolizer_set_weight(struct symbolizer *s, uint64_t weight);
 
 /*
  * What is returned is valid until symbolizer_end_profile(), symbolizer_end_cycle() or

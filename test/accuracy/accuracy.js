@@ -118,6 +118,7 @@ async function main() {
     interval: `${INTERVAL_S}s`,
     args: [
       `--profile-frequency=${HZ}`,
+      "--line-numbers=false", // perf has no inlined calls
       ...(process.env.NODE_ARGS || "").split(" ").filter(Boolean),
     ],
   });

@@ -37,7 +37,7 @@ const languages = [
     proof: ["C", "C++", "Rust"],
     claims: ["whole", "names"],
     names: "functions in symbol tables and separate debug files; `file+0x…` in stripped code",
-    lines: "with `--line-numbers` and DWARF",
+    lines: "with DWARF",
     further: "pprof over HTTP",
   },
   { language: "Zig, D, others that are compiled", stacks: "as C", names: "as C", lines: "as C" },

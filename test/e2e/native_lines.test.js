@@ -43,7 +43,7 @@ const childrenOf = (pid) =>
 
 before(async () => {
   cluster = await startCluster();
-  node = await startNode({ cluster, interval: "2s", args: ["--line-numbers"] });
+  node = await startNode({ cluster, interval: "2s" });
   range.from = node.startedAt;
   await runWorkload("nativelines", CPU_S);
   helpers = childrenOf(node.pid);

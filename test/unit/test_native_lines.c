@@ -228,6 +228,45 @@ TEST_FIXTURE(files_that_wait_have_a_limit, set_up, tear_down)
 	assert_int_equal(native_lines_find(f->lines, &f->file, 1, NULL, &l), -EINPROGRESS);
 }
 
+TEST_FIXTURE(the_hottest_addresses_are_first, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const struct symbol_location *l = NULL;
+	uint64_t hot = known_address(), waiting = 100, timeout_ns = 1;
+
+	/* all within one function, so that each has an answer */
+	for (uint64_t i = 0; i < waiting; i++) {
+		f->file.weight = i == waiting / 2 ? 1000 : (uint32_t)(1 + i % 7);
+		assert_int_equal(native_lines_find(f->lines, &f->file, hot + i, NULL, &l),
+				 -EINPROGRESS);
+	}
+	while (!frame_cache_get(f->cache, NUMBER, hot + waiting / 2)) {
+		assert_true(native_lines_work(f->lines, timeout_ns) >= 0);
+		for (uint64_t i = 0; i < waiting; i++)
+			assert_true(i == waiting / 2 ||
+				    !frame_cache_get(f->cache, NUMBER, hot + i));
+	}
+}
+
+TEST_FIXTURE(what_costs_more_than_the_budget_waits, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const struct symbol_location *l = NULL;
+	uint64_t vaddr = known_address();
+
+	/* a profile may spend none of the second half, and the first question all of it */
+	native_lines_limit(f->lines, 1);
+	f->left_ns = PATIENCE_NS;
+	for (uint64_t i = 0; i < 2; i++)
+		assert_int_equal(native_lines_find(f->lines, &f->file, vaddr + i, NULL, &l),
+				 -EINPROGRESS);
+	assert_int_equal(f->left_ns, PATIENCE_NS);
+	assert_int_equal(native_lines_work(f->lines, PATIENCE_NS), 0);
+	assert_true(!frame_cache_get(f->cache, NUMBER, vaddr) !=
+		    !frame_cache_get(f->cache, NUMBER, vaddr + 1));
+	assert_int_equal(native_lines_work(f->lines, PATIENCE_NS), 0);
+}
+
 int main(int argc, char **argv)
 {
 	ssize_t n = readlink("/proc/self/exe", own_path, sizeof(own_path) - 1);
