@@ -39,6 +39,9 @@
 
 #define PAGE_ZERO_END 4096
 
+/* A frame pointer that is not known: nothing near it can be read. */
+#define WALK_FP_LOST (0xffffULL << 48 | 1ULL << 47)
+
 /* Returned by a step if there is a caller; otherwise it returns an enum walk_end. */
 #define WALK_CONTINUES (-1)
 
@@ -65,6 +68,7 @@ static __always_inline int walk_to(struct walk *w, __u64 ip, __u64 sp, __u64 fp)
 	if (sp == w->sp && !w->exact)
 		return WALK_END_NOT_ASCENDING;
 	w->descended = sp < w->sp;
+	w->told = false;
 	w->was_exact = w->exact;
 	w->exact = false;
 	w->sp_is_low = false;
@@ -257,18 +261,33 @@ static __always_inline bool walk_rbx(const struct walk *w, __u64 *ret)
 
 #define WALK_LIKELY_FRAME 65536 /* bytes */
 
+/* That there is code is what the caller checks. */
+static __always_inline int walk_cfa_at_word(struct walk *w, const struct unwind_rule *r, __u64 *ret)
+{
+	__u64 at;
+
+	if (!user_read_word(&w->stack, &at, w->sp + walk_words((__s16)r->cfa)) ||
+	    !user_read_word(&w->stack, ret, at + walk_words(r->aux >> 8)))
+		return WALK_END_UNREADABLE;
+	*ret += walk_words((__s8)r->aux);
+	return WALK_CONTINUES;
+}
+
 static __always_inline int walk_cfa_by_register(struct walk *w, const struct unwind_rule *r,
 						__u64 *ret)
 {
 	bool known = walk_register(w, r->base, ret), believed = w->was_exact;
+	__u64 likely = WALK_LIKELY_FRAME;
 
 	if (r->base < UNWIND_CFA_REGISTER)
 		return WALK_END_NO_UNWIND_INFO;
 	if (r->base < UNWIND_CFA_AT_INDEXED) {
-		if (r->base == UNWIND_CFA_REGISTER + UNWIND_RBX && !known)
-			believed |= walk_rbx(w, ret);
+		if (r->base == UNWIND_CFA_REGISTER + UNWIND_RBX && !known && walk_rbx(w, ret)) {
+			believed = true;
+			likely = ~0ULL; /* it may lead to another stack: OCaml's own */
+		}
 		*ret += walk_words(r->cfa);
-		if (!known && !(believed && *ret > w->sp && *ret - w->sp < WALK_LIKELY_FRAME &&
+		if (!known && !(believed && *ret - w->sp - 1 < likely &&
 				*ret % UNWIND_WORD_BYTES == 0))
 			return WALK_END_NO_UNWIND_INFO;
 		return WALK_CONTINUES;
@@ -310,11 +329,16 @@ static __always_inline int walk_cfa(struct walk *w, const struct unwind_rule *r,
 		return WALK_CONTINUES;
 	case UNWIND_CFA_AT_SP:
 	case UNWIND_CFA_AT_FP:
+	case UNWIND_CFA_AT_RBX:
 		at = r->base == UNWIND_CFA_AT_SP ? w->sp : w->fp;
+		if (r->base == UNWIND_CFA_AT_RBX && !walk_rbx(w, &at))
+			return WALK_END_NO_UNWIND_INFO;
 		if (!user_read_word(&w->stack, ret, at + walk_words((__s16)r->cfa)))
 			return WALK_END_UNREADABLE;
 		*ret += walk_words(r->aux);
 		return WALK_CONTINUES;
+	case UNWIND_CFA_AT_WORD:
+		return walk_cfa_at_word(w, r, ret);
 	case UNWIND_CFA_PLT:
 		*ret = w->sp + walk_words((w->ip & 15) >= r->cfa ? 2 : 1);
 		return WALK_CONTINUES;
@@ -357,14 +381,16 @@ static __always_inline int walk_by_cfa(struct scratch *s, const struct unwind_ru
 	struct walk *w = &s->walk;
 	__u64 frame[2], cfa, fp_slot, ra_slot;
 	int end = walk_cfa(w, r, &cfa);
+	bool told = r->base > UNWIND_CFA_FP && cfa < w->sp;
 
 	if (end != WALK_CONTINUES)
 		return end;
 	walk_rbx_to_caller(w, r, cfa);
 	fp_slot = walk_fp_slot(w, r, cfa);
 	ra_slot = walk_ra_slot(r, cfa);
-	frame[0] = w->fp;
-	if (fp_slot && ra_slot == fp_slot + UNWIND_WORD_BYTES && r->base < UNWIND_CFA_REGISTER) {
+	frame[0] = r->fp == UNWIND_FP_LOST ? WALK_FP_LOST : w->fp;
+	if (fp_slot && ra_slot == fp_slot + UNWIND_WORD_BYTES && !told &&
+	    r->base < UNWIND_CFA_REGISTER) {
 		if (!user_read_pair(&w->stack, frame, fp_slot))
 			return WALK_END_UNREADABLE;
 		return walk_to(w, frame[1], cfa, frame[0]);
@@ -375,10 +401,12 @@ static __always_inline int walk_by_cfa(struct scratch *s, const struct unwind_ru
 		return WALK_END_NO_UNWIND_INFO;
 	if (ra_slot && !user_read_word(&w->stack, &frame[1], ra_slot))
 		return WALK_END_UNREADABLE;
-	if (r->base >= UNWIND_CFA_REGISTER && !w->exact &&
+	if ((told || (r->base >= UNWIND_CFA_REGISTER && !w->exact)) &&
 	    !unwind_enter(s, walk_code_address(frame[1]) - 1))
 		return WALK_END_NO_UNWIND_INFO;
-	return walk_to(w, frame[1], cfa, frame[0]);
+	end = walk_to(w, frame[1], cfa, frame[0]);
+	w->told = told;
+	return end;
 }
 
 static __always_inline int walk_by_rule(struct scratch *s, const struct unwind_rule *rule)

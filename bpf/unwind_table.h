@@ -41,6 +41,12 @@ enum unwind_cfa {
 	 * frame pointer, the return address above it.
 	 */
 	UNWIND_CFA_FRAME_POINTER,
+	UNWIND_CFA_AT_RBX, /* x86-64: like UNWIND_CFA_AT_SP, from rbx, where that is known */
+	/*
+	 * The word at (the word at (stack pointer + cfa) + the high half of aux), + its low half;
+	 * all are signed.
+	 */
+	UNWIND_CFA_AT_WORD,
 	/*
 	 * + DWARF number of a register: that register + cfa. Registers of the tick, or of the code
 	 * that a signal interrupted, are known. They are believed in the next frame too, if what
@@ -62,6 +68,11 @@ enum unwind_fp {
 	UNWIND_FP_AT_SP,  /* at (stack pointer + fp) */
 	UNWIND_FP_MASK = 0x03,
 };
+/*
+ * With UNWIND_FP_SAME, in unwind_rule.fp: nowhere. Code that uses the register for something else;
+ * the walk goes on until it needs it.
+ */
+#define UNWIND_FP_LOST (-32768)
 
 /* Where the return address is; in unwind_rule.how. */
 enum unwind_ra {

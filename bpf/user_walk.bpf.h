@@ -66,6 +66,23 @@ static __always_inline bool note_stack_switch(struct scratch *s, __u32 index)
 	return true;
 }
 
+/*
+ * A rule says that the caller is on another stack, and where: runtimes with stacks of their own
+ * (OCaml) change them at each call of C and back. Returns false where such steps turn in a circle:
+ * one that was met is remembered, and replaced whenever their number has doubled.
+ */
+static __always_inline bool note_told_switch(struct scratch *s)
+{
+	__u32 n = s->n_told + 1;
+
+	if (s->walk.sp == s->told_sp)
+		return false;
+	if ((n & (n - 1)) == 0)
+		s->told_sp = s->walk.sp;
+	s->n_told = n;
+	return true;
+}
+
 /* Goes from the frame in s->walk to its caller, and adds that one. */
 static __always_inline int next_frame(struct scratch *s)
 {
@@ -86,7 +103,8 @@ static __always_inline int next_frame(struct scratch *s)
 		chain_take_run(sp);
 	if (end != WALK_CONTINUES)
 		return end;
-	if (w->descended && !note_stack_switch(s, s->n_user - 1))
+	if (w->descended &&
+	    !(w->told ? note_told_switch(s) : note_stack_switch(s, s->n_user - 1)))
 		return WALK_END_NOT_ASCENDING;
 	if (w->descending && !note_stack_switch(s, s->n_user))
 		return WALK_END_NOT_ASCENDING;
@@ -154,6 +172,8 @@ __noinline int join_root(void)
 static __always_inline enum walk_end walk_user(struct scratch *s)
 {
 	user_memory_begin(&s->walk.stack);
+	s->n_told = 0;
+	s->told_sp = 0;
 	push_user_addr(s, s->walk.ip);
 	if (s->walk.compat)
 		return WALK_END_COMPAT;

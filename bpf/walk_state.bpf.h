@@ -78,6 +78,7 @@ struct walk {
 	bool by_tables;  /* user space has reported the mappings of the process */
 	bool guessed;    /* a step went by frame pointer, in code that may not keep it */
 	bool descended;  /* the last step went to a lower address: another stack */
+	bool told;       /* where that is, memory said, as the code's rule has it */
 	bool descending; /* the next one will, if it goes by frame pointer */
 	bool compat;     /* 32-bit code */
 	bool chained;    /* frames of an interpreter are taken, too */
@@ -90,6 +91,8 @@ struct scratch {
 	__u32 n_walked; /* frames that were found; n_user is how many are kept after the walk */
 	__u32 n_switches;
 	__u32 last_switch;
+	__u32 n_told;  /* steps to lower addresses that rules said */
+	__u64 told_sp; /* where one of these led */
 	int end; /* of the walk: an enum walk_end, or WALK_CONTINUES */
 	struct walk walk;
 	struct unwind_recent recent[UNWIND_RECENT]; /* kept from walk to walk */

@@ -251,6 +251,22 @@ TEST(expressions_of_compilers_and_linkers_are_understood)
 	v = cfi_expression_parse(BYTES(0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22));
 	assert_int_equal(v.kind, CFI_IS_PLT);
 	assert_int_equal(v.add, 11);
+	/* breg7 + 56; deref; plus 0; deref; plus 8: to the stack whose pointer is in another one */
+	v = cfi_expression_parse(BYTES(0x77, 56, 0x06, 0x23, 0, 0x06, 0x23, 8));
+	expect_place(&v, CFI_IS_DEREFERENCED_TWICE, CFI_X86_RSP, 56);
+	assert_int_equal(v.middle, 0);
+	assert_int_equal(v.add, 8);
+}
+
+TEST(an_offset_does_not_replace_an_expression)
+{
+	/* expression: breg3 + 8; deref; plus 8, as OCaml counts a push after it; then a register */
+	struct cfi_state s = state_after(BYTES(0x0f, 5, 0x73, 8, 0x06, 0x23, 8, 0x0e, 16));
+
+	expect_place(&s.cfa, CFI_IS_DEREFERENCE, CFI_X86_RBX, 8);
+	assert_int_equal(s.cfa.add, 8);
+	s = state_after(BYTES(0x0f, 5, 0x73, 8, 0x06, 0x23, 8, 0x13, 0x70, 0x0c, 7, 8, 0x0e, 16));
+	expect_place(&s.cfa, CFI_IS_REGISTER, CFI_X86_RSP, 16);
 }
 
 TEST(other_expressions_are_unsupported)
@@ -264,7 +280,7 @@ TEST(other_expressions_are_unsupported)
 		{2, {0x77, 0x80}},             /* cut off */
 		{4, {0x77, 0, 0x76, 0}},       /* two values */
 		{5, {0x77, 0, 0x76, 0, 0x22}}, /* their sum */
-		{4, {0x77, 0, 0x06, 0x06}},    /* two loads */
+		{5, {0x77, 0, 6, 6, 6}},       /* three loads */
 		{1, {0x22}},                   /* nothing to add */
 		{3, {0x92, 0xff, 0x01}},       /* register 255 */
 		{9, {0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30}},
@@ -315,6 +331,13 @@ TEST(states_become_rules_in_words)
 		    UNWIND_CFA_AT_FP, UNWIND_FP_AT_FP | UNWIND_RBX_SAME, 0xffff, 0, 0);
 	expect_rule(rule_after(BYTES(0x0f, 5, 0x77, 16, 0x06, 0x23, 8)), UNWIND_CFA_AT_SP,
 		    UNWIND_RBX_SAME, 2, 0, 1);
+	/* other stacks: *(rbx + 8) + 8, *(*(rsp + 56) + 0) + 8, *(*(rsp - 8) - 16) - 8 */
+	expect_rule(rule_after(BYTES(0x0f, 5, 0x73, 8, 0x06, 0x23, 8)), UNWIND_CFA_AT_RBX,
+		    UNWIND_RBX_SAME, 1, 0, 1);
+	expect_rule(rule_after(BYTES(0x0f, 8, 0x77, 56, 0x06, 0x23, 0, 0x06, 0x23, 8)),
+		    UNWIND_CFA_AT_WORD, UNWIND_RBX_SAME, 7, 0, 1);
+	expect_rule(rule_after(BYTES(0x0f, 8, 0x77, 0x78, 0x06, 0x40, 0x1c, 0x06, 0x38, 0x1c)),
+		    UNWIND_CFA_AT_WORD, UNWIND_RBX_SAME, 0xffff, 0, -2 * 256 + 255);
 	/* *(rsp + 8 + r9 * 8) + 8 */
 	expect_rule(rule_after(BYTES(0x0f, 10, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 0x06, 0x23, 8)),
 		    UNWIND_CFA_AT_INDEXED + 9, UNWIND_RBX_SAME, 1, 0, 1);
@@ -350,15 +373,40 @@ TEST(states_without_a_rule_are_unknown)
 	expect_rule(rule_after(BYTES(0x0e, 12)), UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
 	expect_rule(rule_after(BYTES(0x13, 1)), UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
 	expect_rule(rule_after(BYTES(0x08, 16)), UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
-	expect_rule(rule_after(BYTES(0x09, 6, 9)), UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
 	expect_rule(rule_after(BYTES(0x09, 7, 8)), UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
-	expect_rule(rule_after(BYTES(0x86, 0x80, 0x80, 0x04)), UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
 	expect_rule(rule_after(BYTES(0x0c, 40, 8)), UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
 	expect_rule(rule_after(BYTES(0x0f, 3, 0x70, 0, 0x06)), UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
+	/* too far for a rule: *(*(rsp + 8) + 1024) + 8, *(*(rsp + 8)) + 1024 */
+	expect_rule(rule_after(BYTES(0x0f, 9, 0x77, 8, 0x06, 0x23, 0x80, 8, 0x06, 0x23, 8)),
+		    UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
+	expect_rule(rule_after(BYTES(0x0f, 7, 0x77, 8, 0x06, 0x06, 0x23, 0x80, 8)),
+		    UNWIND_CFA_UNKNOWN, 0, 0, 0, 0);
+	/* three times, and from another register */
+	expect_rule(rule_after(BYTES(0x0f, 5, 0x77, 8, 0x06, 0x06, 0x06)), UNWIND_CFA_UNKNOWN, 0, 0,
+		    0, 0);
+	expect_rule(rule_after(BYTES(0x0f, 4, 0x73, 8, 0x06, 0x06)), UNWIND_CFA_UNKNOWN, 0, 0, 0,
+		    0);
 }
 
+/* Callers that do not need it are found. */
+TEST(a_frame_pointer_whose_place_has_no_rule_is_lost)
+{
+	const unsigned how = UNWIND_FP_SAME | UNWIND_RBX_SAME;
+
+	/* in another register, too far away, at another register, computed */
+	expect_rule(rule_after(BYTES(0x09, 6, 9)), UNWIND_CFA_SP, how, 1, UNWIND_FP_LOST, 0);
+	expect_rule(rule_after(BYTES(0x86, 0x80, 0x80, 0x04)), UNWIND_CFA_SP, how, 1,
+		    UNWIND_FP_LOST, 0);
+	expect_rule(rule_after(BYTES(0x10, 6, 2, 0x70, 0)), UNWIND_CFA_SP, how, 1, UNWIND_FP_LOST,
+		    0);
+	expect_rule(rule_after(BYTES(0x16, 6, 2, 0x77, 8)), UNWIND_CFA_SP, how, 1, UNWIND_FP_LOST,
+		    0);
+}
+
+/* Assembly that changes stacks has the CIE of signals, too. */
 TEST(only_the_kernels_frame_is_a_signal_frame)
 {
+	struct cfi_state plain = state_after(BYTES(0x0e, 16, 0x86, 2));
 	struct cfi_state s = state_after(BYTES(0x0f, 4, 0x77, 0xa0, 0x01, 0x06));
 	struct cfi_registers registers;
 	struct unwind_rule rule;
@@ -367,8 +415,10 @@ TEST(only_the_kernels_frame_is_a_signal_frame)
 	assert_true(cfi_rule_of(&rule, &s, &registers, true));
 	assert_int_equal(rule.base, UNWIND_CFA_SIGNAL);
 	s.cfa.offset = 168;
-	assert_false(cfi_rule_of(&rule, &s, &registers, true));
-	assert_int_equal(rule.base, UNWIND_CFA_UNKNOWN);
+	assert_true(cfi_rule_of(&rule, &s, &registers, true));
+	expect_rule(rule, UNWIND_CFA_AT_SP, UNWIND_RBX_SAME, 21, 0, 0);
+	assert_true(cfi_rule_of(&rule, &plain, &registers, true));
+	expect_rule(rule, UNWIND_CFA_SP, UNWIND_FP_AT_CFA | UNWIND_RBX_SAME, 2, -2, 0);
 }
 
 TEST(on_arm64_the_return_address_begins_in_its_register)
@@ -385,6 +435,12 @@ TEST(on_arm64_the_return_address_begins_in_its_register)
 	s.ra = (struct cfi_value){.kind = CFI_AT_CFA, .offset = -40};
 	assert_true(cfi_rule_of(&rule, &s, &registers, false));
 	expect_rule(rule, UNWIND_CFA_SP, UNWIND_FP_AT_CFA | UNWIND_RA_AT_CFA, 6, -6, -5);
+	assert_true(cfi_rule_of(&rule, &s, &registers, true));
+	expect_rule(rule, UNWIND_CFA_SP, UNWIND_FP_AT_CFA | UNWIND_RA_AT_CFA, 6, -6, -5);
+	/* what the vDSO of older kernels says: x29 + 0, where x29 and x30 are */
+	s.cfa = (struct cfi_value){.kind = CFI_IS_REGISTER, .reg = CFI_ARM64_FP};
+	s.fp.offset = 0;
+	s.ra.offset = 8;
 	assert_true(cfi_rule_of(&rule, &s, &registers, true));
 	assert_int_equal(rule.base, UNWIND_CFA_SIGNAL);
 	assert_false(cfi_registers_of(EM_RISCV, &registers));

@@ -247,6 +247,28 @@ TEST(rows_follow_the_instructions)
 	free_fixture(f);
 }
 
+/* ".cfi_signal_frame" in assembly: the runtime of OCaml. */
+TEST(functions_with_the_mark_of_signals_are_described_like_others)
+{
+	struct fixture *f = new_fixture();
+	size_t cie = put_cie(f, "zRS");
+
+	put_fde(f, cie, TEXT + 0x100, 0x40, PUSHES);
+	/* to the stack that a word leads to; then in rbx; then the kernel's frame */
+	put_fde(f, cie, TEXT + 0x140, 0x40, CODE(0x0f, 5, 0x77, 8, 0x06, 0x23, 8, 0x0e, 16));
+	put_fde(f, cie, TEXT + 0x180, 0x40, CODE(0x0d, 3));
+	put_fde(f, cie, TEXT + 0x1c0, 0x40, CODE(0x0f, 4, 0x77, 0xa0, 0x01, 0x06));
+	build_table(f);
+	expect(f, TEXT + 0x100, UNWIND_CFA_SP, 1);
+	expect(f, TEXT + 0x13f, UNWIND_CFA_SP, 2);
+	expect(f, TEXT + 0x140, UNWIND_CFA_AT_SP, 1);
+	assert_int_equal(rule_at(f, TEXT + 0x140)->aux, 1);
+	expect(f, TEXT + 0x180, UNWIND_CFA_REGISTER + UNWIND_RBX, 1);
+	expect(f, TEXT + 0x1c0, UNWIND_CFA_SIGNAL, 0);
+	assert_int_equal(f->table.n_unknown_rows, 0);
+	free_fixture(f);
+}
+
 TEST(functions_are_sorted_if_the_linker_has_not)
 {
 	struct fixture *f = new_fixture();

@@ -3,7 +3,8 @@
  * handful of things: a stack that was realigned (the CFA was saved on the stack), a frame that
  * hand-written code describes, the frame of a signal handler, the stubs of a PLT. So the machine
  * is run on symbols: a value is a register plus a constant, or what is in memory at such a place,
- * plus a constant. Whatever leads to another kind of value is unsupported.
+ * plus a constant; or that again, which leads to a stack that the frame only points to. Whatever
+ * leads to another kind of value is unsupported.
  *
  * The stubs of a PLT, and some functions of OpenSSL, are the exception. There is one sequence for
  * each, which is compared as bytes.
@@ -52,15 +53,14 @@ static void push(struct machine *m, struct cfi_value v)
 		m->stack[m->n++] = v;
 }
 
-static void push_register(struct machine *m, uint64_t reg, int64_t offset)
+static void push_register(struct machine *m, uint8_t reg, int64_t offset)
 {
-	m->bad |= reg >= CFI_NO_REGISTER;
-	push(m, (struct cfi_value){CFI_IS_REGISTER, (uint8_t)reg, offset, 0});
+	push(m, (struct cfi_value){.kind = CFI_IS_REGISTER, .reg = reg, .offset = offset});
 }
 
 static void push_constant(struct machine *m, int64_t value)
 {
-	push(m, (struct cfi_value){CFI_IS_REGISTER, CFI_NO_REGISTER, value, 0});
+	push_register(m, CFI_NO_REGISTER, value);
 }
 
 static struct cfi_value pop(struct machine *m)
@@ -120,8 +120,14 @@ static void dereference(struct machine *m)
 {
 	struct cfi_value v = pop(m);
 
-	m->bad |= v.kind != CFI_IS_REGISTER || is_constant(&v);
-	v.kind = CFI_IS_DEREFERENCE;
+	if (v.kind == CFI_IS_DEREFERENCE) {
+		v.kind = CFI_IS_DEREFERENCED_TWICE;
+		v.middle = v.add;
+		v.add = 0;
+	} else {
+		m->bad |= v.kind != CFI_IS_REGISTER || is_constant(&v);
+		v.kind = CFI_IS_DEREFERENCE;
+	}
 	push(m, v);
 }
 
@@ -151,7 +157,8 @@ static void execute(struct machine *m, struct cfi_cursor *c)
 		push_constant(m, cfi_cursor_sleb(c));
 	} else if (op == OP_BREGX) {
 		reg = cfi_cursor_uleb(c);
-		push_register(m, reg, cfi_cursor_sleb(c));
+		m->bad |= reg >= CFI_NO_REGISTER;
+		push_register(m, (uint8_t)reg, cfi_cursor_sleb(c));
 	} else if (op == OP_DEREF) {
 		dereference(m);
 	} else if (op == OP_PLUS_UCONST) {
@@ -206,8 +213,10 @@ struct cfi_value cfi_expression_parse(const uint8_t *expr, size_t len)
 	if (parse_indexed(expr, len, &indexed))
 		return indexed;
 	if (is_plt(expr, len))
-		return (struct cfi_value){CFI_IS_PLT, CFI_X86_RSP, 8,
-					  expr[PLT_THRESHOLD] - OP_LIT0};
+		return (struct cfi_value){.kind = CFI_IS_PLT,
+					  .reg = CFI_X86_RSP,
+					  .offset = 8,
+					  .add = expr[PLT_THRESHOLD] - OP_LIT0};
 	while (c.p < c.end && !m.bad)
 		execute(&m, &c);
 	if (m.bad || c.bad || m.n != 1 || is_constant(&m.stack[0]))

@@ -173,6 +173,13 @@ static void set_cfa_register(struct vm *vm, uint64_t reg)
 	cfa->add = 0;
 }
 
+/* Not of an expression, which has none: assembly counts its pushes there, too. */
+static void set_cfa_offset(struct vm *vm, int64_t offset)
+{
+	if (vm->state.cfa.kind == CFI_IS_REGISTER)
+		vm->state.cfa.offset = offset;
+}
+
 static void define_cfa(struct vm *vm, bool is_signed)
 {
 	set_cfa_register(vm, cfi_cursor_uleb(&vm->c));
@@ -229,10 +236,10 @@ static bool execute_cfa(struct vm *vm, uint8_t op)
 		set_cfa_register(vm, cfi_cursor_uleb(&vm->c));
 		return true;
 	case CFA_DEF_CFA_OFFSET:
-		vm->state.cfa.offset = (int64_t)cfi_cursor_uleb(&vm->c);
+		set_cfa_offset(vm, (int64_t)cfi_cursor_uleb(&vm->c));
 		return true;
 	case CFA_DEF_CFA_OFFSET_SF:
-		vm->state.cfa.offset = factored_signed(vm);
+		set_cfa_offset(vm, factored_signed(vm));
 		return true;
 	case CFA_DEF_CFA_EXPRESSION:
 		vm->state.cfa = read_expression(vm);

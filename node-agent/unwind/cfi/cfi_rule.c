@@ -30,27 +30,33 @@ static bool to_s16(int64_t bytes, __s16 *ret)
 	return true;
 }
 
-/* The place of the frame pointer. */
-static bool set_fp(struct unwind_rule *rule, const struct cfi_value *fp,
+/* The place of the frame pointer. Where it cannot be said, callers that do not need it are found. */
+static void set_fp(struct unwind_rule *rule, const struct cfi_value *fp,
 		   const struct cfi_registers *registers)
 {
 	switch (fp->kind) {
 	case CFI_SAME:
 	case CFI_UNDEFINED:
 		rule->how |= UNWIND_FP_SAME;
-		return true;
+		return;
 	case CFI_AT_CFA:
 		rule->how |= UNWIND_FP_AT_CFA;
 		break;
 	case CFI_AT_REGISTER:
-		if (fp->reg != registers->fp && fp->reg != registers->sp)
-			return false;
+		if (fp->reg != registers->fp && fp->reg != registers->sp) {
+			rule->fp = UNWIND_FP_LOST;
+			return;
+		}
 		rule->how |= fp->reg == registers->fp ? UNWIND_FP_AT_FP : UNWIND_FP_AT_SP;
 		break;
 	default:
-		return false;
+		rule->fp = UNWIND_FP_LOST;
+		return;
 	}
-	return to_s16(fp->offset, &rule->fp);
+	if (!to_s16(fp->offset, &rule->fp)) {
+		rule->how &= (__u8)~UNWIND_FP_MASK;
+		rule->fp = UNWIND_FP_LOST;
+	}
 }
 
 /* The place of rbx, where compilers save it: not far below the CFA. */
@@ -114,6 +120,41 @@ static bool set_cfa_register(struct unwind_rule *rule, const struct cfi_value *c
 	return true;
 }
 
+/* From a word at a register, which may be where the other stack is. */
+static bool set_cfa_at(struct unwind_rule *rule, const struct cfi_value *cfa,
+		       const struct cfi_registers *registers)
+{
+	int64_t words;
+
+	if (cfa->reg == registers->sp)
+		rule->base = UNWIND_CFA_AT_SP;
+	else if (cfa->reg == registers->fp)
+		rule->base = UNWIND_CFA_AT_FP;
+	else if (cfa->reg == registers->rbx)
+		rule->base = UNWIND_CFA_AT_RBX;
+	else
+		return false;
+	if (!to_words(cfa->offset, INT16_MIN, INT16_MAX, &words))
+		return false;
+	rule->cfa = (__u16)words;
+	return to_s16(cfa->add, &rule->aux);
+}
+
+static bool set_cfa_at_word(struct unwind_rule *rule, const struct cfi_value *cfa,
+			    const struct cfi_registers *registers)
+{
+	int64_t words, middle, add;
+
+	if (cfa->reg != registers->sp || !to_words(cfa->offset, INT16_MIN, INT16_MAX, &words) ||
+	    !to_words(cfa->middle, INT8_MIN, INT8_MAX, &middle) ||
+	    !to_words(cfa->add, INT8_MIN, INT8_MAX, &add))
+		return false;
+	rule->base = UNWIND_CFA_AT_WORD;
+	rule->cfa = (__u16)words;
+	rule->aux = (__s16)(middle * 256 + (uint8_t)add);
+	return true;
+}
+
 static bool set_cfa(struct unwind_rule *rule, const struct cfi_value *cfa,
 		    const struct cfi_registers *registers)
 {
@@ -124,12 +165,9 @@ static bool set_cfa(struct unwind_rule *rule, const struct cfi_value *cfa,
 	case CFI_IS_REGISTER:
 		return set_cfa_register(rule, cfa, registers);
 	case CFI_IS_DEREFERENCE:
-		if (!is_plain || (cfa->reg != registers->sp && cfa->reg != registers->fp) ||
-		    !to_words(cfa->offset, INT16_MIN, INT16_MAX, &words))
-			return false;
-		rule->base = cfa->reg == registers->sp ? UNWIND_CFA_AT_SP : UNWIND_CFA_AT_FP;
-		rule->cfa = (__u16)words;
-		return to_s16(cfa->add, &rule->aux);
+		return is_plain && set_cfa_at(rule, cfa, registers);
+	case CFI_IS_DEREFERENCED_TWICE:
+		return is_plain && set_cfa_at_word(rule, cfa, registers);
 	case CFI_IS_INDEXED:
 		if (!is_plain || registers->sp != CFI_X86_RSP ||
 		    !to_words(cfa->offset, INT16_MIN, INT16_MAX, &words))
@@ -146,12 +184,20 @@ static bool set_cfa(struct unwind_rule *rule, const struct cfi_value *cfa,
 	}
 }
 
-/* The frame of a signal handler, from which the kernel restores all registers. */
+/*
+ * The frame of a signal handler, from which the kernel restores all registers. A CIE for signals
+ * alone does not make one: assembly that changes stacks, as OCaml's runtime does, has it as well,
+ * and is described as any other code.
+ */
 static bool is_signal_frame(const struct cfi_state *s, const struct cfi_registers *registers)
 {
-	return registers->sp == CFI_ARM64_SP ||
-	       (s->cfa.kind == CFI_IS_DEREFERENCE && s->cfa.reg == CFI_X86_RSP &&
-		s->cfa.offset == X86_SIGNAL_RSP && s->cfa.add == 0);
+	const struct cfi_value *cfa = &s->cfa;
+
+	if (registers->sp == CFI_ARM64_SP)
+		return cfa->kind == CFI_IS_REGISTER && cfa->reg == registers->fp &&
+		       cfa->offset == 0 && s->fp.kind == CFI_AT_CFA && s->fp.offset == 0;
+	return cfa->kind == CFI_IS_DEREFERENCE && cfa->reg == CFI_X86_RSP &&
+	       cfa->offset == X86_SIGNAL_RSP && cfa->add == 0;
 }
 
 static bool set_rule(struct unwind_rule *rule, const struct cfi_state *s,
@@ -161,16 +207,16 @@ static bool set_rule(struct unwind_rule *rule, const struct cfi_state *s,
 		rule->base = UNWIND_CFA_END;
 		return true;
 	}
-	if (is_signal) {
+	if (is_signal && is_signal_frame(s, registers)) {
 		rule->base = UNWIND_CFA_SIGNAL;
-		return is_signal_frame(s, registers);
+		return true;
 	}
 	/* a caller whose stack pointer is not the CFA */
 	if (s->sp.kind != CFI_SAME && (s->sp.kind != CFI_IS_CFA || s->sp.offset != 0))
 		return false;
 	set_rbx(rule, &s->rbx, registers);
-	return set_ra(rule, &s->ra, registers) && set_cfa(rule, &s->cfa, registers) &&
-	       set_fp(rule, &s->fp, registers);
+	set_fp(rule, &s->fp, registers);
+	return set_ra(rule, &s->ra, registers) && set_cfa(rule, &s->cfa, registers);
 }
 
 bool cfi_rule_of(struct unwind_rule *ret, const struct cfi_state *s,

@@ -30,6 +30,8 @@ enum cfi_value_kind {
 	CFI_AT_REGISTER,    /* in memory at a register + offset */
 	CFI_IS_REGISTER,    /* is a register + offset */
 	CFI_IS_DEREFERENCE, /* is what memory holds at a register + offset, + add */
+	/* is what memory holds at (what memory holds at a register + offset) + middle, + add */
+	CFI_IS_DEREFERENCED_TWICE,
 	CFI_IS_INDEXED,     /* is what memory holds at rsp + offset + 8 * register, + add */
 	CFI_IS_PLT,         /* is rsp + 8, or rsp + 16 from offset `add` of each 16-byte stub on */
 	CFI_UNSUPPORTED,
@@ -40,10 +42,11 @@ struct cfi_value {
 	uint8_t reg;
 	int64_t offset;
 	int64_t add;
+	int64_t middle;
 };
 
 struct cfi_state {
-	struct cfi_value cfa; /* CFI_IS_REGISTER, CFI_IS_DEREFERENCE, CFI_IS_PLT or _UNSUPPORTED */
+	struct cfi_value cfa; /* CFI_IS_… or CFI_UNSUPPORTED */
 	struct cfi_value fp;
 	struct cfi_value ra;
 	struct cfi_value sp; /* CFI_SAME: the caller's stack pointer is the CFA */
@@ -63,7 +66,8 @@ bool cfi_registers_of(uint16_t machine, struct cfi_registers *ret);
 
 /*
  * What an expression computes, of those forms that compilers and linkers write; otherwise
- * CFI_UNSUPPORTED. The kind is CFI_IS_REGISTER, CFI_IS_DEREFERENCE, CFI_IS_INDEXED or CFI_IS_PLT.
+ * CFI_UNSUPPORTED. The kind is CFI_IS_REGISTER, CFI_IS_DEREFERENCE, CFI_IS_DEREFERENCED_TWICE,
+ * CFI_IS_INDEXED or CFI_IS_PLT.
  */
 struct cfi_value cfi_expression_parse(const uint8_t *expr, size_t len);
 
