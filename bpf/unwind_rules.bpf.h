@@ -287,8 +287,8 @@ static __always_inline int walk_cfa_by_register(struct walk *w, const struct unw
 			likely = ~0ULL; /* it may lead to another stack: OCaml's own */
 		}
 		*ret += walk_words(r->cfa);
-		if (!known && !(believed && *ret - w->sp - 1 < likely &&
-				*ret % UNWIND_WORD_BYTES == 0))
+		if (!known &&
+		    !(believed && *ret - w->sp - 1 < likely && *ret % UNWIND_WORD_BYTES == 0))
 			return WALK_END_NO_UNWIND_INFO;
 		return WALK_CONTINUES;
 	}

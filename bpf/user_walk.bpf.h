@@ -103,8 +103,7 @@ static __always_inline int next_frame(struct scratch *s)
 		chain_take_run(sp);
 	if (end != WALK_CONTINUES)
 		return end;
-	if (w->descended &&
-	    !(w->told ? note_told_switch(s) : note_stack_switch(s, s->n_user - 1)))
+	if (w->descended && !(w->told ? note_told_switch(s) : note_stack_switch(s, s->n_user - 1)))
 		return WALK_END_NOT_ASCENDING;
 	if (w->descending && !note_stack_switch(s, s->n_user))
 		return WALK_END_NOT_ASCENDING;

@@ -93,7 +93,7 @@ struct scratch {
 	__u32 last_switch;
 	__u32 n_told;  /* steps to lower addresses that rules said */
 	__u64 told_sp; /* where one of these led */
-	int end; /* of the walk: an enum walk_end, or WALK_CONTINUES */
+	int end;       /* of the walk: an enum walk_end, or WALK_CONTINUES */
 	struct walk walk;
 	struct unwind_recent recent[UNWIND_RECENT]; /* kept from walk to walk */
 	__u64 vma; /* while a mapping is looked up: an entry of the kernel's tree */

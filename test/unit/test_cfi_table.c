@@ -24,6 +24,7 @@ struct fixture {
 	size_t hdr_len;
 	bool is_debug_frame;
 	uint64_t plt_bytes;
+	Elf64_Rela rela; /* if it has an addend */
 	struct cfi_table table;
 	int result;
 
@@ -182,6 +183,9 @@ static void build_file(struct fixture *f)
 			elf_builder_segment(&f->elf, PT_LOAD, PF_R, s->sh_offset, FRAMES,
 					    f->frames_len);
 	}
+	if (f->rela.r_addend != 0)
+		elf_builder_section(&f->elf, ".rela.dyn", SHT_RELA, SHF_ALLOC, 0, &f->rela,
+				    sizeof(f->rela));
 	elf_builder_finish(&f->elf);
 	byte_source_from_memory(&f->src, f->elf.data, f->elf.len);
 	assert_int_equal(elf_layout_parse(&f->layout, &f->src), 0);
@@ -476,6 +480,24 @@ TEST(code_without_descriptions_has_the_rules_of_its_instructions)
 	assert_int_equal(build(f), 0);
 	expect(f, TEXT, UNWIND_CFA_UNKNOWN, 0);
 	expect(f, TEXT + 0x5001, UNWIND_CFA_SP, 2);
+	free_fixture(f);
+}
+
+TEST(code_whose_address_is_in_data_is_a_function)
+{
+	/* ret, push %r13, call *%rbx, hlt: nothing else says so, as it has no return */
+	static const uint8_t code[] = {0xc3, 0x41, 0x55, 0xff, 0xd3, 0xf4};
+	struct fixture *f = new_fixture();
+
+	memcpy(f->code + 0x107, code, sizeof(code));
+	build_table(f);
+	expect(f, TEXT + 0x10a, UNWIND_CFA_UNKNOWN, 0);
+	cfi_table_fini(&f->table);
+	f->rela.r_info = ELF64_R_INFO(0, R_X86_64_RELATIVE);
+	f->rela.r_addend = TEXT + 0x108;
+	build_table(f);
+	expect(f, TEXT + 0x108, UNWIND_CFA_SP, 1);
+	expect(f, TEXT + 0x10a, UNWIND_CFA_SP, 2);
 	free_fixture(f);
 }
 

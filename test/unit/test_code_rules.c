@@ -228,6 +228,77 @@ TEST(outermost_functions_end_the_stack)
 	expect(&f, 12, UNWIND_CFA_SP, 1);
 }
 
+/* How musl starts main, of which it is not known that it never returns. */
+TEST(what_code_has_the_address_of_is_a_function)
+{
+	struct fixture f;
+
+	ANALYSE(&f, 0x53,                     /* 0 push %rbx */
+		0x48, 0x8d, 0x05, 4, 0, 0, 0, /* 1 lea 12(%rip), %rax */
+		0x5b,                         /* 8 pop %rbx */
+		0xff, 0xe0,                   /* 9 jmp *%rax */
+		0xcc,                         /* 11 */
+		0x41, 0x55,                   /* 12 push %r13 */
+		0xff, 0xd3,                   /* 14 call *%rbx */
+		0xe8, 0xe8, 0x03, 0, 0);      /* 16 call, of exit() */
+	expect(&f, 12, UNWIND_CFA_SP, 1);
+	expect(&f, 14, UNWIND_CFA_SP, 2);
+	/* the code before it is found with it */
+	ANALYSE(&f, 0xc3,                                 /* 0 ret */
+		0x41, 0x55,                               /* 1 push %r13 */
+		0xff, 0xd3,                               /* 3 call *%rbx */
+		0xf4,                                     /* 5 hlt */
+		0x48, 0x8d, 0x05, 0xf4, 0xff, 0xff, 0xff, /* 6 lea 1(%rip), %rax */
+		0xc3);                                    /* 13 ret */
+	expect(&f, 3, UNWIND_CFA_SP, 2);
+	expect(&f, 5, UNWIND_CFA_SP, 2);
+}
+
+/* The labels of a switch are taken as well; their state is that of the jump. */
+TEST(a_label_whose_address_is_taken_is_no_function)
+{
+	struct fixture f;
+
+	ANALYSE(&f, 0x53,                     /* 0 push %rbx */
+		0x48, 0x8d, 0x05, 2, 0, 0, 0, /* 1 lea 10(%rip), %rax */
+		0xff, 0xe0,                   /* 8 jmp *%rax */
+		0x5b,                         /* 10 pop %rbx */
+		0xc3);                        /* 11 ret */
+	expect(&f, 10, UNWIND_CFA_SP, 2);
+	expect(&f, 11, UNWIND_CFA_SP, 1);
+}
+
+/* Descriptions lie between them. */
+TEST(calls_and_last_jumps_lead_from_one_stretch_of_code_to_the_next)
+{
+	static const uint8_t code[] = {
+		0xe8, 11,   0,    0,    0,    /* 0 call 16 */
+		0xe9, 10,   0,    0,    0,    /* 5 jmp 20 */
+		0xcc, 0xcc,                   /* 10 */
+		0xcc, 0xcc, 0xcc, 0xcc,       /* 12: described */
+		0x53, 0xff, 0xd0, 0xf4,       /* 16 push %rbx; call *%rax; hlt */
+		0x55, 0x53, 0xff, 0xd0, 0xf4, /* 20 push %rbp; push %rbx; call *%rax; hlt */
+	};
+	struct elf_layout l = {.machine = EM_X86_64, .text_start = TEXT, .n_segments = 1};
+	CLEANUP(file_windows_freep) struct file_windows *windows = NULL;
+	CLEANUP(code_rules_freep) struct code_rules *rules = NULL;
+	struct fixture f = {.len = sizeof(code)};
+	struct byte_source src;
+
+	l.text_end = TEXT + sizeof(code);
+	l.segments[0] = (struct elf_segment){
+		.vaddr = TEXT, .file_bytes = sizeof(code), .memory_bytes = sizeof(code)};
+	l.segments[0].executable = true;
+	byte_source_from_memory(&src, code, sizeof(code));
+	assert_int_equal(file_windows_new(&windows, &src), 0);
+	assert_int_equal(code_rules_new(&rules, &l, windows), 0);
+	assert_int_equal(code_rules_run(rules, TEXT, TEXT + 12, 0, keep, &f), 0);
+	assert_int_equal(code_rules_run(rules, TEXT + 16, l.text_end, 16, keep, &f), 0);
+	expect(&f, 17, UNWIND_CFA_SP, 2);
+	expect(&f, 20, UNWIND_CFA_SP, 1);
+	expect(&f, 22, UNWIND_CFA_SP, 3);
+}
+
 TEST(nothing_is_known_once_the_return_address_was_moved)
 {
 	struct fixture f;

@@ -32,8 +32,8 @@ enum cfi_value_kind {
 	CFI_IS_DEREFERENCE, /* is what memory holds at a register + offset, + add */
 	/* is what memory holds at (what memory holds at a register + offset) + middle, + add */
 	CFI_IS_DEREFERENCED_TWICE,
-	CFI_IS_INDEXED,     /* is what memory holds at rsp + offset + 8 * register, + add */
-	CFI_IS_PLT,         /* is rsp + 8, or rsp + 16 from offset `add` of each 16-byte stub on */
+	CFI_IS_INDEXED, /* is what memory holds at rsp + offset + 8 * register, + add */
+	CFI_IS_PLT,     /* is rsp + 8, or rsp + 16 from offset `add` of each 16-byte stub on */
 	CFI_UNSUPPORTED,
 };
 

@@ -43,7 +43,8 @@ int code_flow_new(struct code_flow **ret)
 		return -ENOMEM;
 	f->numbers = calloc(CODE_FLOW_MAX_BYTES, sizeof(*f->numbers));
 	f->flags = calloc(CODE_FLOW_MAX_BYTES, sizeof(*f->flags));
-	if (!f->numbers || !f->flags) {
+	f->taken = calloc(CODE_FLOW_MAX_BYTES / 8, sizeof(*f->taken));
+	if (!f->numbers || !f->flags || !f->taken) {
 		code_flow_free(f);
 		return -ENOMEM;
 	}
@@ -62,6 +63,7 @@ void code_flow_free(struct code_flow *f)
 	free(f->arrivals);
 	free(f->numbers);
 	free(f->flags);
+	free(f->taken);
 	free(f);
 }
 
@@ -73,12 +75,24 @@ void code_flow_begin(struct code_flow *f, const uint8_t *code, uint32_t len, uin
 	f->n_arrivals = 0;
 	f->left_steps = (uint64_t)len * STEPS_PER_BYTE + STEPS_MIN;
 	memset(f->flags, 0, len * sizeof(*f->flags));
+	memset(f->taken, 0, ((size_t)len + 7) / 8);
 }
 
 void code_flow_add_start(struct code_flow *f, uint32_t at, enum code_flag flag)
 {
 	if (at < f->len)
 		f->flags[at] |= (uint8_t)flag;
+}
+
+void code_flow_add_taken(struct code_flow *f, uint32_t at)
+{
+	if (at < f->len)
+		f->taken[at / 8] |= (uint8_t)(1u << at % 8);
+}
+
+bool code_flow_is_taken(const struct code_flow *f, uint32_t at)
+{
+	return f->taken[at / 8] >> at % 8 & 1;
 }
 
 void code_flow_add_arrival(struct code_flow *f, uint32_t at, const struct code_state *s)
@@ -327,6 +341,15 @@ static void note_target(struct code_flow *f, uint32_t target)
 		f->learned = true;
 }
 
+/* An address that the code computes: of a function, unless it is of data or of a label. */
+static void note_address(struct code_flow *f, uint32_t target)
+{
+	if (f->trial.is_on || target >= f->len || code_flow_is_taken(f, target))
+		return;
+	code_flow_add_taken(f, target);
+	f->learned |= f->numbers[target] == CODE_UNREACHED;
+}
+
 static void end_with_return(struct code_flow *f, uint16_t number)
 {
 	const struct code_state *s = &f->states.states[number];
@@ -421,6 +444,8 @@ static void follow_from(struct code_flow *f, uint32_t at, uint16_t number, enum 
 			fits(f, false);
 			return;
 		}
+		if (i.kind == X86_ADDRESS && i.base == X86_NEXT)
+			note_address(f, code_flow_target(at + i.len, &i));
 		if (is_call_of_next(&i)) {
 			s = f->states.states[number];
 			code_state_step(&s, &(struct x86_instruction){.kind = X86_PUSH_OTHER});

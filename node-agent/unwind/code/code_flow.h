@@ -72,6 +72,7 @@ struct code_flow {
 	bool (*may_return)(struct code_flow *f, uint32_t next, uint16_t number);
 	uint16_t *numbers; /* of states; per byte of code */
 	uint8_t *flags;    /* enum code_flag; likewise */
+	uint8_t *taken;    /* a bit per byte of code: something has its address */
 	struct code_states states;
 	struct code_arrival *arrivals; /* of jumps from elsewhere */
 	size_t n_arrivals, max_arrivals;
@@ -94,6 +95,10 @@ void code_flow_begin(struct code_flow *f, const uint8_t *code, uint32_t len, uin
 
 /* A function begins here: of a called one this is certain. */
 void code_flow_add_start(struct code_flow *f, uint32_t at, enum code_flag flag);
+
+/* Something has the address of this code: of a function, mostly. */
+void code_flow_add_taken(struct code_flow *f, uint32_t at);
+bool code_flow_is_taken(const struct code_flow *f, uint32_t at);
 
 /* A jump from elsewhere leads here, in this state. */
 void code_flow_add_arrival(struct code_flow *f, uint32_t at, const struct code_state *s);

@@ -105,6 +105,13 @@ static bool saves_registers(const struct code_flow *f, uint32_t at)
 	return false;
 }
 
+/* Whether nothing but where it lies, and what it is like, speaks for a function. */
+static bool is_like_function(const struct code_flow *f, uint32_t at, bool is_padded)
+{
+	return code_flow_is_taken(f, at) ||
+	       (is_padded && is_aligned(f, at) && (at == 0 || saves_registers(f, at)));
+}
+
 /* Returns whether a state was found for the instruction. */
 static bool guess_at(struct scan *s, uint32_t at, bool is_padded)
 {
@@ -115,11 +122,12 @@ static bool guess_at(struct scan *s, uint32_t at, bool is_padded)
 		uint16_t number = i < s->n_jumps ? s->jumps[i] : CODE_ENTRY;
 		enum verdict v = MISFIT;
 
-		if (i < s->n_jumps || !f->is_aligned || is_aligned(f, at))
+		if (i < s->n_jumps || !f->is_aligned || is_aligned(f, at) ||
+		    code_flow_is_taken(f, at))
 			v = try(f, at, number);
 
-		if (v == NO_EVIDENCE && number == CODE_ENTRY && last == CODE_ENTRY && is_padded &&
-		    is_aligned(f, at) && (at == 0 || saves_registers(f, at)))
+		if (v == NO_EVIDENCE && number == CODE_ENTRY && last == CODE_ENTRY &&
+		    is_like_function(f, at, is_padded))
 			v = FITS;
 		if (v == FITS) {
 			keep(f, at, number);
@@ -133,7 +141,7 @@ static void note_jump(struct scan *s, uint16_t number)
 {
 	unsigned i = 0;
 
-	if (code_state_is_callers(&s->flow->states.states[number]))
+	if (number == CODE_END || code_state_is_callers(&s->flow->states.states[number]))
 		return; /* of another function */
 	while (i < s->n_jumps && s->jumps[i] != number)
 		i++;

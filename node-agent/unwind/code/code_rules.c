@@ -17,7 +17,7 @@
 #include "node-agent/unwind/code/code_guess.h"
 #include "node-agent/unwind/code/code_symbols.h"
 
-/* Jumps between pieces; more are not known. */
+/* Jumps between pieces, and calls that leave one; more are not known. */
 #define LEAVING_MAX 65536u
 /* How often a piece is analysed with what was learned before; the first time, less will do. */
 #define ROUNDS_MAX 6u
@@ -48,6 +48,8 @@ struct code_rules {
 	} stubs[STUBS];               /* that were asked for last, by their address */
 	struct code_leaving *leaving; /* jumps to other pieces; sorted before the second time */
 	size_t n_leaving, max_leaving;
+	uint64_t *called; /* by code before; sorted up to n_sorted */
+	size_t n_called, max_called, n_sorted;
 };
 
 bool code_rules_need_symbols(const struct elf_layout *layout, uint64_t len)
@@ -79,6 +81,7 @@ void code_rules_free(struct code_rules *c)
 	code_flow_free(c->flow);
 	code_symbols_fini(&c->symbols);
 	free(c->leaving);
+	free(c->called);
 	free(c->code);
 	free(c);
 }
@@ -217,6 +220,9 @@ static int find_starts(struct code_rules *c, uint64_t from, uint32_t len, uint64
 	for (uint32_t i = code_symbols_from(&c->symbols, base);
 	     i < c->symbols.n_starts && c->symbols.starts[i] - base < len; i++)
 		code_flow_add_start(c->flow, (uint32_t)(c->symbols.starts[i] - base), CODE_LIKELY);
+	for (uint32_t i = code_symbols_taken_from(&c->symbols, base);
+	     i < c->symbols.n_taken && c->symbols.taken[i] - base < len; i++)
+		code_flow_add_taken(c->flow, (uint32_t)(c->symbols.taken[i] - base));
 	for (uint32_t i = 0; i < c->symbols.n_never; i++) {
 		uint64_t at = c->symbols.never[i] - from;
 
@@ -308,6 +314,81 @@ static int add_leaving(struct code_rules *c, uint64_t to, const struct code_stat
 		return -ENOMEM;
 	c->leaving[c->n_leaving++] = (struct code_leaving){.to = to, .state = *s};
 	return 0;
+}
+
+/*
+ * Where a call leads that leaves the piece, or a jump that ends a function like one: functions of
+ * this gap, or of those behind it.
+ */
+static int add_called(struct code_rules *c, uint64_t to)
+{
+	if (c->n_called == LEAVING_MAX || !elf_layout_is_text(c->layout, to))
+		return 0;
+	if (ARRAY_RESERVE(c->called, c->max_called, c->n_called + 1) < 0)
+		return -ENOMEM;
+	c->called[c->n_called++] = to;
+	return 0;
+}
+
+static int find_called(struct code_rules *c, uint64_t from, uint32_t len)
+{
+	const struct code_flow *f = c->flow;
+	int r = 0;
+
+	for (uint32_t at = 0; r == 0 && at < len; at++) {
+		const struct code_state *s = &f->states.states[f->numbers[at]];
+		struct x86_instruction i;
+		uint64_t to;
+
+		if (f->numbers[at] == CODE_UNREACHED ||
+		    x86_decode(&i, f->code + at, f->len - at) == 0 ||
+		    (i.kind != X86_CALL && (i.kind != X86_JUMP || !code_state_is_callers(s))))
+			continue;
+		to = from + at + i.len + (uint64_t)(int64_t)i.number;
+		if (to - from >= f->len)
+			r = add_called(c, to);
+	}
+	return r;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Sorts them, each once. */
+static void sort_called(struct code_rules *c)
+{
+	size_t n = 0;
+
+	if (c->n_sorted == c->n_called)
+		return;
+	qsort(c->called, c->n_called, sizeof(*c->called), compare_addresses);
+	for (size_t i = 0; i < c->n_called; i++) {
+		if (n == 0 || c->called[i] != c->called[n - 1])
+			c->called[n++] = c->called[i];
+	}
+	c->n_called = c->n_sorted = n;
+}
+
+static void add_called_starts(struct code_rules *c, uint64_t from, uint32_t len)
+{
+	size_t first = 0, end;
+
+	sort_called(c);
+	end = c->n_called;
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (c->called[middle] < from)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	for (; first < c->n_called && c->called[first] - from < len; first++)
+		code_flow_add_start(c->flow, (uint32_t)(c->called[first] - from), CODE_CALLED);
 }
 
 /* Keeps those that leave the first len bytes of a piece, but not for other functions. */
@@ -422,6 +503,7 @@ static int run_piece(struct code_rules *c, uint64_t from, uint64_t total, uint32
 	c->flow->max_rounds = is_first ? FIRST_ROUNDS_MAX : ROUNDS_MAX;
 	find_signal_returns(c, len);
 	find_arrivals(c, from, len);
+	add_called_starts(c, from, len);
 	r = find_starts(c, from, len, total);
 	if (r == 0)
 		r = run_rounds(c->flow, entry >= from && entry - from < len
@@ -452,6 +534,9 @@ static int run_pieces(struct code_rules *c, uint64_t from, uint64_t to, uint64_t
 		if (r != 0)
 			break;
 		len = end_of_piece(c->flow, is_last);
+		r = find_called(c, from, len);
+		if (r != 0)
+			break;
 		r = on_state ? pass_on(c->flow, from, len, on_state, ctx)
 			     : find_leaving(c, from, len);
 		from += len;

@@ -47,10 +47,27 @@ static int add_symbol(struct reading *r, const Elf64_Sym *s, uint32_t index)
 	return add_start(&r->found, s->st_value - r->layout->text_start);
 }
 
+/* The address is in the relocation itself, as the file may be loaded anywhere. */
+static int add_taken(struct reading *r, uint64_t address)
+{
+	struct code_symbols *to = &r->found;
+	uint64_t offset = address - r->layout->text_start;
+
+	if (to->n_taken == CODE_SYMBOLS_MAX || offset > UINT32_MAX ||
+	    !elf_layout_is_text(r->layout, address))
+		return 0;
+	if (ARRAY_RESERVE(to->taken, to->max_taken, to->n_taken + 1) < 0)
+		return -ENOMEM;
+	to->taken[to->n_taken++] = (uint32_t)offset;
+	return 0;
+}
+
 static int add_relocation(struct reading *r, const Elf64_Rela *rela)
 {
 	struct code_symbols *to = &r->found;
 
+	if (ELF64_R_TYPE(rela->r_info) == R_X86_64_RELATIVE)
+		return add_taken(r, (uint64_t)rela->r_addend);
 	for (uint32_t i = 0; i < r->n_imports; i++) {
 		if (ELF64_R_SYM(rela->r_info) == r->imports[i] &&
 		    to->n_slots < CODE_SYMBOLS_NEVER_MAX) {
@@ -116,7 +133,7 @@ int code_symbols_read(struct code_symbols *ret, const struct elf_layout *layout,
 	e = read_symbols(&r, &s[ELF_SECTION_DYNSYM], &s[ELF_SECTION_DYNSYM_STRINGS]);
 	if (e == 0 && r.n_imports > 0)
 		e = read_elements(&r, &s[ELF_SECTION_RELA_PLT], false);
-	if (e == 0 && r.n_imports > 0)
+	if (e == 0)
 		e = read_elements(&r, &s[ELF_SECTION_RELA_DYN], false);
 	if (e == 0)
 		e = read_symbols(&r, &s[ELF_SECTION_SYMTAB], &s[ELF_SECTION_SYMTAB_STRINGS]);
@@ -126,6 +143,8 @@ int code_symbols_read(struct code_symbols *ret, const struct elf_layout *layout,
 	}
 	if (r.found.n_starts > 0)
 		qsort(r.found.starts, r.found.n_starts, sizeof(*r.found.starts), compare);
+	if (r.found.n_taken > 0)
+		qsort(r.found.taken, r.found.n_taken, sizeof(*r.found.taken), compare);
 	*ret = r.found;
 	return 0;
 }
@@ -133,22 +152,33 @@ int code_symbols_read(struct code_symbols *ret, const struct elf_layout *layout,
 void code_symbols_fini(struct code_symbols *s)
 {
 	free(s->starts);
+	free(s->taken);
 	*s = (struct code_symbols){.n_starts = 0};
 }
 
-uint32_t code_symbols_from(const struct code_symbols *s, uint64_t offset)
+static uint32_t first_from(const uint32_t *offsets, uint32_t n, uint64_t offset)
 {
-	uint32_t from = 0, to = s->n_starts;
+	uint32_t from = 0, to = n;
 
 	while (from < to) {
 		uint32_t middle = from + (to - from) / 2;
 
-		if (s->starts[middle] < offset)
+		if (offsets[middle] < offset)
 			from = middle + 1;
 		else
 			to = middle;
 	}
 	return from;
+}
+
+uint32_t code_symbols_from(const struct code_symbols *s, uint64_t offset)
+{
+	return first_from(s->starts, s->n_starts, offset);
+}
+
+uint32_t code_symbols_taken_from(const struct code_symbols *s, uint64_t offset)
+{
+	return first_from(s->taken, s->n_taken, offset);
 }
 
 bool code_symbols_have_slot(const struct code_symbols *s, uint64_t address)

@@ -1,6 +1,7 @@
 /*
  * What a file's symbols say about its code: where functions begin, and which ones never return, of
- * this file and of those that it is linked with. Pure.
+ * this file and of those that it is linked with; and what its relocations do: of which code data
+ * has the address. Pure.
  */
 #ifndef NODE_AGENT_UNWIND_CODE_CODE_SYMBOLS_H
 #define NODE_AGENT_UNWIND_CODE_CODE_SYMBOLS_H
@@ -20,6 +21,9 @@ struct code_symbols {
 	/* Where functions begin: offsets from the start of the text; owned; ascending */
 	uint32_t *starts;
 	uint32_t n_starts, max_starts;
+	/* What data has the address of, likewise; CODE_SYMBOLS_MAX at most. */
+	uint32_t *taken;
+	uint32_t n_taken, max_taken;
 	uint64_t never[CODE_SYMBOLS_NEVER_MAX]; /* addresses of functions */
 	uint32_t n_never;
 	/* Where the loader puts the addresses of such functions of other files. */
@@ -36,6 +40,7 @@ void code_symbols_fini(struct code_symbols *s);
 
 /* The first start at or behind an offset; an index, n_starts if there is none. */
 uint32_t code_symbols_from(const struct code_symbols *s, uint64_t offset);
+uint32_t code_symbols_taken_from(const struct code_symbols *s, uint64_t offset);
 
 bool code_symbols_have_slot(const struct code_symbols *s, uint64_t address);
 
