@@ -30,7 +30,7 @@ static bool to_s16(int64_t bytes, __s16 *ret)
 	return true;
 }
 
-/* The place of the frame pointer. Where it cannot be said, callers that do not need it are found. */
+/* The place of the frame pointer. Where no rule says it, callers that do not need it are found. */
 static void set_fp(struct unwind_rule *rule, const struct cfi_value *fp,
 		   const struct cfi_registers *registers)
 {
