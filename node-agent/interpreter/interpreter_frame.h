@@ -14,6 +14,11 @@ struct interpreter_frame {
 	 * another one if another object is there. 0 if it could not be read, too.
 	 */
 	uint32_t check;
+	/*
+	 * The frame of compiled code is that of several functions, if some were inlined. 0: the
+	 * innermost one, 1: its caller, …
+	 */
+	uint32_t level;
 	/* Where in the code, as the frame has it: an address, or an index (layout.frames.at). */
 	uint64_t at;
 	/*
@@ -22,11 +27,6 @@ struct interpreter_frame {
 	 */
 	uint64_t caller_code;
 	uint64_t caller_at;
-	/*
-	 * The frame of compiled code is that of several functions, if some were inlined. 0: the
-	 * innermost one, 1: its caller, …
-	 */
-	uint32_t level;
 };
 
 static inline bool interpreter_frame_is_same(const struct interpreter_frame *a,

@@ -62,23 +62,23 @@ static void add_struct(const char *type, const char *field, bool is_static, uint
 static void add_line(const char *line)
 {
 	static size_t version_at;
-	char a[128] = "", b[128] = "";
-	unsigned n = 0;
+	char kind[16] = "", a[128] = "", b[128] = "", c[32] = "";
 
-	if (sscanf(line, "static %127s %127s", a, b) == 2) {
+	(void)sscanf(line, "%15s %127s %127s %31s", kind, a, b, c);
+	if (strcmp(kind, "static") == 0) {
 		if (strcmp(b, "_vm_major_version") == 0)
 			version_at = STATICS + n_statics * 8;
 		add_struct(a, b, true, BASE + STATICS + n_statics++ * 8);
-	} else if (sscanf(line, "field %127s %127s %u", a, b, &n) == 3) {
-		add_struct(a, b, false, n);
-	} else if (sscanf(line, "type %127s %u", a, &n) == 2) {
+	} else if (strcmp(kind, "field") == 0) {
+		add_struct(a, b, false, strtoul(c, NULL, 10));
+	} else if (strcmp(kind, "type") == 0) {
 		put(TYPES + n_types * TYPE_BYTES, text(a));
-		put(TYPES + n_types++ * TYPE_BYTES + 32, n);
-	} else if (sscanf(line, "constant %127s %u", a, &n) == 2) {
+		put(TYPES + n_types++ * TYPE_BYTES + 32, strtoul(b, NULL, 10));
+	} else if (strcmp(kind, "constant") == 0) {
 		put(CONSTANTS + n_constants * CONSTANT_BYTES, text(a));
-		put(CONSTANTS + n_constants++ * CONSTANT_BYTES + 8, n);
-	} else if (sscanf(line, "version %u", &n) == 1) {
-		put(version_at, n);
+		put(CONSTANTS + n_constants++ * CONSTANT_BYTES + 8, strtoul(b, NULL, 10));
+	} else if (strcmp(kind, "version") == 0) {
+		put(version_at, strtoul(a, NULL, 10));
 	}
 }
 
