@@ -109,7 +109,7 @@ static const char *find_separator(struct profile_string module)
 {
 	for (size_t i = module.len - 3; i >= 2; i--)
 		if (module.data[i] == ':' || module.data[i] == '@')
-			return &module.data[i];
+			return module.data + i;
 	return NULL;
 }
 
