@@ -58,10 +58,11 @@ static void put(struct fixture *f, const char *path, const void *data, size_t le
 static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct symbolizer_config cfg = {.proc_root = f->proc.root};
+	struct symbolizer_config cfg = {0};
 
 	assert_non_null(f);
 	fake_proc_begin(&f->proc);
+	cfg.proc_root = f->proc.root;
 	fake_proc_start(&f->proc, PID, START, "exe");
 	fake_proc_start(&f->proc, 1, FAKE_PROC_BEFORE, "init");
 	make_folders(f, "70/root/");
