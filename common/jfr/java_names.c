@@ -350,8 +350,22 @@ void java_name_of_file(struct java_name *ret, const char *class_name, size_t len
 	make_printable(ret);
 }
 
+/* "I2C/C2I adapters(0xbbaa)": adapters of one kind of signature each */
+static void drop_fingerprint(struct java_name *n)
+{
+	size_t i = n->len > 0 ? n->len - 1 : 0;
+
+	if (!ends_with(n, n->len, ")"))
+		return;
+	while (i > 0 && is_hex(n->text[i - 1]))
+		i--;
+	if (i + 1 < n->len && ends_with(n, i, "(0x"))
+		cut(n, i - 3);
+}
+
 void java_name_of_text(struct java_name *ret, const char *text, size_t len)
 {
 	copy(ret, text, len);
+	drop_fingerprint(ret);
 	make_printable(ret);
 }

@@ -21,6 +21,7 @@
  * | Javassist | Foo_$$_jvst8f3_0 | Foo_$$_jvst |
  * | Groovy | Script12, Script12$_run_closure1 | Script, Script$_run_closure1 |
  * | Spring Data | Foo__Accessor_a1b2c3 | Foo__Accessor |
+ * | the JVM's adapters | I2C/C2I adapters(0xbbaa) | I2C/C2I adapters |
  */
 #ifndef COMMON_JFR_JAVA_NAMES_H
 #define COMMON_JFR_JAVA_NAMES_H

@@ -151,6 +151,10 @@ TEST_FIXTURE(stubs_have_the_names_of_their_blobs, set_up, NULL)
 	hotspot_image_word(&image, HOTSPOT_IMAGE_CALL_STUB, f.at);
 	assert_int_equal(read_frame(f), 0);
 	check_name("call_stub", "[jvm]", 0, 0);
+	hotspot_image_word(&image, HOTSPOT_IMAGE_CALL_STUB, 0);
+	memcpy(image.bytes + HOTSPOT_IMAGE_KIND, "I2C/C2I adapters(0xba)", 23);
+	assert_int_equal(read_frame(f), 0);
+	check_name("I2C/C2I adapters", "[jvm]", 0, 0);
 	image.bytes[HOTSPOT_IMAGE_KIND] = '\0';
 	assert_int_equal(read_frame(f), -EBADMSG);
 }

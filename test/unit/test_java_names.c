@@ -132,4 +132,8 @@ TEST(long_and_unprintable_names_are_bounded_text)
 	assert_string_equal(n.text, "a.B???\xc3\xa9");
 	java_name_of_text(&n, "os::PlatformEvent::park\t", 24);
 	assert_string_equal(n.text, "os::PlatformEvent::park?");
+	java_name_of_text(&n, "I2C/C2I adapters(0xbbebaabaaaa)", 31);
+	assert_string_equal(n.text, "I2C/C2I adapters");
+	java_name_of_text(&n, "f(0x)", 5);
+	assert_string_equal(n.text, "f(0x)");
 }

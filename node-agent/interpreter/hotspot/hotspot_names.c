@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/types.h>
 
+#include "common/jfr/java_names.h"
 #include "common/text/utf8.h"
 #include "node-agent/interpreter/hotspot/hotspot_method.h"
 #include "node-agent/interpreter/hotspot/hotspot_scopes.h"
@@ -108,6 +109,7 @@ int hotspot_name_read(const struct hotspot_layout *l, uint64_t bias,
 		      const struct interpreter_memory *memory, const struct interpreter_frame *f,
 		      struct interpreter_name *ret)
 {
+	UNINITIALIZED struct java_name name;
 	char blob[BLOB_NAME_BYTES];
 	int r;
 
@@ -125,8 +127,9 @@ int hotspot_name_read(const struct hotspot_layout *l, uint64_t bias,
 		return name_compiled(l, memory, f, ret);
 	if (blob[0] == '\0')
 		return -EBADMSG;
-	snprintf(ret->function, sizeof(ret->function), "%s",
-		 is_call_stub(l, bias, memory, f->at) ? "call_stub" : blob);
+	java_name_of_text(&name, blob, strlen(blob));
+	snprintf(ret->function, sizeof(ret->function), "%.*s", (int)BLOB_NAME_BYTES,
+		 is_call_stub(l, bias, memory, f->at) ? "call_stub" : name.text);
 	snprintf(ret->file, sizeof(ret->file), NO_FILE);
 	return 0;
 }
