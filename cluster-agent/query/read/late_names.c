@@ -63,7 +63,8 @@ int late_names_add(struct symbol_store *symbols, struct stack_dictionary *d)
 		r = stack_dictionary_set_text(d, i, text, len);
 		n_named += r == 0;
 	}
-	*looked = (struct stack_dictionary_looked){generation, n};
+	if (r == 0 || r == -EFBIG) /* else the next query looks at all that is left */
+		*looked = (struct stack_dictionary_looked){generation, n};
 	if (n_named > 0)
 		stack_dictionary_rename(d);
 	return r == -EFBIG ? 0 : r;
