@@ -108,6 +108,8 @@ pbo   := $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(pbc))
 # what the operator makes, as text in a file of C; comments are left out
 templates   := $(sort $(wildcard cluster-agent/operator/templates/*.yaml)) charts/profiling/files/agents.yaml
 templates_c := $(O)/gen/operator/object_templates.gen.c
+# the variables of the agents' options, which the operator knows by the pages about them
+variables_c := $(O)/gen/operator/agent_variables.gen.c
 
 include cluster-agent/web/page.mk
 
@@ -155,7 +157,7 @@ $(O)/coroot-cluster-agent: $(call obj,cluster-agent/main.c) $(O)/libcluster.a $(
 $(O)/libcommon.a:  $(call obj,$(src_common)) $(pbo)
 $(O)/libnode.a:    $(call obj,$(src_node)) $(O)/obj/gen/web/record_page.gen.o
 $(O)/libcluster.a: $(call obj,$(src_cluster)) $(O)/obj/gen/web/web_assets.gen.o \
-                   $(O)/obj/gen/operator/object_templates.gen.o
+                   $(O)/obj/gen/operator/object_templates.gen.o $(O)/obj/gen/operator/agent_variables.gen.o
 $(O)/lib%.a:
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -177,6 +179,16 @@ $(templates_c): $(templates)
 	$(Q){ echo '#include "cluster-agent/operator/render/object_template.h"'; \
 	    echo 'const char object_templates_yaml[] ='; \
 	    sed '/^ *#/d; s/["\\]/\\&/g; s/.*/"&\\n"/' $^; echo ';'; } >$@
+
+$(variables_c): docs/options-node-agent.md docs/options-cluster-agent.md
+	$(call say,EMBED)
+	$(Q){ echo '#include "cluster-agent/operator/spec/agent_variables.h"'; \
+	    for agent in node cluster; do \
+	        printf 'static const char *const %s[] = {"CONFIG",\n' $$agent; \
+	        sed -n 's/^| `--\([a-z0-9-]*\).*/\1/p' docs/options-$$agent-agent.md | tr a-z- A-Z_ | sed 's/.*/"&",/'; \
+	        sed -n 's/^| `--.*; also from `\([A-Z0-9_]*\)` |$$/"\1",/p' docs/options-$$agent-agent.md; \
+	        printf 'NULL};\nconst struct agent_variables %s_agent_variables = {"%s agent", %s};\n' $$agent $$agent $$agent; \
+	    done; } >$@
 
 $(O)/gen/proto/%.pb-c.c $(O)/gen/proto/%.pb-c.h &: proto/%.proto
 	$(call say,PROTOC)
@@ -239,7 +251,7 @@ include test/mk/test.mk test/mk/accuracy.mk test/mk/bench.mk test/mk/lint.mk cha
 
 # All directories at once, so that rules need no mkdir of their own.
 ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
-$(shell mkdir -p $(sort $(dir $(call obj,$(src_all) $(src_test_all)) $(pbo) $(pbc) $(skels) $(test_programs) $(web_c) $(record_c) $(templates_c) \
+$(shell mkdir -p $(sort $(dir $(call obj,$(src_all) $(src_test_all)) $(pbo) $(pbc) $(skels) $(test_programs) $(web_c) $(record_c) $(templates_c) $(variables_c) \
     $(O)/obj/gen/web/ $(O)/obj/gen/operator/ build/web/ $(O)/obj/bpf/ $(O)/test/fuzz/ $(tidied) $(analyzed))))
 endif
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

@@ -7,6 +7,7 @@
 
 #include "cluster-agent/discover/scrape_target.h"
 #include "common/text/kube_names.h"
+#include "common/text/near_name.h"
 
 /* A larger edit distance is no typing mistake. */
 #define MAX_DISTANCE 3u
@@ -89,29 +90,6 @@ static enum annotation_key find(const char *key, char ret[static ANNOTATION_KEY_
 	return begins_with(key, ANNOTATION_GRAFANA) ? find_grafana(key, ret) : ANNOTATION_UNKNOWN;
 }
 
-/* Levenshtein's distance of two texts that are shorter than ANNOTATION_KEY_BYTES. */
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[ANNOTATION_KEY_BYTES];
-	size_t len = strlen(b);
-
-	for (unsigned j = 0; j <= len; j++)
-		row[j] = j;
-	for (unsigned i = 1; a[i - 1]; i++) {
-		unsigned diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= len; j++) {
-			unsigned change = diagonal + (a[i - 1] != b[j - 1]);
-			unsigned skip = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-
-			diagonal = row[j];
-			row[j] = change < skip ? change : skip;
-		}
-	}
-	return row[len];
-}
-
 struct nearest {
 	const char *key;
 	char *ret; /* ANNOTATION_KEY_BYTES */
@@ -120,13 +98,8 @@ struct nearest {
 
 static void consider(struct nearest *n, const char *known)
 {
-	size_t len = strlen(n->key), known_len = strlen(known);
-	unsigned d;
+	unsigned d = near_name_edits(n->key, known, MAX_DISTANCE);
 
-	/* the difference of lengths is the least that the distance can be */
-	if (len > known_len + MAX_DISTANCE || known_len > len + MAX_DISTANCE)
-		return;
-	d = distance(n->key, known);
 	if (d >= n->distance)
 		return;
 	n->distance = d;

@@ -96,7 +96,8 @@ static void print_notes(const struct rendered *out, const struct spec_problems *
 	for (size_t i = 0; i < wrong->n; i++)
 		fprintf(stderr, "%s: %s\n", wrong->at[i].path, wrong->at[i].text);
 	for (size_t i = 0; i < unused->n; i++)
-		fprintf(stderr, "%s: has no effect\n", unused->at[i].path);
+		fprintf(stderr, "%s: %s\n", unused->at[i].path,
+			unused->at[i].text ? unused->at[i].text : "has no effect");
 	for (size_t i = 0; i < out->n_secrets; i++)
 		fprintf(stderr, "Secret %s: is made with a random \"%s\" if it is missing\n",
 			out->secrets[i].name, out->secrets[i].key);

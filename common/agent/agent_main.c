@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "common/options/option_variables.h"
 #include "common/options/options.h"
 #include "common/options/options_print.h"
 #include "common/privilege/capabilities.h"
@@ -60,6 +61,26 @@ static int run_command(const struct agent_program *p, char **argv, struct err *e
 	return argv[2] && is_help(argv[2]) ? print_command_help(p, c) : c->run(argv + 2, err);
 }
 
+/*
+ * A misspelt flag is an error, but the environment has variables of everybody. Their values may be
+ * secrets.
+ */
+static void warn_of_misspelt_variables(const struct option_def *defs)
+{
+	for (char **v = environ; *v; v++) {
+		char name[OPTION_ENV_NAME_BYTES], meant[OPTION_ENV_NAME_BYTES];
+		size_t len = strcspn(*v, "=");
+
+		if (len >= sizeof(name))
+			continue;
+		memcpy(name, *v, len);
+		name[len] = '\0';
+		if (option_variable_misspelt(defs, name, meant))
+			log_warn("a variable is no option, and looks like one; it has no effect",
+				 "variable=%s did_you_mean=%s", LOG_QUOTED(name), meant);
+	}
+}
+
 static int parse(const struct agent_program *p, char **argv, struct err *err)
 {
 	AUTO_FREE char **kept = NULL;
@@ -76,6 +97,7 @@ static int parse(const struct agent_program *p, char **argv, struct err *err)
 	if (ignored)
 		log_warn("flags of Coroot's agent that mean nothing here are ignored",
 			 "flags=\"%s\"", ignored);
+	warn_of_misspelt_variables(p->options);
 	return OPTIONS_OK;
 }
 

@@ -104,6 +104,24 @@ test("a change that means nothing for an object leaves it as it is", async () =>
   assert.deepStrictEqual(await Promise.all(paths.map(version)), earlier);
 });
 
+test("a misspelt variable is told, and no error", async () => {
+  const env = [{ name: "GO_HEAP_PROFILR", value: "force" }];
+  await cluster.patch(`${coroots()}/one`, { spec: { nodeAgent: { env } } });
+  const told = (c) => condition(c, "FieldsNotUsed").reason === "VariablesUnknown";
+  const r = await settles(cluster, "one", told);
+  assert.strictEqual(
+    condition(r, "FieldsNotUsed").message,
+    "spec.cacheTTL; spec.nodeAgent.env[0]: GO_HEAP_PROFILR is no option of the node agent; " +
+      "did you mean GO_HEAP_PROFILER?",
+  );
+  assert.strictEqual(condition(r, "Degraded").status, "False");
+  const agent = await cluster.get(apps("daemonsets", "one-node-agent"));
+  const passedOn = agent.spec.template.spec.containers[0].env.map(({ name }) => name);
+  assert.ok(passedOn.includes("GO_HEAP_PROFILR"), passedOn.join());
+  await cluster.patch(`${coroots()}/one`, { spec: { nodeAgent: null } });
+  await settles(cluster, "one", (c) => !told(c));
+});
+
 test("what somebody deletes or changes is repaired", async () => {
   const role = rbac("clusterroles", "default.one.node-agent");
   const { rules } = await cluster.get(role);

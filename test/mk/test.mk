@@ -58,10 +58,10 @@ check-valgrind: ## unit tests under valgrind (uninitialised reads, fds)
 
 # libFuzzer binaries are self-contained: sources are compiled with coverage.
 FUZZ_TIME ?= 30
-fuzz-%: gen $(web_c) $(record_c) $(templates_c) ## run one fuzzer for FUZZ_TIME seconds (fuzz-maps, ...)
+fuzz-%: gen $(web_c) $(record_c) $(templates_c) $(variables_c) ## run one fuzzer for FUZZ_TIME seconds (fuzz-maps, ...)
 	@mkdir -p build/fuzz build/fuzz/corpus/$*
 	$(Q)$(CLANG) $(CPPFLAGS_ALL) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined $(pkg_cflags) \
-	    test/fuzz/fuzz_$*.c $(src_common) $(src_node) $(src_cluster) $(pbc) $(web_c) $(record_c) $(templates_c) -o build/fuzz/$* \
+	    test/fuzz/fuzz_$*.c $(src_common) $(src_node) $(src_cluster) $(pbc) $(web_c) $(record_c) $(templates_c) $(variables_c) -o build/fuzz/$* \
 	    $(libs_node) $(libs_cluster)
 	$(Q)build/fuzz/$* -max_total_time=$(FUZZ_TIME) -print_final_stats=1 build/fuzz/corpus/$* test/fuzz/corpus/$*
 check-fuzz: ## replay every corpus with the plain compiler + ASan

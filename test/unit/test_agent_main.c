@@ -116,6 +116,22 @@ TEST(options_alone_serve)
 	log_set_level(LOG_LEVEL_INFO);
 }
 
+TEST(a_misspelt_variable_is_told_without_its_value)
+{
+	setenv("LOG_LEVLE", "hunter2", 1);
+	setenv("LOG_LEVEL", "info", 1);
+	assert_int_equal(run("--listen=a", NULL), EXIT_SUCCESS);
+	unsetenv("LOG_LEVLE");
+	unsetenv("LOG_LEVEL");
+	assert_non_null(strstr(errors.text,
+			       "a variable is no option, and looks like one; it has no effect\" "
+			       "variable=\"LOG_LEVLE\" did_you_mean=LOG_LEVEL"));
+	assert_null(strstr(errors.text, "hunter2"));
+	assert_string_equal(said, "serving on a");
+	assert_int_equal(run("--listen=a", NULL), EXIT_SUCCESS);
+	assert_string_equal(errors.text, "");
+}
+
 TEST(an_error_is_one_line_and_a_failure)
 {
 	assert_int_equal(run(NULL, NULL), EXIT_FAILURE);

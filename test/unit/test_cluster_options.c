@@ -2,7 +2,9 @@
 
 #include "cluster-agent/cluster_options.h"
 #include "cluster-agent/cluster_store.h"
+#include "common/options/option_variables.h"
 #include "common/system/clock.h"
+#include "test/lib/foreign_variables.h"
 #include "test/lib/unit.h"
 
 static void options_finip(struct cluster_options *o)
@@ -160,4 +162,24 @@ TEST(contradictions_about_servers_are_refused)
 	refused("--clickhouse-cluster=c", NULL, "need --clickhouse-address");
 	refused("--clickhouse-storage-policy=p", NULL, "need --clickhouse-address");
 	refused("--max-disk-usage=100", NULL, "max-disk-usage");
+}
+
+TEST(only_misspelt_variables_are_taken_for_options)
+{
+	char meant[OPTION_ENV_NAME_BYTES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(foreign_variables); i++)
+		if (option_variable_misspelt(cluster_option_defs, foreign_variables[i], meant))
+			fail_msg("%s is taken for %s", foreign_variables[i], meant);
+	for (const struct option_def *d = cluster_option_defs; d->name; d++) {
+		char name[OPTION_ENV_NAME_BYTES];
+
+		option_env_name(d->name, name);
+		assert_false(option_variable_misspelt(cluster_option_defs, name, meant));
+		if (d->variable)
+			assert_false(
+				option_variable_misspelt(cluster_option_defs, d->variable, meant));
+	}
+	assert_true(option_variable_misspelt(cluster_option_defs, "PROFILE_TTL", meant));
+	assert_string_equal(meant, "PROFILES_TTL");
 }

@@ -212,6 +212,8 @@ TEST(every_unused_field_is_listed)
 		if (!listed)
 			fail_msg("%s is not listed as unused", f->path);
 	}
+	for (size_t i = 0; i < p.problems.unused.n; i++)
+		n += p.problems.unused.at[i].text != NULL; /* made-up variables */
 	assert_int_equal(p.problems.unused.n, n);
 }
 

@@ -2,8 +2,10 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "common/options/option_variables.h"
 #include "common/system/fs.h"
 #include "node-agent/node_options.h"
+#include "test/lib/foreign_variables.h"
 #include "test/lib/unit.h"
 
 /* Parses and checks a command line; err has the sentence of an error. */
@@ -136,4 +138,24 @@ TEST(the_java_library_is_found_next_to_the_program_unless_named)
 	assert_int_equal(node_options_java_library(&o, path, sizeof(path)), 0);
 	assert_string_equal(path, expected);
 	unlink(expected);
+}
+
+TEST(only_misspelt_variables_are_taken_for_options)
+{
+	char meant[OPTION_ENV_NAME_BYTES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(foreign_variables); i++)
+		if (option_variable_misspelt(node_option_defs, foreign_variables[i], meant))
+			fail_msg("%s is taken for %s", foreign_variables[i], meant);
+	for (const struct option_def *d = node_option_defs; d->name; d++) {
+		char name[OPTION_ENV_NAME_BYTES];
+
+		option_env_name(d->name, name);
+		assert_false(option_variable_misspelt(node_option_defs, name, meant));
+		if (d->variable)
+			assert_false(
+				option_variable_misspelt(node_option_defs, d->variable, meant));
+	}
+	assert_true(option_variable_misspelt(node_option_defs, "GO_HEAP_PROFILR", meant));
+	assert_string_equal(meant, "GO_HEAP_PROFILER");
 }

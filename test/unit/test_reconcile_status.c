@@ -131,8 +131,8 @@ TEST_FIXTURE(problems_are_told_with_their_paths, NULL, tear_down)
 	assert_int_equal(spec_problems_wrong(&problems, "spec.clickhouse.shards",
 					     "must be a whole number from 1; 1 is used"),
 			 0);
-	assert_int_equal(spec_problems_unused(&problems, "spec.cacheTTL"), 0);
-	assert_int_equal(spec_problems_unused(&problems, "spec.prometheus"), 0);
+	assert_int_equal(spec_problems_unused(&problems, "spec.cacheTTL", NULL), 0);
+	assert_int_equal(spec_problems_unused(&problems, "spec.prometheus", NULL), 0);
 	status = make(r, NOW_NS);
 	assert_condition(status, "Degraded", "True", "FieldsWrong",
 			 "spec.clickhouse.shards: must be a whole number from 1; 1 is used");
@@ -152,6 +152,21 @@ TEST_FIXTURE(problems_are_told_with_their_paths, NULL, tear_down)
 	assert_condition(status, "Ready", "False", "ObjectsNotApplied",
 			 "some objects are not applied: see Degraded");
 	assert_int_equal(json_array_size(json_object_get(status, "errors")), 2);
+	json_decref(status);
+	json_decref(r);
+}
+
+TEST_FIXTURE(a_variable_that_the_agent_does_not_know_is_told, NULL, tear_down)
+{
+	json_t *r = resource(1, NULL), *status;
+
+	assert_int_equal(spec_problems_unused(&problems, "spec.cacheTTL", NULL), 0);
+	assert_int_equal(spec_problems_unused(&problems, "spec.env[0]", "A is no option"), 0);
+	status = make(r, NOW_NS);
+	assert_condition(status, "FieldsNotUsed", "True", "VariablesUnknown",
+			 "spec.cacheTTL; spec.env[0]: A is no option");
+	assert_condition(status, "Degraded", "False", "AsExpected", "all objects are applied");
+	assert_string_equal(json_string_value(json_object_get(status, "status")), "OK");
 	json_decref(status);
 	json_decref(r);
 }

@@ -12,15 +12,17 @@ TEST(texts_are_made_fit_for_a_status)
 	text[sizeof(text) - 1] = '\0';
 	assert_int_equal(spec_problems_wrong(&p, "spec.a\nb", "is \"%s\" %d", "\x1b[1m\xff", 5), 0);
 	assert_int_equal(spec_problems_wrong(&p, text, "%s", text), 0);
-	assert_int_equal(spec_problems_unused(&p, "spec.c"), 0);
+	assert_int_equal(spec_problems_unused(&p, "spec.c", NULL), 0);
 	assert_int_equal(p.wrong.n, 2);
 	assert_string_equal(p.wrong.at[0].path, "spec.a?b");
 	assert_string_equal(p.wrong.at[0].text, "is \"?[1m?\" 5");
 	assert_int_equal(strlen(p.wrong.at[1].path), 256);
 	assert_int_equal(strlen(p.wrong.at[1].text), 256);
-	assert_int_equal(p.unused.n, 1);
+	assert_int_equal(spec_problems_unused(&p, "spec.d", "\x07 is unknown"), 0);
+	assert_int_equal(p.unused.n, 2);
 	assert_string_equal(p.unused.at[0].path, "spec.c");
 	assert_null(p.unused.at[0].text);
+	assert_string_equal(p.unused.at[1].text, "? is unknown");
 }
 
 TEST(what_is_beyond_the_limit_is_counted)
@@ -29,7 +31,7 @@ TEST(what_is_beyond_the_limit_is_counted)
 
 	for (int i = 0; i < SPEC_PROBLEMS_MAX + 3; i++) {
 		assert_int_equal(spec_problems_wrong(&p, "a", "%d", i), 0);
-		assert_int_equal(spec_problems_unused(&p, "a"), 0);
+		assert_int_equal(spec_problems_unused(&p, "a", NULL), 0);
 	}
 	assert_int_equal(p.wrong.n, SPEC_PROBLEMS_MAX);
 	assert_int_equal(p.wrong.n_more, 3);
@@ -45,7 +47,7 @@ static int report(void *arg)
 	int r = spec_problems_wrong(&p, "spec.a", "is wrong");
 
 	(void)arg;
-	return r < 0 ? r : spec_problems_unused(&p, "spec.b");
+	return r < 0 ? r : spec_problems_unused(&p, "spec.b", "is not known");
 }
 
 TEST(memory_may_be_short)

@@ -199,9 +199,17 @@ static int add_progressing(json_t *conditions, const struct reconcile_status_inp
 						    b});
 }
 
+/* Fields are of no use to profiling; what has more to say is a variable of nobody. */
+static const char *not_used_reason(const struct spec_problem_list *unused)
+{
+	for (size_t i = 0; i < unused->n; i++)
+		if (unused->at[i].text)
+			return "VariablesUnknown";
+	return unused->n > 0 ? "NotAboutProfiling" : "AllUsed";
+}
+
 static int add_not_used(json_t *conditions, const struct reconcile_status_input *in, struct buf *b)
 {
-	bool unused = in->unused->n > 0;
 	int r = add_problems(b, in->unused);
 
 	if (r == 0)
@@ -209,8 +217,8 @@ static int add_not_used(json_t *conditions, const struct reconcile_status_input 
 	if (r < 0)
 		return r;
 	return append_condition(conditions, in,
-				&(struct condition){"FieldsNotUsed", unused,
-						    unused ? "NotAboutProfiling" : "AllUsed", b});
+				&(struct condition){"FieldsNotUsed", in->unused->n > 0,
+						    not_used_reason(in->unused), b});
 }
 
 static int add_conditions(json_t *conditions, const struct reconcile_status_input *in)

@@ -1,8 +1,10 @@
 #include "cluster-agent/operator/spec/coroot_fields.h"
 
-#include <strings.h>
+#include <limits.h>
 
+#include "cluster-agent/operator/spec/agent_variables.h"
 #include "cluster-agent/operator/spec/coroot_spec.h"
+#include "common/text/near_name.h"
 
 #define AT(member) .offset = offsetof(struct coroot_spec, member)
 #define PORT .min = 1, .max = 65535
@@ -44,12 +46,13 @@ static const char *const service_types[] = {"ClusterIP", "NodePort", "LoadBalanc
 		.path = at "resources", .type = FIELD_RESOURCES, AT(pod.resources), \
 		.help = "requests and limits" text                                  \
 	}
-#define ENV(at, who, pod)                                                        \
-	{                                                                        \
-		.path = at "env", .type = FIELD_ENV, AT(pod.env),                \
-		.help = "environment of " who                                    \
-			": its options, such as `LOG_LEVEL`; a name given here " \
-			"replaces what the operator sets"                        \
+/* program: the agent whose environment it is */
+#define ENV(at, who, pod, program)                                                         \
+	{                                                                                  \
+		.path = at "env", .type = FIELD_ENV, AT(pod.env), .variables = &(program), \
+		.help = "environment of " who                                              \
+			": its options, such as `LOG_LEVEL`; a name given here "           \
+			"replaces what the operator sets"                                  \
 	}
 #define IMAGE(at, pod, text)                                                                       \
 	{.path = at "image", .type = FIELD_OBJECT, .help = "the image" text},                      \
@@ -212,7 +215,7 @@ const struct coroot_field coroot_fields[] = {
 		  "; requests 100m and 200Mi, limits 500m and 1Gi for what is not given; "
 		  "`limits: {}` sets none"),
 	TOLERATIONS("spec.nodeAgent.", node_agent.pod, "; without any, it runs on every node"),
-	ENV("spec.nodeAgent.", "the node agent", node_agent.pod),
+	ENV("spec.nodeAgent.", "the node agent", node_agent.pod, node_agent_variables),
 	IMAGE("spec.nodeAgent.", node_agent.pod, " of the node agent"),
 	{.path = "spec.nodeAgent.ebpfProfiler",
 	 .type = FIELD_OBJECT,
@@ -235,7 +238,7 @@ const struct coroot_field coroot_fields[] = {
 	SCHEDULING("spec.clusterAgent.", "the cluster agent", cluster_agent),
 	RESOURCES("spec.clusterAgent.", cluster_agent, ""),
 	TOLERATIONS("spec.clusterAgent.", cluster_agent, ""),
-	ENV("spec.clusterAgent.", "the cluster agent", cluster_agent),
+	ENV("spec.clusterAgent.", "the cluster agent", cluster_agent, cluster_agent_variables),
 	IMAGE("spec.clusterAgent.", cluster_agent, " of the cluster agent"),
 	SECURITY_CONTEXT("spec.clusterAgent."),
 	AGENT_TLS("spec.clusterAgent.", cluster_agent_tls),
@@ -260,7 +263,7 @@ const struct coroot_field coroot_fields[] = {
 	SCHEDULING("spec.", "the server", server),
 	RESOURCES("spec.", server, " of the server"),
 	TOLERATIONS("spec.", server, " of the server"),
-	ENV("spec.", "the server", server),
+	ENV("spec.", "the server", server, cluster_agent_variables),
 	{.path = "spec.communityEdition", .type = FIELD_OBJECT, .help = "the server's image"},
 	IMAGE("spec.communityEdition.", server, " of the server"),
 	SECURITY_CONTEXT("spec."),
@@ -560,50 +563,18 @@ const struct coroot_field *coroot_field_find(const char *parent, const char *nam
 	return NULL;
 }
 
-#define NAME_MAX_LIKE 40 /* longer than any of ours */
-
-static size_t min_of(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* How many characters must be added, removed or replaced, in either case of letters. */
-static size_t edits(const char *a, const char *b)
-{
-	size_t row[NAME_MAX_LIKE + 1], n = strlen(b);
-
-	for (size_t j = 0; j <= n; j++)
-		row[j] = j;
-	for (size_t i = 0; a[i]; i++) {
-		size_t before = row[0];
-
-		row[0] = i + 1;
-		for (size_t j = 0; j < n; j++) {
-			size_t here = row[j + 1];
-			bool same = strncasecmp(a + i, b + j, 1) == 0;
-
-			row[j + 1] = min_of(before + !same, min_of(here, row[j]) + 1);
-			before = here;
-		}
-	}
-	return row[n];
-}
-
 const struct coroot_field *coroot_field_like(const char *parent, const char *name)
 {
+	unsigned max = (unsigned)strnlen(name, NEAR_NAME_BYTES) / 3, fewest = UINT_MAX;
 	const struct coroot_field *best = NULL;
-	size_t len = strnlen(name, NAME_MAX_LIKE + 1), fewest = len / 3 + 1;
 
-	if (len > NAME_MAX_LIKE)
-		return NULL;
 	for (size_t i = 0; i < n_coroot_fields; i++) {
 		const struct coroot_field *f = &coroot_fields[i];
-		const char *known = coroot_field_name(f);
-		size_t n;
+		unsigned n;
 
-		if (!coroot_field_is_in(f, parent) || strlen(known) > NAME_MAX_LIKE)
+		if (!coroot_field_is_in(f, parent))
 			continue;
-		n = edits(name, known);
+		n = near_name_edits(name, coroot_field_name(f), max);
 		if (n < fewest) {
 			best = f;
 			fewest = n;

@@ -11,6 +11,8 @@
 #include "cluster-agent/operator/spec/spec_values.h"
 #include "common/base.h"
 
+struct agent_variables;
+
 enum coroot_field_type {
 	/* each with what it is stored as in struct coroot_spec; presence and flags are bool */
 	FIELD_OBJECT,       /* its fields are in the table; presence */
@@ -39,7 +41,8 @@ struct coroot_field {
 	bool empty;    /* of a string: "" is a value, and not the same as none */
 	size_t offset; /* in struct coroot_spec; 0: not stored */
 	const struct text_rule *rule;
-	const char *const *choices; /* the only values of a string; NULL at the end */
+	const char *const *choices;              /* the only values of a string; NULL at the end */
+	const struct agent_variables *variables; /* of an environment: what its agent knows */
 	const char *flag; /* of a string: stored is whether it has this value; "": any value */
 	int64_t min;      /* of an integer */
 	int64_t max;

@@ -46,9 +46,9 @@ int spec_problems_wrong(struct spec_problems *p, const char *path, const char *f
 	return add(&p->wrong, path, text);
 }
 
-int spec_problems_unused(struct spec_problems *p, const char *path)
+int spec_problems_unused(struct spec_problems *p, const char *path, const char *why)
 {
-	return add(&p->unused, path, NULL);
+	return add(&p->unused, path, why);
 }
 
 static void clear(struct spec_problem_list *list)

@@ -11,7 +11,7 @@
 
 struct spec_problem {
 	char *path;
-	char *text; /* NULL in unused */
+	char *text; /* may be NULL in unused */
 };
 
 struct spec_problem_list {
@@ -26,10 +26,13 @@ struct spec_problems {
 	struct spec_problem_list unused; /* accepted, and of no effect here */
 };
 
-/* Texts are copied, control characters replaced, cut at 256 bytes. Return 0 or -ENOMEM. */
+/*
+ * Texts are copied, control characters replaced, cut at 256 bytes. Return 0 or -ENOMEM. why: a
+ * clause about a field without effect, or NULL.
+ */
 int spec_problems_wrong(struct spec_problems *p, const char *path, const char *fmt, ...)
 	PRINTF_LIKE(3, 4) MUST_CHECK;
-int spec_problems_unused(struct spec_problems *p, const char *path) MUST_CHECK;
+int spec_problems_unused(struct spec_problems *p, const char *path, const char *why) MUST_CHECK;
 void spec_problems_fini(struct spec_problems *p);
 
 #endif /* CLUSTER_AGENT_OPERATOR_SPEC_SPEC_PROBLEMS_H */

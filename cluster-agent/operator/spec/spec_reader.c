@@ -12,6 +12,9 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include "cluster-agent/operator/spec/agent_variables.h"
+#include "common/text/near_name.h"
+
 #define ENV_MAX 512 /* variables of one component */
 
 static int read_object(struct spec_reader *r, const char *parent, json_t *object);
@@ -247,7 +250,7 @@ static int read_secret_key(struct spec_reader *r, const struct coroot_field *f, 
 		*at = key;
 	if (json_is_true(json_object_get(value, "optional"))) {
 		size_t len = path_add(r, ".", "optional");
-		int e = spec_problems_unused(r->problems, r->path);
+		int e = spec_problems_unused(r->problems, r->path, NULL);
 
 		path_cut(r, len);
 		return e;
@@ -347,6 +350,21 @@ static bool is_replaced(json_t *list, size_t i)
 	return false;
 }
 
+/* A variable is passed on whatever its name is, as the agent may be another one than ours. */
+static int check_effect(struct spec_reader *r, const struct coroot_field *f, json_t *list, size_t i)
+{
+	const char *name = spec_text(json_object_get(json_array_get(list, i), "name"));
+	char why[2 * NEAR_NAME_BYTES + 80];
+	const char *meant;
+
+	if (agent_variables_have(f->variables, name, list, &meant))
+		return 0;
+	snprintf(why, sizeof(why), "%.*s is no option of the %s%s%s%s", (int)NEAR_NAME_BYTES, name,
+		 f->variables->agent, meant ? "; did you mean " : "", meant ? meant : "",
+		 meant ? "?" : "");
+	return spec_problems_unused(r->problems, r->path, why);
+}
+
 /* Reports what is wrong with an item; *ret_right is whether nothing is. */
 static int read_item(struct spec_reader *r, const struct coroot_field *f, json_t *list, size_t i,
 		     bool *ret_right)
@@ -371,7 +389,7 @@ static int read_item(struct spec_reader *r, const struct coroot_field *f, json_t
 		return spec_problems_wrong(r->problems, r->path,
 					   "has the name of a later variable, which is used");
 	*ret_right = true;
-	return 0;
+	return f->type == FIELD_ENV ? check_effect(r, f, list, i) : 0;
 }
 
 static int read_list(struct spec_reader *r, const struct coroot_field *f, json_t *value)
@@ -544,7 +562,7 @@ static int read_field(struct spec_reader *r, const struct coroot_field *f, json_
 	    !(f->type == FIELD_OBJECT && json_is_object(value)))
 		return 0;
 	if (f->unused)
-		return spec_problems_unused(r->problems, r->path);
+		return spec_problems_unused(r->problems, r->path, NULL);
 	return readers[f->type](r, f, value);
 }
 
