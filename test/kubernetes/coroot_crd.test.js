@@ -3,13 +3,12 @@
 "use strict";
 
 const assert = require("node:assert");
-const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, test } = require("node:test");
-const { clusterAgent, root, scratch } = require("../e2e/lib/daemon");
-const { eventually } = require("../e2e/lib/wait");
+const { root, scratch } = require("../e2e/lib/daemon");
 const { KubeCluster } = require("./lib/kube_cluster");
+const { installCrd } = require("./lib/operators");
 
 const COROOTS = "/apis/coroot.com/v1/namespaces/default/coroots";
 const data = (name) =>
@@ -24,16 +23,7 @@ const resource = (name, spec) => ({
 let cluster;
 before(async () => {
   cluster = await KubeCluster.start();
-  const crd = `${scratch("crd")}.yaml`;
-  fs.writeFileSync(crd, execFileSync(clusterAgent, ["operator", "crd"]));
-  await cluster.kubectl("apply", "--server-side", "-f", crd);
-  await cluster.kubectl("wait", "--for=condition=Established", "crd/coroots.coroot.com");
-  await eventually("coroots to be served", () =>
-    cluster.get(COROOTS).then(
-      () => true,
-      () => false,
-    ),
-  );
+  await installCrd(cluster);
 });
 after(() => cluster?.down());
 

@@ -51,13 +51,6 @@ async function startOperator({ kubeconfig, args = [], path: until = "/readyz" })
   return d.ready(until);
 }
 
-async function installCrd(cluster) {
-  const file = `${scratch("crd")}.yaml`;
-  fs.writeFileSync(file, execFileSync(clusterAgent, ["operator", "crd"]));
-  await cluster.kubectl("apply", "--server-side", "-f", file);
-  await cluster.kubectl("wait", "--for=condition=Established", "crd/coroots.coroot.com");
-}
-
 const coroots = (namespace = "default") => `/apis/coroot.com/v1/namespaces/${namespace}/coroots`;
 const apps = (kind, name) => `/apis/apps/v1/namespaces/default/${kind}/${name}`;
 const core = (kind, name) => `/api/v1/namespaces/default/${kind}/${name}`;
@@ -69,6 +62,21 @@ const create = (cluster, name, spec = {}) => {
 };
 
 const condition = (resource, type) => resource.status?.conditions?.find((c) => c.type === type);
+
+const CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/coroots.coroot.com";
+
+// Until its resources are served. A new definition has `conditions: null`, at which kubectl wait
+// ends with an error.
+async function installCrd(cluster) {
+  const file = `${scratch("crd")}.yaml`;
+  fs.writeFileSync(file, execFileSync(clusterAgent, ["operator", "crd"]));
+  await cluster.kubectl("apply", "--server-side", "-f", file);
+  await eventually(
+    "the definition",
+    async () => condition(await cluster.get(CRD), "Established")?.status === "True",
+  );
+  await eventually("coroots to be served", () => cluster.get(coroots()));
+}
 
 // Waits until the status is about the present generation and fulfils check; returns the resource.
 function settles(cluster, name, check = (r) => r.status.status === "OK") {
