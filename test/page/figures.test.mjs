@@ -96,3 +96,49 @@ pageTest(
     assert.ok(await note.evaluate((e) => e.scrollWidth <= e.clientWidth), "it is cut off");
   },
 );
+
+const guessing = { lossless: true, guessed: 0.25 };
+pageTest("stacks, names and guessed steps are three figures", guessing, async () => {
+  await open(`?service=${APP}`);
+  await eventually(async () =>
+    assert.match(
+      await id("quality").innerText(),
+      /99\.9\d % complete stacks · 9[5-9]\.\d+ % named · 25\.0 % guessed/,
+    ),
+  );
+  assert.equal(await page.locator(".quality-label .dot.good").count(), 1);
+  assert.equal(await id("names-note").count(), 0);
+});
+
+const unnamed = { lossless: true, loops: true };
+pageTest("few names: the dot is amber, and a line says what to do", unnamed, async () => {
+  await open(`?service=${APP}`);
+  await drawn();
+  assert.equal(await page.locator(".quality-label .dot.fair").count(), 1);
+  const share = parseFloat(await id("named").innerText());
+  assert.ok(share > 50 && share < 90, `${share}`);
+  const note = id("names-note").first();
+  assert.match(await note.innerText(), /^[\d.]+ % of the samples lack names of Python: .*py-spy/);
+  assert.match(
+    await note.getByRole("link").getAttribute("href"),
+    /troubleshooting\.md#frames-of-python$/,
+  );
+  // of what is selected: the share is that of the filter
+  await page.goto(`${page.url()}&where=${encodeURIComponent('version="1.4.2"')}`);
+  await eventually(async () =>
+    assert.notEqual(parseFloat(await id("named").innerText()), share),
+  );
+  await note.getByRole("button").click();
+  await note.waitFor({ state: "detached" });
+  await page.reload();
+  await drawn();
+  assert.doesNotMatch((await id("names-note").allInnerTexts()).join(), /Python/);
+  // both sides of a comparison say so
+  await page.goto(`${page.url()}&base=previous`);
+  await eventually(async () =>
+    assert.match(
+      await id("side-b").locator(".dot.fair").getAttribute("title"),
+      /samples, .* lost, [\d.]+ % named/,
+    ),
+  );
+});

@@ -95,6 +95,9 @@ function replicasOf(service, n) {
  *   more        services, [name, cores], beside the usual ones
  *   applications  how many there are in all; made-up ones fill up
  *   names       functions that the first application has besides, in stacks of one frame
+ *   loops       functions of Python have no names: the loop of the interpreter is in their place
+ *   lossless    no sample was lost
+ *   guessed     share of samples with a guessed step
  *   runtimes    programs by runtime and state, of every application
  *   empty       nothing was ever stored
  * and those of page_server.mjs: delay, faults, down, login.
@@ -130,7 +133,7 @@ export function createFixture(options = {}) {
       const grown =
         options.nodes && service === services[0][0]
           ? growLarge(seed, options.nodes, own)
-          : growStacks(seed, own);
+          : growStacks(seed, own, options.loops);
       const split = (s, times, i) =>
         splitTimes(times, nReplicas === 3 && s.weights ? s.weights : usual, i);
       const times = Math.round(own / 10);
@@ -209,9 +212,11 @@ export function createFixture(options = {}) {
   const runtimes = options.runtimes ?? {};
   const unwindingOf = (n) => {
     const cut = Math.round(n * 0.0003);
-    if (cut === 0) return { complete: n };
+    const guessed = Math.round(n * (options.guessed ?? 0));
+    if (cut === 0) return { complete: n - guessed, guessed };
     return {
-      complete: n - cut,
+      complete: n - cut - guessed,
+      guessed,
       no_unwind_info: cut,
       "no_unwind_info:libfoo.so.1": cut,
       "seen:libfoo.so.1": cut * 9,
@@ -226,8 +231,8 @@ export function createFixture(options = {}) {
           scope,
           samples: n,
           truncated: Math.round(n * 0.0003),
-          lost: 12,
-          lostReasons: { ring_full: 9, stack_unreadable: 3 },
+          lost: options.lossless ? 0 : 12,
+          lostReasons: options.lossless ? {} : { ring_full: 9, stack_unreadable: 3 },
           runtimes,
           unwinding: unwindingOf(n),
         };

@@ -157,6 +157,10 @@ const hash = (text) => {
 
 const files = ["main.go", "walk.go", "table.go"];
 
+// what the loop of the interpreter executes is in its place, if the agent can read its names
+const LOOP = "_PyEval_EvalFrameDefault";
+const script = { name: "Views.checkout", file: "/srv/shop/views.py", line: 42, inlined: false };
+
 /** A Go frame has its source file and one of four lines; others have a library and no line. */
 function frameOf(name, file, rnd) {
   if ((file !== "[compile]" && !file.startsWith("/")) || name.includes("+0x"))
@@ -185,8 +189,11 @@ const knownStacks = (samples) => {
   ];
 };
 
-/** The stacks of a program of several processes; together `samples` samples. */
-export function growStacks(seed, samples) {
+/**
+ * The stacks of a program of several processes; together `samples` samples. With `loops`,
+ * functions of Python have no names.
+ */
+export function growStacks(seed, samples, loops = false) {
   const rnd = random(seed);
   const detail = random(seed + 1); // of lines and sides; the frames do not depend on it
   const weight = roots.reduce((s, r) => s + r[2], 0);
@@ -229,7 +236,9 @@ export function growStacks(seed, samples) {
     const has = (name) => frames.some((f) => f[0] === name);
     const change = has(known.doubled) ? 0.5 : has(known.halved) ? 2 : 0.9 + 0.2 * detail();
     stacks.push({
-      frames: frames.map(([name, file]) => frameOf(name, file, detail)),
+      frames: frames.map(([name, file]) =>
+        name === LOOP && !loops ? script : frameOf(name, file, detail),
+      ),
       times,
       before: has(known.doubled) || has(known.halved) || i < 9 ? Math.round(times * change) : times,
       weights: has(known.doubled) ? [1, 3, 2] : null,

@@ -1,5 +1,6 @@
 // The quality of a profile: incomplete stacks and lost samples.
 
+import { hasFewNames, type Naming } from "./naming";
 import { grouped, percentComplete, value } from "./units";
 
 export interface QualityFigures {
@@ -14,12 +15,12 @@ export const isOfAll = (q: QualityFigures): boolean => q.scope === "application"
 
 export type QualityLevel = "good" | "fair" | "bad";
 
-/** By the shares of incomplete stacks and of samples that were lost. */
-export function qualityLevel(q: QualityFigures): QualityLevel {
+/** By the shares of incomplete stacks, of samples that were lost, and of those without names. */
+export function qualityLevel(q: QualityFigures, naming?: Naming | null): QualityLevel {
   const complete = q.samples > 0 ? (q.samples - q.truncated) / q.samples : 1;
   const lost = q.samples > 0 ? q.lost / (q.samples + q.lost) : 0;
   if (complete < 0.9 || lost > 0.02) return "bad";
-  return complete < 0.99 || lost > 0.001 ? "fair" : "good";
+  return complete < 0.99 || lost > 0.001 || (naming && hasFewNames(naming)) ? "fair" : "good";
 }
 
 /** Whether a profiler took samples: other profiles have a record per stack, which is no measure. */
@@ -38,7 +39,9 @@ export function observed(
 }
 
 /** The same in one line. */
-export const qualityText = (q: QualityFigures, sampled: boolean): string =>
-  sampled
+export function qualityText(q: QualityFigures, sampled: boolean, naming?: Naming | null): string {
+  const stacks = sampled
     ? `${grouped(q.samples)} samples, ${grouped(q.truncated)} truncated, ${grouped(q.lost)} lost`
     : `${percentComplete(q.samples - q.truncated, q.samples)} complete stacks`;
+  return naming?.known ? `${stacks}, ${percentComplete(naming.named, naming.known)} named` : stacks;
+}

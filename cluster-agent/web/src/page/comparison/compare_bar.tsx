@@ -19,6 +19,7 @@ import {
   levelOf,
   type DiffScheme,
 } from "../../model/diff";
+import { namingOf, type Naming } from "../../model/naming";
 import { isSampled, qualityText, qualityLevel } from "../../model/quality";
 import { zoneName } from "../../model/time_zone";
 import { sideRate } from "../../model/units";
@@ -48,10 +49,12 @@ interface SideProps {
   hint: string;
   rate: string;
   quality: FlameGraph["quality"] | null;
+  naming: Naming | null | undefined;
   sampled: boolean;
 }
 
-function SideText({ letter, name, hint, rate, quality, sampled }: SideProps) {
+function SideText({ letter, name, hint, rate, quality, naming, sampled }: SideProps) {
+  const text = quality ? qualityText(quality, sampled, naming) : "";
   return (
     <span class="compare-side" data-testid={`side-${letter.toLowerCase()}`}>
       <span class={`side-mark side-${letter.toLowerCase()}`} aria-hidden="true">
@@ -62,10 +65,10 @@ function SideText({ letter, name, hint, rate, quality, sampled }: SideProps) {
       {rate && <span class="num">{rate}</span>}
       {quality && (
         <span
-          class={`dot ${qualityLevel(quality)}`}
+          class={`dot ${qualityLevel(quality, naming)}`}
           role="img"
-          aria-label={qualityText(quality, sampled)}
-          title={qualityText(quality, sampled)}
+          aria-label={text}
+          title={text}
         />
       )}
     </span>
@@ -98,6 +101,7 @@ export function CompareBar(p: CompareProps) {
   const a = (base && graph?.rate) ?? 0;
   const b = base?.rate ?? 0;
   const change = changeOf(a, b, { value: a, base: b }, "absolute");
+  const named = graph && namingOf(graph);
   const palette = diffPalettes[p.dark ? "dark" : "light"][p.scheme];
   return (
     <section class="compare-bar" aria-label="Comparison" data-testid="compare-bar">
@@ -108,6 +112,7 @@ export function CompareBar(p: CompareProps) {
           hint=""
           rate={graph && base ? rate(a) : ""}
           quality={base && graph ? graph.quality : null}
+          naming={named?.own}
           sampled={isSampled(p.graph?.type ?? "")}
         />
         <span class="dim">with</span>
@@ -117,6 +122,7 @@ export function CompareBar(p: CompareProps) {
           hint={[baseRangeName(state.base, c.a.span), scaled(p)].filter(Boolean).join(", ")}
           rate={base ? rate(b) : ""}
           quality={base?.quality ?? null}
+          naming={named?.base}
           sampled={isSampled(p.graph?.type ?? "")}
         />
         {base && base.total > 0 && (

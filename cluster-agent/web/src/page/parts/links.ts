@@ -1,4 +1,4 @@
-// Links within the page.
+// Links within the page, and to the documentation.
 
 /** Goes there without loading the page; clicks that ask for a tab or a window do that. */
 export function follow(e: MouseEvent, go: () => void): void {
@@ -6,3 +6,7 @@ export function follow(e: MouseEvent, go: () => void): void {
   e.preventDefault();
   go();
 }
+
+/** A page of the documentation, "symbols.md" or "page.md#comparing". */
+export const docsUrl = (page: string): string =>
+  `https://github.com/coroot/coroot-node-agent/blob/main/docs/${page}`;

@@ -12,7 +12,7 @@ import { LeftHalf } from "./left_half";
 import { Notices } from "./notices";
 import { useActions, useProfileKeys } from "./profile_actions";
 import { RightHalf } from "./right_half";
-import { JvmStrip } from "./runtimes";
+import { RuntimeNotes } from "./runtime_notes";
 import type { ProfileProps, Shown } from "./shown";
 import { Status } from "./status";
 import { Toolbar } from "./toolbar";
@@ -37,9 +37,7 @@ export function Profile(p: ProfileProps) {
         <Toolbar {...p} tree={tree} zoom={zoom} found={found} onResetZoom={actions.reset} />
       )}
       <Notices v={v} reset={actions.reset} />
-      {pane !== "timeline" && (
-        <JvmStrip service={state.service} runtimes={graph?.quality.runtimes} />
-      )}
+      {pane !== "timeline" && graph && <RuntimeNotes service={state.service} graph={graph} />}
       <Edits
         edits={state.edit}
         tree={v.upright}

@@ -1,5 +1,6 @@
 // How complete a profile is: in a few words, and what was lost in the panel below them.
 
+import { hasFewNames, namingOf, type Naming } from "../../model/naming";
 import { explain } from "../../model/profile_types";
 import { isOfAll, isSampled, observed, qualityLevel } from "../../model/quality";
 import { walkEnds, walkSentence, type WalkEnds } from "../../model/unwinding";
@@ -23,7 +24,24 @@ const figure = (name: string, n: number) => (
   </>
 );
 
-function BaseQuality({ base, sampled }: { base: BaseInfo; sampled: boolean }) {
+/** How much has names of the program. */
+const namedText = (n: Naming): string => percentComplete(n.named, n.known);
+
+const NamedFigure = ({ naming }: { naming: Naming | null | undefined }) =>
+  naming && naming.known > 0 ? (
+    <>
+      <dt>With names of the program</dt>
+      <dd>{namedText(naming)}</dd>
+    </>
+  ) : null;
+
+interface BaseProps {
+  base: BaseInfo;
+  sampled: boolean;
+  naming: Naming | null | undefined;
+}
+
+function BaseQuality({ base, sampled, naming }: BaseProps) {
   const q = base.quality;
   return (
     <dl data-testid="base-quality">
@@ -38,6 +56,7 @@ function BaseQuality({ base, sampled }: { base: BaseInfo; sampled: boolean }) {
           {figure("Lost samples", q.lost)}
         </>
       )}
+      <NamedFigure naming={naming} />
       {figure("Distinct stacks", base.stacks)}
     </dl>
   );
@@ -69,8 +88,9 @@ function WalkBinaries({ walks }: { walks: WalkEnds }) {
 
 /** Good, or why not, in a word. */
 function levelOf(graph: FlameGraph, cut: boolean): string {
-  const levels = [qualityLevel(graph.quality)];
-  if (graph.base) levels.push(qualityLevel(graph.base.quality));
+  const names = namingOf(graph);
+  const levels = [qualityLevel(graph.quality, names?.own)];
+  if (graph.base) levels.push(qualityLevel(graph.base.quality, names?.base));
   if (levels.includes("bad")) return "bad";
   return cut || levels.includes("fair") ? "fair" : "good";
 }
@@ -79,6 +99,8 @@ function QualityLabel({ graph }: { graph: FlameGraph }) {
   const q = graph.quality;
   const seen = observed(q, graph);
   const cut = isCut(graph);
+  const naming = namingOf(graph)?.own;
+  const walks = walkEnds(q.unwinding);
   return (
     <span class="quality-label num" data-testid="quality">
       <span class={`dot ${levelOf(graph, cut)}`} aria-hidden="true" />
@@ -93,6 +115,20 @@ function QualityLabel({ graph }: { graph: FlameGraph }) {
       {isOfAll(q) && (
         <span class="dim" data-testid="quality-scope">
           {OF_ALL}
+        </span>
+      )}
+      {naming && naming.known > 0 && (
+        <>
+          {DOT}
+          <span class={hasFewNames(naming) ? "warn" : ""} data-testid="named">
+            {namedText(naming)} named
+          </span>
+        </>
+      )}
+      {walks && (
+        <span class="wide-only" data-testid="guessed">
+          {DOT}
+          {percent(walks.guessed, walks.total)} guessed
         </span>
       )}
       {q.lost > 0 && (
@@ -136,7 +172,8 @@ function QualityFigures({ graph, sampled, walks }: FiguresProps) {
       <dd>{sampled ? grouped(good) : percentComplete(good, q.samples)}</dd>
       {sampled && figure("Truncated stacks", q.truncated)}
       {walks?.ends.map((e) => part(e.end, e.n))}
-      {walks && walks.guessed > 0 && figure("Stacks with a guessed step", walks.guessed)}
+      <NamedFigure naming={namingOf(graph)?.own} />
+      {walks && figure("Stacks with a guessed step", walks.guessed)}
       {(sampled || q.lost > 0) && figure("Lost samples", q.lost)}
       {reasons.map(([why, n]) => part(reasonText(why), n))}
       {figure("Distinct stacks", graph.stacks)}
@@ -152,7 +189,9 @@ function QualityPanel({ graph }: { graph: FlameGraph }) {
     <div class="quality-panel">
       <QualityFigures graph={graph} sampled={sampled} walks={walks} />
       {walks && walks.binaries.length > 0 && <WalkBinaries walks={walks} />}
-      {graph.base && <BaseQuality base={graph.base} sampled={sampled} />}
+      {graph.base && (
+        <BaseQuality base={graph.base} sampled={sampled} naming={namingOf(graph)?.base} />
+      )}
       {explain(graph.type) && <p class="dim">{explain(graph.type)}</p>}
       {isOfAll(q) && (
         <p class="dim">
@@ -161,7 +200,9 @@ function QualityPanel({ graph }: { graph: FlameGraph }) {
         </p>
       )}
       <p class="dim">
-        A truncated stack has its innermost frames but not all callers.
+        A truncated stack has its innermost frames but not all callers. A stack is named if a
+        function of the program is in it, or if nothing in it lacks a name: what an interpreter, a
+        library or the kernel does beside the program needs none.
         {sampled &&
           " Lost samples are those of the whole node in this time; they are in no stack."}
       </p>
