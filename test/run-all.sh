@@ -258,6 +258,7 @@ finish()
 			echo "$name has passed only when it ran again; it failed with $out/$name.log.first"
 		fi
 	done
+	grep -hs '^again: ' "$out"/*.log
 	skips=$(grep -hE '^ *(skip|SKIP)\b|# (SKIP|TODO)\b|﹣ .*# ' "$out"/*.log 2>/dev/null)
 	[ -z "$skips" ] || printf 'skipped:\n%s\n' "$skips"
 	echo "make test took $(($(date +%s) - started)) s, and $(cat "$out"/*.times | awk '{ n += $2 } END { printf "%d", n }') s of CPU time"

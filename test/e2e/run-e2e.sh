@@ -31,6 +31,6 @@ failed=0
 for f in "${files[@]}"; do
 	echo "== $f"
 	# a test that hangs is a failure of its own, and its daemons are killed
-	test/limit.sh 1200 node --test-reporter=spec "$f" || failed=$((failed + 1))
+	test/node-test.sh 1200 "$f" || failed=$((failed + 1))
 done
 [ "$failed" -eq 0 ]

@@ -11,7 +11,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 export RUN_DIR=build/images/run
 status=0
-test/limit.sh 1200 node --test-reporter=spec test/images/images.test.js || status=$?
+test/node-test.sh 1200 test/images/images.test.js || status=$?
 # the unpacked layer of libchdb.so
 rm -rf "$RUN_DIR"/images/root-*
 # shellcheck disable=SC2153 # both come from sudo

@@ -53,7 +53,7 @@ check()
 {
 	local file=$1
 	shift
-	"$@" test/limit.sh 1200 node --test-reporter=spec "$file"
+	"$@" test/node-test.sh 1200 "$file"
 }
 
 # The same, said in one piece at the end.

@@ -6,6 +6,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
+again='' # not empty: as in continuous integration
 
 # binary NAME COMMAND: a test binary that does that
 binary()
@@ -19,7 +20,7 @@ run()
 	local seconds=$1
 	shift
 	# shellcheck disable=SC2068 # names
-	TEST_SECONDS=$seconds JOBS=4 "$here/run-unit.sh" ${@/#/$work/} >"$work/output" 2>&1
+	CI=$again TEST_SECONDS=$seconds JOBS=4 "$here/run-unit.sh" ${@/#/$work/} >"$work/output" 2>&1
 	status=$?
 }
 # check SENTENCE COMMAND...
@@ -68,6 +69,27 @@ check "its tests are counted" says '^unit tests: 2 passed, 0 failed, 0 skipped$'
 run 60 good bad crash empty
 check "failures, crashes and binaries without tests are counted" \
 	fails_with '6 passed, 3 failed, 0 skipped'
+# shellcheck disable=SC2016 # expanded by the binary
+binary once 'test -e "$0.ran" && echo "[  PASSED  ] 1 test(s)." || { touch "$0.ran"; exit 1; }'
+again=1
+run 60 good bad once
+check "what fails twice has failed, and what fails once has not" fails_with '4 passed, 1 failed, 0 skipped'
+check "what runs again is named" says '^again: .*/once$'
+again=''
+cat >"$work/once.test.js" <<'END'
+require("node:test").test("once", () => {
+  const file = `${__filename}.ran`;
+  if (require("node:fs").existsSync(file)) return;
+  require("node:fs").writeFileSync(file, "");
+  throw new Error("the first time");
+});
+END
+CI=1 "$here/node-test.sh" 60 "$work/once.test.js" >"$work/output" 2>&1
+check "a file of Node tests that fails once has passed" test $? -eq 0
+check "its first failure is shown" says '^first: .*the first time'
+check "and not counted" test "$(grep -c '^ℹ fail' "$work/output")" -eq 1
+CI='' "$here/node-test.sh" 60 "$work/once.test.js" >"$work/output" 2>&1
+check "elsewhere it runs once" test "$(grep -c '^ℹ pass 1' "$work/output")" -eq 1
 run 60 leaves
 check "what a failed binary leaves behind is killed" nothing_is_left
 from=$SECONDS

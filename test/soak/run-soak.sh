@@ -17,6 +17,6 @@ failed=0
 for f in "${files[@]}"; do
 	echo "== $f"
 	# a test that hangs is a failure of its own, and its daemons are killed
-	RUN_DIR=build/soak/run test/limit.sh "$seconds" node --test-reporter=spec "$f" || failed=$((failed + 1))
+	RUN_DIR=build/soak/run test/node-test.sh "$seconds" "$f" || failed=$((failed + 1))
 done
 [ "$failed" -eq 0 ]

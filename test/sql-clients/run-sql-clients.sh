@@ -4,5 +4,5 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 words=$*
-SQL_CLIENTS=$words RUN_DIR=build/sql-clients/run exec test/limit.sh 1200 \
-	node --test-reporter=spec test/sql-clients/clients.test.js
+SQL_CLIENTS=$words RUN_DIR=build/sql-clients/run exec test/node-test.sh 1200 \
+	test/sql-clients/clients.test.js
