@@ -163,3 +163,9 @@ void rfc3339_format_us(int64_t ns, char ret[static 32])
 		 (unsigned)(of_day / 60) % 60, (unsigned)of_day % 60,
 		 (unsigned)(rest / 1000) % 1000000);
 }
+
+void rfc3339_format_s(int64_t ns, char ret[static 32])
+{
+	rfc3339_format_us(ns, ret);
+	snprintf(strchr(ret, '.'), 2, "Z");
+}

@@ -14,7 +14,8 @@
  */
 int rfc3339_parse(const char *s, size_t len, int64_t *ret_ns) MUST_CHECK;
 
-/* In UTC, with microseconds (rounded down). */
+/* In UTC, with microseconds, or in whole seconds as metav1.Time has them (rounded down). */
 void rfc3339_format_us(int64_t ns, char ret[static 32]);
+void rfc3339_format_s(int64_t ns, char ret[static 32]);
 
 #endif /* COMMON_TEXT_RFC3339_H */

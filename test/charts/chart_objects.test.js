@@ -41,6 +41,21 @@ test("all pods but the node agent's are restricted", async () => {
   assertRestricted(one(ce, "Pod").spec, "test of coroot-ce");
 });
 
+test("of a container that ends with an error, the end of its log is kept", async () => {
+  const podsOf = (list) =>
+    list.flatMap((o) => (o.kind === "Pod" ? o.spec : (o.spec?.template?.spec ?? [])));
+  const lists = await Promise.all([
+    objects("coroot-operator", REGISTRY),
+    objects("profiling", REGISTRY),
+    objects("coroot-ce", "--set=chart.image.registry=registry.example.com"),
+  ]);
+  const made = ofOperator({}, { clickhouse: {} });
+  const containers = [...lists, made].flatMap(podsOf).flatMap((pod) => pod.containers);
+  assert.strictEqual(containers.length, 10);
+  for (const c of containers)
+    assert.strictEqual(c.terminationMessagePolicy, "FallbackToLogsOnError", c.name);
+});
+
 const CAPABILITIES = [
   ...["BPF", "PERFMON", "SYS_PTRACE", "DAC_READ_SEARCH", "SYSLOG", "CHECKPOINT_RESTORE"],
 ];
@@ -121,12 +136,15 @@ test("the node agent's switches", async () => {
 });
 
 // What the operator makes of a resource whose node agent has these variables.
-function ofOperator(env = {}) {
+function ofOperator(env = {}, spec = {}) {
   const resource = {
     apiVersion: "coroot.com/v1",
     kind: "Coroot",
     metadata: { name: "x" },
-    spec: { nodeAgent: { env: Object.entries(env).map(([name, value]) => ({ name, value })) } },
+    spec: {
+      nodeAgent: { env: Object.entries(env).map(([name, value]) => ({ name, value })) },
+      ...spec,
+    },
   };
   const args = ["operator", "render", "-"];
   return JSON.parse(execFileSync(clusterAgent, args, { input: JSON.stringify(resource) })).items;

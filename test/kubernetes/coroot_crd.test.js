@@ -114,7 +114,11 @@ test("kubectl shows whether a resource is ready, and explains its fields", async
   assert.deepEqual((await cluster.get(`${COROOTS}/shown`)).status, status);
   assert.match(
     await cluster.kubectl("get", "coroots", "shown"),
-    /NAME +READY +STATUS +AGE\nshown +False +Misconfigured +\S+/,
+    /NAME +READY +STATUS +AGE\nshown +False +Waiting +\S+/,
+  );
+  assert.match(
+    await cluster.kubectl("get", "coroots", "shown", "-o", "wide"),
+    /NAME +READY +STATUS +MESSAGE +AGE\nshown +False +Waiting +m +\S+/,
   );
   assert.match(
     await cluster.kubectl("explain", "coroot.spec.nodeAgent.update_strategy"),

@@ -68,7 +68,7 @@ test("a resource becomes objects, a finalizer, a key and a status", async () => 
   assert.deepStrictEqual(r.status.errors, []);
   assert.strictEqual(condition(r, "Degraded").status, "False");
   const ready = condition(r, "Ready");
-  assert.deepStrictEqual([ready.status, ready.reason], ["False", "PodsNotReady"]);
+  assert.match(`${ready.status} ${ready.reason}`, /^False Pods(NotReady|Failing)$/);
   assert.match(ready.message, /StatefulSet one-coroot: .*0 of 1 pods ready|controller/);
   assert.strictEqual(ready.observedGeneration, r.metadata.generation);
   assert.strictEqual(condition(r, "FieldsNotUsed").message, "spec.cacheTTL");
@@ -171,6 +171,25 @@ test("the status says why pods are not ready", async () => {
   await settles(cluster, "one", (c) =>
     /one-coroot--a: container coroot: ImagePullBackOff: no such image/.test(ready(c)),
   );
+
+  // a program that ends says why in its last line, which is in an event as well
+  const ended = { exitCode: 1, reason: "Error", message: 'level=info\nx: "forced" is wrong\n' };
+  const crashing = { ...container, lastState: { terminated: ended }, state: { waiting: {} } };
+  crashing.state.waiting = { reason: "CrashLoopBackOff", message: "back-off 10s" };
+  await cluster.patch(`${pod}/status`, { status: { containerStatuses: [crashing] } });
+  await cluster.patch(`${coroots()}/one`, { spec: { cacheTTL: "33d" } });
+  const why = /CrashLoopBackOff: it ended with exit code 1 \(Error\): x: "forced" is wrong$/;
+  const r = await settles(cluster, "one", (c) => why.test(ready(c).split("; ").at(-1)));
+  assert.strictEqual(condition(r, "Ready").reason, "PodsFailing");
+  assert.match(
+    await cluster.kubectl("get", "coroot", "one"),
+    /NAME +READY +STATUS +AGE\none +False +PodsFailing /,
+  );
+  await eventually("the event", async () => {
+    const described = await cluster.kubectl("describe", "coroot", "one");
+    const [, events] = described.split(/^Events:$/m);
+    return /Warning +PodsFailing +\S+ +coroot-operator .*"forced" is wrong/.test(events);
+  });
   await cluster.delete(pod);
 
   // pods that cannot even be made: their controller says so in an event
@@ -203,6 +222,9 @@ test("a value that is refused is in the status with its path, and nothing is del
   // nothing is deleted while something is wrong, and the status says so
   assert.ok(await exists(cluster, apps("statefulsets", "one-coroot")));
   assert.match(condition(r, "Degraded").message, /\d objects that are no longer asked for stay$/);
+  const waits = condition(r, "Progressing");
+  assert.strictEqual(waits.status, "True");
+  assert.match(waits.message, /DaemonSet one-node-agent: not applied yet, see Degraded/);
   await cluster.patch(`${coroots()}/one`, { spec: { nodeAgent: null, agentsOnly: null } });
   const fine = await settles(cluster, "one");
   assert.strictEqual(condition(fine, "Degraded").status, "False");

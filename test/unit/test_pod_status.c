@@ -74,6 +74,26 @@ TEST(what_fails_is_told_with_its_reason)
 	      "pod web-0: container web: CrashLoopBackOff: it ended with exit code 1 (Error); see "
 	      "its log");
 	check("{" SCHEDULED ",'containerStatuses':[{'name':'web','ready':false,"
+	      "'lastState':{'terminated':{'exitCode':1,'reason':'Error','message':'level=info "
+	      "msg=start\\nagent: --go-heap-profiler: forced is not one of disabled\\n \\n'}},"
+	      "'state':{'waiting':{'reason':'CrashLoopBackOff','message':'back-off 5m0s'}}}]}",
+	      POD_FAILING,
+	      "pod web-0: container web: CrashLoopBackOff: it ended with exit code 1 (Error): "
+	      "agent: --go-heap-profiler: forced is not one of disabled");
+	check("{" SCHEDULED ",'containerStatuses':[{'name':'web','ready':false,"
+	      "'lastState':{'terminated':{'exitCode':1,'message':'\\n'}},"
+	      "'state':{'running':{}}}]}",
+	      POD_FAILING,
+	      "pod web-0: container web: runs, but is not ready; before, it ended with exit code "
+	      "1");
+	check("{" SCHEDULED ",'containerStatuses':[{'name':'web','ready':false,"
+	      "'lastState':{'terminated':{'exitCode':2,'message':'no\\nsuch option'}},"
+	      "'state':{'running':{}}}]}",
+	      POD_FAILING,
+	      "pod web-0: container web: runs, but is not ready; before, it ended with exit code "
+	      "2: "
+	      "such option");
+	check("{" SCHEDULED ",'containerStatuses':[{'name':'web','ready':false,"
 	      "'lastState':{'terminated':{'exitCode':137,'reason':'OOMKilled'}},"
 	      "'state':{'running':{}}}]}",
 	      POD_FAILING,

@@ -11,8 +11,8 @@
 static struct spec_problems problems, failed;
 static size_t n_kept;
 static struct workload_state workloads[] = {
-	{OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, true, NULL, ""},
-	{OBJECT_STATEFUL_SET, "coroot-coroot", 1, 1, 1, true, NULL, ""},
+	{OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, .observed = true},
+	{OBJECT_STATEFUL_SET, "coroot-coroot", 1, 1, 1, .observed = true},
 };
 
 static int tear_down(void **state)
@@ -22,8 +22,8 @@ static int tear_down(void **state)
 	spec_problems_fini(&failed);
 	problems = failed = (struct spec_problems){0};
 	n_kept = 0;
-	workloads[0] = (struct workload_state){
-		OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, true, NULL, ""};
+	workloads[0] = (struct workload_state){OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5,
+					       .observed = true};
 	return 0;
 }
 
@@ -138,7 +138,8 @@ TEST_FIXTURE(problems_are_told_with_their_paths, NULL, tear_down)
 			 "spec.clickhouse.shards: must be a whole number from 1; 1 is used");
 	assert_condition(status, "FieldsNotUsed", "True", "NotAboutProfiling",
 			 "spec.cacheTTL; spec.prometheus");
-	assert_condition(status, "Ready", "True", "PodsReady", "all pods are ready");
+	assert_condition(status, "Ready", "True", "FieldsWrong",
+			 "all pods are ready, without the fields that are wrong: see Degraded");
 	assert_string_equal(json_string_value(json_object_get(status, "status")), "Misconfigured");
 	assert_string_equal(json_string_value(json_array_get(json_object_get(status, "errors"), 0)),
 			    "spec.clickhouse.shards: must be a whole number from 1; 1 is used");
@@ -182,6 +183,43 @@ TEST_FIXTURE(a_workload_says_why_its_pods_are_not_ready, NULL, tear_down)
 	assert_condition(status, "Ready", "False", "PodsNotReady",
 			 "DaemonSet coroot-node-agent: 4 of 5 pods ready: pod "
 			 "coroot-node-agent-x: container node-agent: ImagePullBackOff");
+	json_decref(status);
+	workloads[0].failing = true;
+	status = make(r, NOW_NS);
+	assert_string_equal(of_condition(status, "Ready", "reason"), "PodsFailing");
+	json_decref(status);
+	/* it was, and the pods are there */
+	workloads[0].ready = 5;
+	status = make(r, NOW_NS);
+	assert_string_equal(of_condition(status, "Ready", "reason"), "PodsReady");
+	json_decref(status);
+	json_decref(r);
+}
+
+TEST_FIXTURE(an_object_that_is_refused_is_waited_for, NULL, tear_down)
+{
+	json_t *r = resource(1, NULL), *status;
+
+	assert_int_equal(spec_problems_wrong(&failed, "Service coroot-coroot", "is foreign"), 0);
+	status = make(r, NOW_NS);
+	assert_condition(status, "Progressing", "True", "ObjectsNotApplied",
+			 "Service coroot-coroot: not applied yet, see Degraded");
+	assert_condition(status, "Ready", "False", "ObjectsNotApplied",
+			 "some objects are not applied: see Degraded");
+	json_decref(status);
+	json_decref(r);
+}
+
+TEST_FIXTURE(pods_that_somebody_has_to_delete_are_told, NULL, tear_down)
+{
+	json_t *r = resource(1, NULL), *status;
+
+	workloads[0].updated = 3;
+	workloads[0].by_hand = true;
+	status = make(r, NOW_NS);
+	assert_condition(status, "Progressing", "True", "PodsStarting",
+			 "DaemonSet coroot-node-agent: 3 of 5 pods are of the latest version: its "
+			 "strategy is OnDelete, so delete the others");
 	json_decref(status);
 	json_decref(r);
 }

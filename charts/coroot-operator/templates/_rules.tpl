@@ -40,10 +40,10 @@ subjects:
 - apiGroups: [""]
   resources: [configmaps, serviceaccounts, services]
   verbs: [get, list, watch, create, patch, delete]
-# why pods cannot be created, for the status
+# why pods cannot be created, for the status; those about the resource itself
 - apiGroups: [""]
   resources: [events]
-  verbs: [list]
+  verbs: [list, create, patch]
 - apiGroups: [apps]
   resources: [daemonsets, deployments, statefulsets]
   verbs: [get, list, watch, create, patch, delete]

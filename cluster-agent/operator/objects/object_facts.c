@@ -109,6 +109,17 @@ int object_status_digest(const json_t *object, uint64_t *ret)
 	return digest(json_object_get(object, "status"), ret);
 }
 
+const json_t *object_condition(const json_t *status, const char *type)
+{
+	const json_t *c;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "conditions"), i, c)
+		if (strcmp(text_of(c, "type"), type) == 0)
+			return c;
+	return NULL;
+}
+
 static int64_t number_of(const json_t *object, const char *key)
 {
 	return json_integer_value(json_object_get(object, key));
@@ -118,7 +129,8 @@ bool workload_state_read(struct workload_state *ret, enum object_kind kind, cons
 {
 	const json_t *metadata = json_object_get(object, "metadata");
 	const json_t *status = json_object_get(object, "status");
-	const json_t *replicas = json_object_get(json_object_get(object, "spec"), "replicas");
+	const json_t *spec = json_object_get(object, "spec");
+	const json_t *replicas = json_object_get(spec, "replicas");
 	bool is_daemon_set = kind == OBJECT_DAEMON_SET;
 
 	if (!is_daemon_set && kind != OBJECT_DEPLOYMENT && kind != OBJECT_STATEFUL_SET)
@@ -132,6 +144,8 @@ bool workload_state_read(struct workload_state *ret, enum object_kind kind, cons
 				     is_daemon_set ? "updatedNumberScheduled" : "updatedReplicas"),
 		.observed = number_of(status, "observedGeneration") >=
 			    number_of(metadata, "generation"),
+		.by_hand = strcmp(text_of(json_object_get(spec, "updateStrategy"), "type"),
+				  "OnDelete") == 0,
 	};
 	if (is_daemon_set)
 		ret->wanted = number_of(status, "desiredNumberScheduled");

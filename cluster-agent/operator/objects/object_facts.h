@@ -32,6 +32,9 @@ void object_facts_read(struct object_facts *ret, const json_t *object);
 int object_digest(const json_t *object, uint64_t *ret) MUST_CHECK;
 int object_status_digest(const json_t *object, uint64_t *ret) MUST_CHECK;
 
+/* The condition of that type in an object's status, or NULL. */
+const json_t *object_condition(const json_t *status, const char *type);
+
 /* Pods of a DaemonSet, Deployment or StatefulSet. */
 struct workload_state {
 	enum object_kind kind;
@@ -40,9 +43,11 @@ struct workload_state {
 	int64_t ready;
 	int64_t updated;
 	bool observed; /* its controller has seen the last change */
+	bool by_hand;  /* pods are replaced when somebody deletes them: the strategy OnDelete */
 	/* set by others */
 	const json_t *labels;       /* of its pods; borrowed */
 	char why[POD_STATUS_BYTES]; /* pods are not ready; "": unknown */
+	bool failing;               /* that is no matter of time */
 };
 
 /* Returns false if objects of this kind have no pods. */

@@ -12,6 +12,8 @@
 #define MAX_PATH_BYTES ((size_t)4096)
 #define PAGE_PODS 50u /* of some 10 KiB each */
 #define MAX_EVENTS 500u
+#define APPLY_TYPE "application/apply-patch+yaml" /* JSON is YAML */
+#define APPLY_QUERY "?fieldManager=" OBJECT_FIELD_MANAGER "&force=true"
 
 static int send_body(struct kube_client *c, struct kube_request *req, const json_t *body,
 		     const struct object_reply *reply)
@@ -58,12 +60,9 @@ int object_request_get(struct kube_client *c, const struct object_ref *o,
 int object_request_apply(struct kube_client *c, const struct object_ref *o, const json_t *body,
 			 const struct object_reply *reply)
 {
-	/* JSON is YAML */
-	struct kube_request req = {.method = "PATCH",
-				   .content_type = "application/apply-patch+yaml"};
+	struct kube_request req = {.method = "PATCH", .content_type = APPLY_TYPE};
 
-	return send_about(c, &req, o, "?fieldManager=" OBJECT_FIELD_MANAGER "&force=true", body,
-			  reply);
+	return send_about(c, &req, o, APPLY_QUERY, body, reply);
 }
 
 int object_request_create(struct kube_client *c, const struct object_ref *o, const json_t *body,
@@ -190,6 +189,26 @@ int object_request_failed_creates(struct kube_client *c, const char *namespace, 
 		return r;
 	req.path = path.data;
 	return send_body(c, &req, NULL, reply);
+}
+
+int object_request_event(struct kube_client *c, const json_t *event,
+			 const struct object_reply *reply)
+{
+	const json_t *m = json_object_get(event, "metadata");
+	const char *namespace = json_string_value(json_object_get(m, "namespace"));
+	const char *name = json_string_value(json_object_get(m, "name"));
+	struct kube_request req = {.method = "PATCH", .content_type = APPLY_TYPE};
+	CLEANUP(buf_fini) struct buf path;
+	int r;
+
+	buf_init(&path, MAX_PATH_BYTES);
+	if (!namespace || !name || !kube_name_is_label(namespace) || !kube_name_is_subdomain(name))
+		return -EINVAL;
+	r = buf_addf(&path, "/api/v1/namespaces/%s/events/%s" APPLY_QUERY, namespace, name);
+	if (r < 0)
+		return r;
+	req.path = path.data;
+	return send_body(c, &req, event, reply);
 }
 
 /* end: what follows the name, "/status?…". */

@@ -57,6 +57,10 @@ int object_request_pods(struct kube_client *c, const struct object_pods *pods,
 int object_request_failed_creates(struct kube_client *c, const char *namespace, const char *kind,
 				  const struct object_reply *reply) MUST_CHECK;
 
+/* Server-side apply of an Event. */
+int object_request_event(struct kube_client *c, const json_t *event,
+			 const struct object_reply *reply) MUST_CHECK;
+
 /* A Coroot resource, or its status. */
 struct coroot_ref {
 	const char *namespace;

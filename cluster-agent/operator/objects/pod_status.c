@@ -5,7 +5,11 @@
  */
 #include "cluster-agent/operator/objects/pod_status.h"
 
+#include "cluster-agent/operator/objects/object_facts.h"
 #include "common/text/utf8.h"
+
+#define LINE_BYTES 400
+#define EXIT_BYTES (LINE_BYTES + 120)
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -34,13 +38,31 @@ static void say(char *ret, const char *pod, const char *reason, const char *mess
 
 /* ---- containers ---- */
 
-/* "exit code 137 (OOMKilled)" */
-static void describe_exit(char ret[128], const json_t *terminated)
+/*
+ * The last line of a container's message that has something on it: the message is the end of its
+ * log, and a program that gives up says at last why.
+ */
+static void last_line(char ret[LINE_BYTES], const char *message)
+{
+	size_t end = strlen(message), start;
+
+	while (end > 0 && strchr(" \t\r\n", message[end - 1]))
+		end--;
+	for (start = end; start > 0 && message[start - 1] != '\n';)
+		start--;
+	snprintf(ret, LINE_BYTES, "%.*s", (int)(end - start), message + start);
+}
+
+/* "exit code 137 (OOMKilled)", and the line that the container left: "exit code 1 (Error): …" */
+static void describe_exit(char ret[EXIT_BYTES], const json_t *terminated)
 {
 	long long code = json_integer_value(json_object_get(terminated, "exitCode"));
 	const char *reason = text_of(terminated, "reason");
+	char line[LINE_BYTES];
 
-	snprintf(ret, 128, *reason ? "exit code %lld (%.80s)" : "exit code %lld", code, reason);
+	last_line(line, text_of(terminated, "message"));
+	snprintf(ret, EXIT_BYTES, "exit code %lld%s%.80s%s%s%s", code, *reason ? " (" : "", reason,
+		 *reason ? ")" : "", *line ? ": " : "", line);
 }
 
 static bool is_being_created(const json_t *waiting)
@@ -54,14 +76,15 @@ static enum pod_status read_waiting(char ret[POD_STATUS_BYTES], const char *pod,
 	const json_t *waiting = json_object_get(json_object_get(c, "state"), "waiting");
 	const json_t *last = json_object_get(json_object_get(c, "lastState"), "terminated");
 	const char *message = text_of(waiting, "message");
-	char reason[256], ending[128], text[160];
+	char reason[256], ending[EXIT_BYTES], text[EXIT_BYTES + 40];
 
 	snprintf(reason, sizeof(reason), "container %.63s: %.100s", text_of(c, "name"),
 		 is(waiting, "reason", "") ? "waiting" : text_of(waiting, "reason"));
 	/* the message says only how long the kubelet waits until the next restart */
 	if (is(waiting, "reason", "CrashLoopBackOff") && last) {
 		describe_exit(ending, last);
-		snprintf(text, sizeof(text), "it ended with %s; see its log", ending);
+		snprintf(text, sizeof(text), "it ended with %s%s", ending,
+			 *text_of(last, "message") ? "" : "; see its log");
 		message = text;
 	}
 	say(ret, pod, reason, message);
@@ -71,12 +94,12 @@ static enum pod_status read_waiting(char ret[POD_STATUS_BYTES], const char *pod,
 static enum pod_status read_ended(char ret[POD_STATUS_BYTES], const char *pod, const json_t *c)
 {
 	const json_t *ended = json_object_get(json_object_get(c, "state"), "terminated");
-	char reason[256], ending[128];
+	char reason[EXIT_BYTES + 128], ending[EXIT_BYTES];
 
 	describe_exit(ending, ended);
 	snprintf(reason, sizeof(reason), "container %.63s: ended with %s", text_of(c, "name"),
 		 ending);
-	say(ret, pod, reason, text_of(ended, "message"));
+	say(ret, pod, reason, "");
 	return json_integer_value(json_object_get(ended, "exitCode")) == 0 ? POD_STARTING
 									   : POD_FAILING;
 }
@@ -84,7 +107,7 @@ static enum pod_status read_ended(char ret[POD_STATUS_BYTES], const char *pod, c
 static enum pod_status read_running(char ret[POD_STATUS_BYTES], const char *pod, const json_t *c)
 {
 	const json_t *last = json_object_get(json_object_get(c, "lastState"), "terminated");
-	char reason[256], ending[128] = "";
+	char reason[EXIT_BYTES + 128], ending[EXIT_BYTES] = "";
 
 	if (last)
 		describe_exit(ending, last);
@@ -134,28 +157,17 @@ static enum pod_status read_containers(char ret[POD_STATUS_BYTES], const char *p
 
 /* ---- pods ---- */
 
-static const json_t *find_condition(const json_t *status, const char *type)
-{
-	const json_t *c;
-	size_t i;
-
-	json_array_foreach (json_object_get(status, "conditions"), i, c)
-		if (is(c, "type", type))
-			return c;
-	return NULL;
-}
-
 enum pod_status pod_status_read(char ret[POD_STATUS_BYTES], const json_t *pod)
 {
 	const json_t *metadata = json_object_get(pod, "metadata");
 	const json_t *status = json_object_get(pod, "status");
-	const json_t *scheduled = find_condition(status, "PodScheduled");
+	const json_t *scheduled = object_condition(status, "PodScheduled");
 	const char *name = text_of(metadata, "name");
 	enum pod_status s;
 
 	ret[0] = '\0';
 	if (text_of(metadata, "deletionTimestamp")[0] ||
-	    is(find_condition(status, "Ready"), "status", "True"))
+	    is(object_condition(status, "Ready"), "status", "True"))
 		return POD_READY;
 	if (is(status, "phase", "Failed")) {
 		say(ret, name, is(status, "reason", "") ? "failed" : text_of(status, "reason"),

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "cluster-agent/operator/reconcile/reconcile_events.h"
 #include "cluster-agent/operator/reconcile/reconcile_state.h"
 #include "cluster-agent/operator/reconcile/reconcile_status.h"
 #include "common/system/clock.h"
@@ -27,6 +28,7 @@ void reconcile_cancel(struct reconcile *rc)
 	spec_problems_fini(&rc->failed);
 	json_decref(rc->object);
 	json_decref(rc->claims);
+	json_decref(rc->events);
 	free(rc);
 }
 
@@ -112,6 +114,32 @@ static enum reconcile_outcome outcome_of(const struct reconcile *rc)
 	return RECONCILE_DONE;
 }
 
+/* ---- events ---- */
+
+static void tell_next(struct reconcile *rc);
+
+/* An event that is lost is no reason to try again: the status says the same. */
+static void on_told(void *ctx, const struct kube_result *result)
+{
+	struct reconcile *rc = ctx;
+
+	rc->call = NULL;
+	if (object_answer_read(result) != OBJECT_ANSWER_OK)
+		log_debug("cannot write an event", "resource=%s reason=%s", rc->resource->key,
+			  LOG_QUOTED(result->msg ? result->msg : ""));
+	tell_next(rc);
+}
+
+static void tell_next(struct reconcile *rc)
+{
+	const struct object_reply reply = {on_told, rc, &rc->call};
+	const json_t *event = json_array_get(rc->events, rc->next_event++);
+
+	if (!event || !rc->cfg->may_write(rc->cfg->ctx) ||
+	    object_request_event(rc->cfg->client, event, &reply) < 0)
+		reconcile_finish(rc, outcome_of(rc));
+}
+
 static void on_status_written(void *ctx, const struct kube_result *result)
 {
 	struct reconcile *rc = ctx;
@@ -119,7 +147,7 @@ static void on_status_written(void *ctx, const struct kube_result *result)
 
 	rc->call = NULL;
 	if (a == OBJECT_ANSWER_OK)
-		reconcile_finish(rc, outcome_of(rc));
+		tell_next(rc);
 	else if (a == OBJECT_ANSWER_NONE)
 		reconcile_finish(rc, RECONCILE_GONE);
 	else
@@ -153,8 +181,10 @@ void reconcile_write_status(struct reconcile *rc)
 		reconcile_finish(rc, outcome_of(rc));
 		return;
 	}
+	r = reconcile_events_make(&rc->events, rc->object, status, in.now_ns);
 	body = json_pack("{s:o}", "status", status);
-	r = body ? coroot_request_merge(rc->cfg->client, &ref, body, &reply) : -ENOMEM;
+	if (r == 0)
+		r = body ? coroot_request_merge(rc->cfg->client, &ref, body, &reply) : -ENOMEM;
 	json_decref(body);
 	if (r < 0)
 		reconcile_give_up_errno(rc, "write the status", r);

@@ -71,6 +71,7 @@ static void take_events(struct reconcile *rc, const json_t *list)
 		    !pod_status_of_event(text, event))
 			continue;
 		latest = at ? at : "";
+		current(rc)->failing = true;
 		keep(rc, text);
 	}
 }
@@ -124,6 +125,7 @@ static void take_pods(struct reconcile *rc, const json_t *list)
 		if (s <= rc->worst_pod)
 			continue;
 		rc->worst_pod = s;
+		current(rc)->failing = s == POD_FAILING;
 		keep(rc, text);
 	}
 }

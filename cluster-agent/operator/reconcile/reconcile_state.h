@@ -40,6 +40,8 @@ struct reconcile {
 	uint64_t started_ns;
 
 	json_t *object; /* the resource, as the API server last showed it */
+	json_t *events; /* about what has changed in its status, to be written after that */
+	size_t next_event;
 	struct coroot_spec spec;
 	struct spec_problems problems;
 	struct spec_problems failed; /* objects; only "wrong" is used */

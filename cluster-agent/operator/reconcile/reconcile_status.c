@@ -48,6 +48,14 @@ static bool is_progressing(const struct workload_state *w)
 	return is_unready(w) || w->updated < w->wanted;
 }
 
+static bool any_fails(const struct reconcile_status_input *in)
+{
+	for (size_t i = 0; i < in->n_workloads; i++)
+		if (in->workloads[i].failing && is_unready(&in->workloads[i]))
+			return true;
+	return false;
+}
+
 static int add_workload(struct buf *b, const struct workload_state *w)
 {
 	const char *kind = object_kinds[w->kind].kind;
@@ -62,8 +70,9 @@ static int add_workload(struct buf *b, const struct workload_state *w)
 		return buf_addf(b, "%s %s: %lld of %lld pods ready%s%s", kind, w->name,
 				(long long)w->ready, (long long)w->wanted, *w->why ? ": " : "",
 				w->why);
-	return buf_addf(b, "%s %s: %lld of %lld pods are of the latest version", kind, w->name,
-			(long long)w->updated, (long long)w->wanted);
+	return buf_addf(b, "%s %s: %lld of %lld pods are of the latest version%s", kind, w->name,
+			(long long)w->updated, (long long)w->wanted,
+			w->by_hand ? ": its strategy is OnDelete, so delete the others" : "");
 }
 
 static int add_workloads(struct buf *b, const struct reconcile_status_input *in,
@@ -94,31 +103,15 @@ static int finish_message(struct buf *b, const char *if_empty)
 
 /* ---- conditions ---- */
 
-static const json_t *find_condition(const json_t *status, const char *type)
-{
-	const json_t *c;
-	size_t i;
-
-	json_array_foreach (json_object_get(status, "conditions"), i, c) {
-		const char *t = json_string_value(json_object_get(c, "type"));
-
-		if (t && strcmp(t, type) == 0)
-			return c;
-	}
-	return NULL;
-}
-
 static json_t *make_condition(const struct reconcile_status_input *in, const struct condition *c)
 {
-	const json_t *before = find_condition(json_object_get(in->resource, "status"), c->type);
+	const json_t *before = object_condition(json_object_get(in->resource, "status"), c->type);
 	const char *old_status = json_string_value(json_object_get(before, "status"));
 	const char *since = json_string_value(json_object_get(before, "lastTransitionTime"));
 	const char *status = c->is_true ? "True" : "False";
 	char now[32];
 
-	rfc3339_format_us(in->now_ns, now);
-	/* metav1.Time has whole seconds */
-	snprintf(now + strlen("2026-11-23T02:30:00"), 2, "Z");
+	rfc3339_format_s(in->now_ns, now);
 	if (!since || !old_status || strcmp(old_status, status) != 0)
 		since = now;
 	return json_pack("{s:s s:s s:s s:s s:s s:o}", "type", c->type, "status", status, "reason",
@@ -163,39 +156,71 @@ static int add_degraded(json_t *conditions, const struct reconcile_status_input 
 						    b});
 }
 
+/* kubectl shows it beside Ready: it is all that some look at. */
+static const char *ready_reason(const struct reconcile_status_input *in, bool unready)
+{
+	if (unready)
+		return any_fails(in) ? "PodsFailing" : "PodsNotReady";
+	if (in->failed->n > 0)
+		return "ObjectsNotApplied";
+	return in->wrong->n > 0 ? "FieldsWrong" : "PodsReady";
+}
+
+static const char *ready_message(const struct reconcile_status_input *in)
+{
+	if (in->failed->n > 0)
+		return "some objects are not applied: see Degraded";
+	return in->wrong->n > 0
+		       ? "all pods are ready, without the fields that are wrong: see Degraded"
+		       : "all pods are ready";
+}
+
 static int add_ready(json_t *conditions, const struct reconcile_status_input *in, struct buf *b)
 {
-	bool failed = in->failed->n > 0, unready;
+	bool unready;
 	int r = add_workloads(b, in, is_unready);
 
 	unready = b->len > 0;
 	if (r == 0)
-		r = finish_message(b, failed ? "some objects are not applied: see Degraded"
-					     : "all pods are ready");
+		r = finish_message(b, ready_message(in));
 	if (r < 0)
 		return r;
 	return append_condition(conditions, in,
-				&(struct condition){"Ready", !failed && !unready,
-						    unready  ? "PodsNotReady"
-						    : failed ? "ObjectsNotApplied"
-							     : "PodsReady",
-						    b});
+				&(struct condition){"Ready", in->failed->n == 0 && !unready,
+						    ready_reason(in, unready), b});
+}
+
+/* Objects that are tried again; Degraded says what is wrong with each. */
+static int add_unapplied(struct buf *b, const struct spec_problem_list *failed)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < failed->n && r == 0; i++) {
+		r = add_separator(b);
+		if (r == 0)
+			r = buf_addf(b, "%s: not applied yet, see Degraded", failed->at[i].path);
+	}
+	return r;
 }
 
 static int add_progressing(json_t *conditions, const struct reconcile_status_input *in,
 			   struct buf *b)
 {
-	bool progressing;
+	bool starting;
 	int r = add_workloads(b, in, is_progressing);
 
-	progressing = b->len > 0;
+	starting = b->len > 0;
+	if (r == 0)
+		r = add_unapplied(b, in->failed);
 	if (r == 0)
 		r = finish_message(b, "all pods are of the latest version");
 	if (r < 0)
 		return r;
 	return append_condition(conditions, in,
-				&(struct condition){"Progressing", progressing,
-						    progressing ? "PodsStarting" : "PodsUpToDate",
+				&(struct condition){"Progressing", starting || in->failed->n > 0,
+						    starting            ? "PodsStarting"
+						    : in->failed->n > 0 ? "ObjectsNotApplied"
+									: "PodsUpToDate",
 						    b});
 }
 

@@ -2,7 +2,7 @@
  * The status of a Coroot resource: conditions with messages that a person can act on. Pure.
  *
  * Ready          all pods are ready
- * Progressing    pods are being started or replaced
+ * Progressing    pods are being started or replaced, or objects applied again that were refused
  * Degraded       a field is wrong, or an object could not be applied
  * FieldsNotUsed  fields are given that have no effect here
  *
