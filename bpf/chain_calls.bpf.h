@@ -14,6 +14,7 @@
 #include <bpf/bpf_helpers.h>
 #include <stdbool.h>
 
+#include "chain_memory.bpf.h"
 #include "chain_state.bpf.h"
 #include "frame_chain.h"
 #include "walk_state.bpf.h"
@@ -103,7 +104,7 @@ static __always_inline __u64 chain_innermost_at(const struct chain_scratch *c, _
 	return at - begin - 1 < bytes || c->index == 0 ? at : 0;
 }
 
-/* Whether the frame in c->words, which was compiled, is the last one of its run. */
+/* Whether the frame that was read, and was compiled, is the last one of its run. */
 static __always_inline bool chain_is_last_call(const struct chain_scratch *c)
 {
 	const struct chain_frames *f = &c->layout.frames;
@@ -138,7 +139,7 @@ static __always_inline int chain_end_calls(struct chain_scratch *c)
 	return 0;
 }
 
-/* Takes the frame at this address, in c->words, with this function. Returns whether to go on. */
+/* Takes the frame at this address, which was read, with this function. Returns whether to go on. */
 static __always_inline int chain_take_call(struct chain_scratch *c, __u64 frame,
 					   const __u64 value[2])
 {
@@ -148,8 +149,9 @@ static __always_inline int chain_take_call(struct chain_scratch *c, __u64 frame,
 	bool native = true, ended = c->ends && !c->rest;
 
 	if ((value[1] & 0x3f) != k->light) {
-		native = chain_word_at(value[0] + k->kind) & k->native;
-		code = chain_word_at(value[0] + k->code);
+		chain_read_object(value[0], k->kind, k->code);
+		native = chain_object_word(c, value[0] + k->kind) & k->native;
+		code = chain_object_word(c, value[0] + k->code);
 	}
 	if (!native && c->at)
 		at = c->at;
@@ -182,20 +184,17 @@ int chain_call_step(void);
 __noinline int chain_call_step(void)
 {
 	struct chain_scratch *c = get_chain_scratch();
-	const struct chain_frames *f;
-	__u64 frame, bytes, value[2];
+	__u64 frame, value[2];
 
 	if (!c || !c->frame)
 		return 0;
-	f = &c->layout.frames;
 	frame = c->frame;
 	c->frame = 0;
 	if (++c->n_taken > CHAIN_TAKES) {
 		c->cut = true;
 		return 0;
 	}
-	bytes = f->n_bytes > sizeof(c->words) ? sizeof(c->words) : f->n_bytes;
-	if (bpf_probe_read_user(c->words, bytes, (void *)(frame + f->from)) ||
+	if (!chain_read_frame(c, frame) ||
 	    bpf_probe_read_user(value, sizeof(value),
 				(void *)chain_word_of(c, c->layout.calls.value))) {
 		c->broken = true;

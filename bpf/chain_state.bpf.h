@@ -18,21 +18,34 @@
 #define CHAIN_TAKES 2048 /* frames of a chain that are read for one record, at most */
 #define CHAIN_FRESH 2    /* code objects that are sent with one record; a power of two */
 
+/* Objects of which pieces are kept (chain_memory.bpf.h). */
+enum chain_piece_of {
+	CHAIN_FRAME,
+	CHAIN_OBJECT, /* its code, or its environment */
+	CHAIN_PIECES,
+};
+
+struct chain_piece {
+	__u64 asked; /* what was wanted last */
+	struct user_words words;
+};
+
 struct chain_scratch {
-	struct chain_layout layout;     /* of the process; a copy */
-	__u64 thread_pointer;           /* of the thread */
-	__u64 found;                    /* what the path has led to so far */
-	__u64 own;                      /* what the path to the first frame starts from */
-	__u64 frame;                    /* to be taken next; 0: none */
-	__u64 state;                    /* whose frame that is; CHAIN_NEXT_CALL */
-	__u64 stack;                    /* whose element that is; CHAIN_NEXT_ELEMENT, as these */
-	__u64 first;                    /* its first element */
-	__u64 at;                       /* where the frame that is taken next is */
-	__u64 anchor;                   /* of the run that is taken next; 0: not known */
-	__u64 low, high;                /* of the native frame whose run is taken; its stack */
-	__u64 owner;                    /* of the frame in words; 0: none */
-	__u64 run_frame;                /* where the run began, as the next */
-	__u64 words[CHAIN_FRAME_WORDS]; /* of a frame */
+	struct chain_layout layout; /* of the process; a copy */
+	__u64 thread_pointer;       /* of the thread */
+	__u64 found;                /* what the path has led to so far */
+	__u64 own;                  /* what the path to the first frame starts from */
+	__u64 frame;                /* to be taken next; 0: none */
+	__u64 state;                /* whose frame that is; CHAIN_NEXT_CALL */
+	__u64 stack;                /* whose element that is; CHAIN_NEXT_ELEMENT, as these */
+	__u64 first;                /* its first element */
+	__u64 at;                   /* where the frame that is taken next is */
+	__u64 anchor;               /* of the run that is taken next; 0: not known */
+	__u64 low, high;            /* of the native frame whose run is taken; its stack */
+	__u64 owner;                /* of the frame in words; 0: none */
+	__u64 run_frame;            /* where the run began, as the next */
+	__u64 words_of;             /* the frame that was read last */
+	__u64 again_at, again;      /* a word that the next frame may need, too */
 	__u32 run_n;
 	__u32 index; /* of the native frame */
 	__u32 n_taken;
@@ -51,6 +64,7 @@ struct chain_scratch {
 	__u32 n_fresh; /* of those, how many are to be sent */
 	struct chain_entry fresh_entries[CHAIN_FRESH];
 	struct code_event code;
+	struct chain_piece pieces[CHAIN_PIECES];
 	__u32 recent[CHAIN_RECENT][CHAIN_WAYS];
 	struct sample_event event;
 	struct chain_entry
@@ -79,12 +93,6 @@ static __always_inline __u64 chain_word_at(__u64 address)
 	__u64 word;
 
 	return bpf_probe_read_user(&word, sizeof(word), (void *)address) ? 0 : word;
-}
-
-static __always_inline __u64 chain_word_of(const struct chain_scratch *c, __u32 offset)
-{
-	return c->words[unwind_masked((__u64)(offset - c->layout.frames.from) / 8,
-				      CHAIN_FRAME_WORDS)];
 }
 
 /* Without what the check has of the place in the code. */

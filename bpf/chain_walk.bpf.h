@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 #include "chain_calls.bpf.h"
+#include "chain_memory.bpf.h"
 #include "chain_state.bpf.h"
 #include "frame_chain.h"
 #include "sample_event.h"
@@ -120,7 +121,7 @@ static __always_inline __u64 chain_end_word(const struct chain_scratch *c)
 	const struct chain_frames *f = &c->layout.frames;
 	__u64 word = chain_word_of(c, f->end);
 
-	return f->end_at == CHAIN_END_HERE ? word : chain_word_at(word + (__s64)f->end_at);
+	return f->end_at == CHAIN_END_HERE ? word : chain_object_word(c, word + (__s64)f->end_at);
 }
 
 static __always_inline bool chain_matches(const struct chain_scratch *c)
@@ -130,24 +131,33 @@ static __always_inline bool chain_matches(const struct chain_scratch *c)
 
 	if ((word & f->end_mask) < f->end_value)
 		return false;
-	return !f->end_code || chain_word_at(chain_word_of(c, f->code) & ~7ULL) & f->end_code;
+	return !f->end_code ||
+	       chain_object_word(c, chain_word_of(c, f->code) & ~7ULL) & f->end_code;
 }
 
 /* See struct chain_frames. */
-static __always_inline __u32 chain_check_of(const struct chain_frames *f, __u64 code)
+static __always_inline __u32 chain_check_of(struct chain_scratch *c, __u64 code)
 {
-	__u64 word = chain_word_at(code + f->check);
+	const struct chain_frames *f = &c->layout.frames;
+	__u64 one = code + f->check, more;
 
 	if (!f->check_more)
-		return chain_check(word);
-	return chain_check(chain_word_at(word + (__s64)f->check_at)) ^
-	       chain_check(chain_word_at(chain_word_at(code + f->check_more) + (__s64)f->check_at));
+		return chain_check(chain_word_again(c, one));
+	one = chain_object_word(c, one) + (__u64)(__s64)f->check_at;
+	more = chain_object_word(c, code + f->check_more) + (__u64)(__s64)f->check_at;
+	return chain_check(chain_word_at(one)) ^ chain_check(chain_word_again(c, more));
 }
 
-/* The owner that an environment has; 0: none. */
-static __always_inline __u64 chain_owner_in(const struct chain_owner *o, __u64 environment)
+static __always_inline void chain_read_environment(const struct chain_scratch *c, __u64 at)
 {
-	__u64 object = chain_word_at(environment + (__s64)o->value);
+	chain_read_object(at, c->layout.frames.owner.value, c->layout.frames.owner.last);
+}
+
+/* The owner that an environment, which was read, has; 0: none. */
+static __always_inline __u64 chain_owner_in(const struct chain_scratch *c, __u64 environment)
+{
+	const struct chain_owner *o = &c->layout.frames.owner;
+	__u64 object = chain_object_word(c, environment + (__u64)(__s64)o->value);
 	__u64 kind = object ? chain_word_at(object) & o->kind_mask : 0;
 
 	if (kind != o->box)
@@ -158,7 +168,7 @@ static __always_inline __u64 chain_owner_in(const struct chain_owner *o, __u64 e
 
 int chain_find_owner(void);
 
-/* Finds the owner of the frame in c->words. A global function. */
+/* Finds the owner of the frame that was read. A global function. */
 __noinline int chain_find_owner(void)
 {
 	struct chain_scratch *c = get_chain_scratch();
@@ -172,10 +182,13 @@ __noinline int chain_find_owner(void)
 	environment = chain_word_of(c, o->environment);
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < CHAIN_OWNER_STEPS && environment; i++) {
-		c->owner = chain_owner_in(o, environment);
-		if (c->owner || chain_word_at(environment + (__s64)o->last) & o->last_mask)
+		if (i > 0)
+			chain_read_environment(c, environment);
+		c->owner = chain_owner_in(c, environment);
+		if (c->owner ||
+		    chain_object_word(c, environment + (__u64)(__s64)o->last) & o->last_mask)
 			break;
-		environment = chain_word_at(environment + (__s64)o->next) & ~7ULL;
+		environment = chain_object_word(c, environment + (__u64)(__s64)o->next) & ~7ULL;
 	}
 	return 0;
 }
@@ -208,7 +221,7 @@ static __always_inline void chain_push(struct chain_scratch *c)
 		chain_find_owner();
 		chain_use_owner(c, &code, &at, &check);
 	} else {
-		check = chain_check_of(f, code);
+		check = chain_check_of(c, code);
 	}
 	chain_push_entry(c, code, at, check);
 }
@@ -241,39 +254,49 @@ static __always_inline __u64 chain_take_anchor(struct chain_scratch *c)
 	return anchor;
 }
 
+/* Reads the one object that all words are of that follow, but for checks: see struct chain_frames. */
+static __always_inline void chain_read_object_of(const struct chain_scratch *c)
+{
+	const struct chain_frames *f = &c->layout.frames;
+
+	if (f->owner.environment)
+		chain_read_environment(c, chain_word_of(c, f->owner.environment));
+	else if (f->check_more || f->end_code)
+		chain_read_object(chain_word_of(c, f->code) & ~7ULL, 0, f->check_more);
+	else if (f->end_at != CHAIN_END_HERE)
+		chain_read_object(chain_word_of(c, f->end), f->end_at, f->end_at);
+}
+
 /* Takes the frame in c->frame, if it is one. Returns whether to go on. */
 static __always_inline bool chain_take(struct chain_scratch *c)
 {
 	const struct chain_frames *f = &c->layout.frames;
-	__u64 bytes = f->n_bytes, frame = c->frame;
+	__u64 frame = c->frame;
+	bool matches;
 
 	c->frame = 0;
-	if (bytes > sizeof(c->words))
-		bytes = sizeof(c->words);
 	if (!frame)
 		return false;
 	if (++c->n_taken > CHAIN_TAKES) {
 		c->cut = true;
 		return false;
 	}
-	if (bpf_probe_read_user(c->words, bytes, (void *)(frame + f->from))) {
+	if (!chain_read_frame(c, frame)) {
 		c->broken = true;
 		return false;
 	}
+	chain_read_object_of(c);
 	if (f->stop_mask && (chain_end_word(c) & f->stop_mask) >= f->stop_value)
 		return false;
 	if (f->next_is == CHAIN_NEXT_STRIDE)
 		c->frame = frame + (__s64)f->next;
 	else
 		c->frame = chain_word_of(c, (__u16)f->next);
-	if (f->end_is == CHAIN_END_BETWEEN) {
-		if (chain_matches(c))
-			return chain_end_run(c, frame);
-		chain_push(c);
-		return true;
-	}
+	matches = f->end_is != CHAIN_END_EACH && chain_matches(c);
+	if (f->end_is == CHAIN_END_BETWEEN && matches)
+		return chain_end_run(c, frame);
 	chain_push(c);
-	if (f->end_is == CHAIN_END_LAST && !chain_matches(c))
+	if (f->end_is != CHAIN_END_EACH && !matches)
 		return true;
 	return chain_end_run(c, chain_take_anchor(c));
 }
@@ -281,22 +304,26 @@ static __always_inline bool chain_take(struct chain_scratch *c)
 /* ---- frames in stacks ---- */
 
 /* The code object, or what has its name: see struct chain_stacks. */
-static __always_inline __u64 chain_name_of(const struct chain_stacks *s, __u64 code)
+static __always_inline __u64 chain_name_of(const struct chain_scratch *c, __u64 code)
 {
+	const struct chain_stacks *s = &c->layout.stacks;
 	__u64 body = chain_word_at(code + s->body), name;
 
-	if (chain_word_at(body + s->flags) & s->named)
+	chain_read_object(body, s->name, s->flags);
+	if (chain_object_half(c, body + s->flags) & s->named)
 		return code;
-	name = chain_word_at(body + s->name) & ~7ULL;
+	name = chain_object_word(c, body + s->name) & ~7ULL;
 	return name ? name : code;
 }
 
 static __always_inline void chain_push_element(struct chain_scratch *c, __u64 code)
 {
 	const struct chain_stacks *s = &c->layout.stacks;
-	__u32 of_code = 0, of_at = chain_check_place(chain_word_at(c->at + s->at_check),
-						     chain_word_at(c->at + s->at_check_more));
+	__u32 of_code = 0, of_at;
 
+	chain_read_object(c->at, s->at_check, s->at_check_more);
+	of_at = chain_check_place(chain_object_word(c, c->at + s->at_check),
+				  chain_object_word(c, c->at + s->at_check_more));
 	if (code >= CHAIN_CODES)
 		of_code = chain_check(chain_word_at(code + c->layout.frames.check));
 	chain_push_entry(c, code, c->at, chain_check_both(of_code, of_at));
@@ -332,12 +359,12 @@ static __always_inline bool chain_leave_stack(struct chain_scratch *c)
 	return false;
 }
 
-/* Takes the element in c->words, which is at c->frame. Returns whether to go on. */
+/* Takes the element at c->frame, which was read. Returns whether to go on. */
 static __always_inline bool chain_take_element(struct chain_scratch *c)
 {
 	const struct chain_frames *f = &c->layout.frames;
 	const struct chain_stacks *s = &c->layout.stacks;
-	__u64 byte = c->words[0] & 0xff, code = chain_word_of(c, f->code) & ~7ULL;
+	__u64 byte = chain_word_of(c, f->from) & 0xff, code = chain_word_of(c, f->code) & ~7ULL;
 	bool ends = !chain_word_of(c, f->end), ended = c->ends;
 	bool is_frame = s->frames >> (byte & 15) & 1;
 
@@ -351,7 +378,7 @@ static __always_inline bool chain_take_element(struct chain_scratch *c)
 		c->ends = ends;
 		c->frame += (__u64)(__s64)f->next;
 		if (s->coded >> (byte & 15) & 1)
-			code = chain_name_of(s, code);
+			code = chain_name_of(c, code);
 		else
 			code = chain_code_of_kind((__u8)byte, chain_word_of(c, s->mark));
 		chain_push_element(c, code);
@@ -368,12 +395,9 @@ int chain_element_step(void);
 __noinline int chain_element_step(void)
 {
 	struct chain_scratch *c = get_chain_scratch();
-	const struct chain_frames *f;
-	__u64 bytes;
 
 	if (!c || !c->frame)
 		return 0;
-	f = &c->layout.frames;
 	if (++c->n_taken > CHAIN_TAKES) {
 		c->cut = true;
 		c->frame = 0;
@@ -381,8 +405,7 @@ __noinline int chain_element_step(void)
 	}
 	if ((__s64)(c->frame - c->first) < 0)
 		return chain_leave_stack(c);
-	bytes = f->n_bytes > sizeof(c->words) ? sizeof(c->words) : f->n_bytes;
-	if (bpf_probe_read_user(c->words, bytes, (void *)(c->frame + f->from))) {
+	if (!chain_read_frame(c, c->frame)) {
 		c->broken = true;
 		c->frame = 0;
 		return 0;
@@ -546,6 +569,15 @@ static __always_inline bool chain_is_of_thread(struct chain_scratch *c)
 /* In hotspot_walk.bpf.h. Returns whether the JVM has code. */
 int jvm_start(void);
 
+/* Where the loop may be: anywhere, if generated code is part of it. */
+static __always_inline void chain_bound_loop(struct walk *w, const struct chain_layout *l)
+{
+	bool anywhere = l->flags & CHAIN_ANONYMOUS_IS_LOOP;
+
+	w->loop = anywhere ? 0 : l->loop;
+	w->loop_bytes = anywhere ? ~0ULL : l->loop_bytes;
+}
+
 int chain_start(void);
 
 /*
@@ -572,12 +604,14 @@ __noinline int chain_start(void)
 	c->n_left = 0;
 	c->n_fresh = 0;
 	c->tgid = s->event.header.tgid;
+	chain_memory_begin(c);
 	c->cut = c->fresh = c->broken = c->leaving = false;
 	b = (const char *)unwind_block_at(s->walk.mappings.chain.block);
 	at = (__u64)s->walk.mappings.chain.first * UNWIND_CHAIN_UNIT;
 	if (!b || at > UNWIND_BLOCK_BYTES - sizeof(c->layout))
 		return 0;
 	c->layout = *(const struct chain_layout *)(const void *)(b + at);
+	chain_bound_loop(&s->walk, &c->layout);
 	if (c->layout.flags & CHAIN_IS_JVM)
 		return jvm_start();
 	chain_follow(0);

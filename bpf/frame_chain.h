@@ -132,12 +132,16 @@ struct chain_frames {
 	__u16 code; /* the code object; its lowest three bits are not part of the address */
 	__u16 at;   /* where in the code: an address or an index */
 	__s16 next;
-	__u16 end;    /* what end_mask is applied to */
-	__s16 end_at; /* if not CHAIN_END_HERE: the word at (the one at `end` + end_at) instead */
-	__u16 check;  /* in the code object: a word that changes when another one is there */
+	__u16 end; /* what end_mask is applied to */
 	/*
-	 * If check_more is not 0, that word and the one at check_more are addresses, and it is the
-	 * words at (address + check_at) that change.
+	 * If not CHAIN_END_HERE: the word at (the one at `end` + end_at) instead. With an owner, it
+	 * is one of the environment, from `value` to `last`; else end_code and check_more are 0.
+	 */
+	__s16 end_at;
+	__u16 check; /* in the code object: a word that changes when another one is there */
+	/*
+	 * If check_more is not 0, it is above `check`, the words at both are addresses, and it is
+	 * the words at (address + check_at) that change.
 	 */
 	__u16 check_more;
 	__s16 check_at;

@@ -83,11 +83,19 @@ static __always_inline bool note_told_switch(struct scratch *s)
 	return true;
 }
 
+/* Whether the frame is in the interpreter's loop. */
+static __always_inline bool is_in_loop(const struct walk *w)
+{
+	__u64 at = w->exact ? w->ip : w->ip - 1;
+
+	return at - w->loop < w->loop_bytes && chain_is_loop(at);
+}
+
 /* Goes from the frame in s->walk to its caller, and adds that one. */
 static __always_inline int next_frame(struct scratch *s)
 {
 	struct walk *w = &s->walk;
-	bool loop = w->chained && chain_is_loop(w->exact ? w->ip : w->ip - 1);
+	bool loop = w->chained && is_in_loop(w);
 	__u64 sp = w->sp;
 	int end;
 

@@ -70,18 +70,20 @@ struct walk {
 	__u64 saved[SAVED_REGISTERS];    /* room to read them */
 	struct unwind_mappings mappings; /* if by_tables */
 	struct user_words stack;
-	__u64 jvm_low;   /* code that a JVM has made */
-	__u64 jvm_bytes; /* 0: it is no JVM */
-	bool sp_is_low;  /* sp may be below that of the current frame, which fp tells */
-	bool exact;      /* ip is where the code was interrupted, not a return address */
-	bool was_exact;  /* the frame below was exact */
-	bool by_tables;  /* user space has reported the mappings of the process */
-	bool guessed;    /* a step went by frame pointer, in code that may not keep it */
-	bool descended;  /* the last step went to a lower address: another stack */
-	bool told;       /* where that is, memory said, as the code's rule has it */
-	bool descending; /* the next one will, if it goes by frame pointer */
-	bool compat;     /* 32-bit code */
-	bool chained;    /* frames of an interpreter are taken, too */
+	__u64 jvm_low;    /* code that a JVM has made */
+	__u64 jvm_bytes;  /* 0: it is no JVM */
+	__u64 loop;       /* of an interpreter, if chained: where it may be */
+	__u64 loop_bytes; /* 0: nowhere */
+	bool sp_is_low;   /* sp may be below that of the current frame, which fp tells */
+	bool exact;       /* ip is where the code was interrupted, not a return address */
+	bool was_exact;   /* the frame below was exact */
+	bool by_tables;   /* user space has reported the mappings of the process */
+	bool guessed;     /* a step went by frame pointer, in code that may not keep it */
+	bool descended;   /* the last step went to a lower address: another stack */
+	bool told;        /* where that is, memory said, as the code's rule has it */
+	bool descending;  /* the next one will, if it goes by frame pointer */
+	bool compat;      /* 32-bit code */
+	bool chained;     /* frames of an interpreter are taken, too */
 };
 
 struct scratch {

@@ -19,18 +19,27 @@ static struct chain_path path_to(const void *variable)
 		.origin = CHAIN_FIXED, .n_steps = 1, .steps = {(int64_t)(uintptr_t)variable}};
 }
 
+/*
+ * Frames lie on a stack of the interpreter, each behind its caller's, with as many words as small
+ * functions have; other objects are far from each other.
+ */
+
 /* ---- plain: a list, whose last frame is no end ---- */
+
+#define PLAIN_WORDS 18u
 
 static void make_plain(struct chain_layout *l)
 {
 	static chained_objects objects;
-	static uint64_t frames[N][4], *first = frames[0];
+	static uint64_t frames[N][PLAIN_WORDS], *first = frames[N - 1];
 
 	for (unsigned i = 0; i < N; i++) {
+		uint64_t *frame = frames[N - 1 - i];
+
 		objects[i][0][1] = i * 12345;
-		frames[i][0] = i + 1 < N ? address(frames[i + 1]) : 0;
-		frames[i][1] = address(objects[i][0]);
-		frames[i][2] = i * 2;
+		frame[0] = i + 1 < N ? address(frame - PLAIN_WORDS) : 0;
+		frame[1] = address(objects[i][0]);
+		frame[2] = i * 2;
 	}
 	l->paths[0] = path_to(&first);
 	l->frames = (struct chain_frames){
@@ -51,24 +60,25 @@ static void make_plain(struct chain_layout *l)
 /* ---- PHP: a list; the check is of two strings ---- */
 
 #define PHP_FILE 152u
+#define PHP_WORDS 22u
 
 static void make_php(struct chain_layout *l)
 {
 	static chained_objects objects;
-	static uint64_t frames[N][7], *first = frames[0];
+	static uint64_t frames[N][PHP_WORDS], *first = frames[N - 1];
 
 	for (unsigned i = 0; i < N; i++) {
-		uint64_t(*o)[LINE_WORDS] = objects[i];
+		uint64_t(*o)[LINE_WORDS] = objects[i], *frame = frames[N - 1 - i];
 
 		o[0][0] = 2; /* a function that was compiled */
 		o[0][1] = address(o[1]);
 		o[0][PHP_FILE / 8] = address(o[2]);
 		o[1][1] = i * 12345;
 		o[2][1] = i * 54321;
-		frames[i][0] = address(&o[3][i]);
-		frames[i][3] = address(o[0]);
-		frames[i][5] = i + 1 < N ? 0 : 1U << 17;
-		frames[i][6] = i + 1 < N ? address(frames[i + 1]) : 0;
+		frame[0] = address(&o[3][i]);
+		frame[3] = address(o[0]);
+		frame[5] = i + 1 < N ? 0 : 1U << 17;
+		frame[6] = i + 1 < N ? address(frame - PHP_WORDS) : 0;
 	}
 	l->paths[0] = path_to(&first);
 	l->frames = (struct chain_frames){
@@ -90,16 +100,23 @@ static void make_php(struct chain_layout *l)
 	};
 }
 
-/* ---- Ruby: an array; the owner is in an environment. Each second frame is a block. ---- */
+/*
+ * ---- Ruby: an array; the owner is in an environment, on a stack. Each second frame is a block,
+ * whose method is further down that stack. ----
+ */
+
+#define RUBY_ENVIRONMENT 8u /* words */
 
 static void make_ruby(struct chain_layout *l)
 {
 	static chained_objects objects;
+	static uint64_t environments[2 * N + 1][RUBY_ENVIRONMENT];
 	static uint64_t frames[N + 1][7], *first = frames[0];
 
 	for (unsigned i = 0; i <= N; i++) {
 		uint64_t(*o)[LINE_WORDS] = objects[i < N ? i : 0];
-		uint64_t *environment = i < N ? &o[3][8] : &o[3][16];
+		uint64_t *environment = &environments[2 * (N - i)][RUBY_ENVIRONMENT - 1];
+		uint64_t *around = environment - RUBY_ENVIRONMENT;
 
 		frames[i][4] = address(environment);
 		if (i == N) {
@@ -114,10 +131,10 @@ static void make_ruby(struct chain_layout *l)
 		o[1][8] = 0x601a;                      /* a method */
 		environment[-2] = address(&o[1][8]);
 		if (i % 2) { /* a block: the method is around it */
-			o[3][24] = 2;
-			o[3][22] = environment[-2];
+			around[0] = 2;
+			around[-2] = environment[-2];
 			environment[0] -= 2;
-			environment[-1] = address(&o[3][24]);
+			environment[-1] = address(around);
 			environment[-2] = 0;
 		}
 	}
