@@ -54,6 +54,7 @@ static struct host {
 	struct scratch scratch;
 	struct jvm_scratch jvm;
 	struct chain_scratch chain;       /* thread_pointer is that of the thread */
+	unsigned n_reads;                 /* of that memory, of a walk */
 	uint64_t stack[HOST_STACK_WORDS]; /* the only memory that can be read, at HOST_STACK_AT */
 } host;
 
@@ -84,6 +85,7 @@ static inline long host_read_user(void *ret, uint32_t size, const void *at)
 {
 	uint64_t offset = (uint64_t)(uintptr_t)at - HOST_STACK_AT;
 
+	host.n_reads++;
 	if (offset > sizeof(host.stack) || size > sizeof(host.stack) - offset)
 		return -1;
 	memcpy(ret, (const char *)host.stack + offset, size);
@@ -104,6 +106,7 @@ static inline enum walk_end host_walk(void)
 	enum walk_end end;
 
 	s->n_user = s->n_switches = 0;
+	host.n_reads = 0;
 	s->event.n_kernel = 0;
 	s->event.root_at = 0;
 	memset(s->event.stack_switch, 0, sizeof(s->event.stack_switch));
