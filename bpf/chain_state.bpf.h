@@ -61,7 +61,8 @@ struct chain_scratch {
 	bool cut;         /* there are more frames than entries */
 	bool fresh;       /* a code object was not among those that were seen lately */
 	__u32 tgid;
-	__u32 n_fresh; /* of those, how many are to be sent */
+	__u32 loop_table; /* of the file that has the loop; CHAIN_IN_NATIVE */
+	__u32 n_fresh;    /* of those, how many are to be sent */
 	struct chain_entry fresh_entries[CHAIN_FRESH];
 	struct code_event code;
 	struct chain_piece pieces[CHAIN_PIECES];

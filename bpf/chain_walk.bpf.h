@@ -478,6 +478,10 @@ static __always_inline __u64 chain_find_range(const struct chain_layout *l, __u6
 	return unwind_masked(i, CHAIN_RANGES);
 }
 
+enum chain_native { CHAIN_NATIVE_NOT, CHAIN_NATIVE_LOOP, CHAIN_NATIVE_GENERATED };
+
+int chain_native_at(__u64 address); /* in v8_walk.bpf.h */
+
 /* Whether an address is in the interpreter's loop. */
 static __always_inline bool chain_has_loop_at(const struct chain_layout *l, struct scratch *s,
 					      __u64 address)
@@ -491,15 +495,22 @@ static __always_inline bool chain_has_loop_at(const struct chain_layout *l, stru
 	return offset >= l->starts[i] && offset < l->ends[i];
 }
 
-int chain_is_loop(__u64 address);
+enum chain_loop { CHAIN_LOOP_NOT, CHAIN_LOOP, CHAIN_LOOP_IN_NATIVE };
 
-/* A global function. */
-__noinline int chain_is_loop(__u64 address)
+int chain_loop_at(__u64 address);
+
+/* What the address is: an enum chain_loop. A global function. */
+__noinline int chain_loop_at(__u64 address)
 {
 	struct chain_scratch *c = get_chain_scratch();
 	struct scratch *s = get_scratch();
 
-	return c && s && chain_has_loop_at(&c->layout, s, address);
+	if (!c || !s)
+		return CHAIN_LOOP_NOT;
+	if (c->layout.flags & CHAIN_IN_NATIVE)
+		return chain_native_at(address) == CHAIN_NATIVE_NOT ? CHAIN_LOOP_NOT
+								    : CHAIN_LOOP_IN_NATIVE;
+	return chain_has_loop_at(&c->layout, s, address) ? CHAIN_LOOP : CHAIN_LOOP_NOT;
 }
 
 int chain_is_joined(__u64 address);
@@ -572,7 +583,7 @@ int jvm_start(void);
 /* Where the loop may be: anywhere, if generated code is part of it. */
 static __always_inline void chain_bound_loop(struct walk *w, const struct chain_layout *l)
 {
-	bool anywhere = l->flags & CHAIN_ANONYMOUS_IS_LOOP;
+	bool anywhere = l->flags & (CHAIN_ANONYMOUS_IS_LOOP | CHAIN_IN_NATIVE);
 
 	w->loop = anywhere ? 0 : l->loop;
 	w->loop_bytes = anywhere ? ~0ULL : l->loop_bytes;
@@ -582,7 +593,7 @@ int chain_start(void);
 
 /*
  * Finds the layout of the process and the first frame of the thread. A global function. Returns
- * whether there is one.
+ * whether there is one, or may be.
  */
 __noinline int chain_start(void)
 {
@@ -614,6 +625,12 @@ __noinline int chain_start(void)
 	chain_bound_loop(&s->walk, &c->layout);
 	if (c->layout.flags & CHAIN_IS_JVM)
 		return jvm_start();
+	if (c->layout.flags & CHAIN_IN_NATIVE) {
+		c->loop_table = UNWIND_TABLE_NONE;
+		if (unwind_enter(s, c->layout.loop))
+			c->loop_table = s->walk.mappings.table;
+		return true;
+	}
 	chain_follow(0);
 	if (!c->found)
 		chain_follow(1);

@@ -312,6 +312,12 @@ enum chain_flag {
 	CHAIN_LOOP_IS_JOINED = 2,
 	/* A JVM: it has no chain, but frames of its own kinds on the stack (hotspot_walk.bpf.h). */
 	CHAIN_IS_JVM = 4,
+	/*
+	 * Frames are native ones, in generated code and in the loop, with words of V8's below the
+	 * frame pointer (v8_walk.bpf.h). There are no paths. Of struct chain_frames, `code` is in
+	 * the function, `check` in its code object, and `at` is how far below the frame pointer.
+	 */
+	CHAIN_IN_NATIVE = 8,
 };
 
 /*
@@ -399,6 +405,8 @@ struct chain_layout {
 			struct chain_path first_at;
 		};
 		struct chain_calls calls; /* CHAIN_NEXT_CALL */
+		/* CHAIN_IN_NATIVE: where the loop is in its file, which may be mapped again */
+		__u64 loop_in_file;
 		__u64 room[28];
 	};
 };
@@ -425,6 +433,9 @@ _Static_assert(sizeof(struct chain_layout) == 1024, "chain_layout layout");
  * each native frame executes the run behind the one that has its index.
  */
 #define CHAIN_NOT_BEGUN (1u << 9)
+
+/* In the `at` of an entry, with CHAIN_IN_NATIVE: it is an offset in bytecode, not an address. */
+#define CHAIN_AT_BYTECODE (1ULL << 47)
 
 enum chain_state {
 	CHAIN_STATE_UNKNOWN,

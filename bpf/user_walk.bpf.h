@@ -24,6 +24,7 @@
 #include "hotspot_walk.bpf.h"
 #include "sample_event.h"
 #include "unwind_rules.bpf.h"
+#include "v8_walk.bpf.h"
 #include "walk_state.bpf.h"
 
 /*
@@ -83,31 +84,33 @@ static __always_inline bool note_told_switch(struct scratch *s)
 	return true;
 }
 
-/* Whether the frame is in the interpreter's loop. */
-static __always_inline bool is_in_loop(const struct walk *w)
+/* What the frame is to the interpreter: an enum chain_loop. */
+static __always_inline int walk_loop_of(const struct walk *w)
 {
 	__u64 at = w->exact ? w->ip : w->ip - 1;
 
-	return at - w->loop < w->loop_bytes && chain_is_loop(at);
+	return w->chained && at - w->loop < w->loop_bytes ? chain_loop_at(at) : CHAIN_LOOP_NOT;
 }
 
 /* Goes from the frame in s->walk to its caller, and adds that one. */
 static __always_inline int next_frame(struct scratch *s)
 {
 	struct walk *w = &s->walk;
-	bool loop = w->chained && is_in_loop(w);
+	int loop = walk_loop_of(w);
 	__u64 sp = w->sp;
 	int end;
 
 	w->descending = false;
 	if (w->ip - w->jvm_low < w->jvm_bytes)
 		end = jvm_frame();
+	else if (loop == CHAIN_LOOP_IN_NATIVE)
+		end = v8_next(s);
 	else
 		end = w->by_tables ? walk_by_table(s) : walk_by_frame_pointer(w);
-	if (loop && end == WALK_CONTINUES && !w->descended && !w->descending &&
+	if (loop == CHAIN_LOOP && end == WALK_CONTINUES && !w->descended && !w->descending &&
 	    chain_is_joined(w->ip - 1))
 		s->n_user--; /* its caller takes its place */
-	else if (loop)
+	else if (loop == CHAIN_LOOP)
 		chain_take_run(sp);
 	if (end != WALK_CONTINUES)
 		return end;

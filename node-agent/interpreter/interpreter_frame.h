@@ -37,6 +37,8 @@ static inline bool interpreter_frame_is_same(const struct interpreter_frame *a,
 	       a->level == b->level;
 }
 
+struct script_lines;
+
 #define INTERPRETER_FUNCTION_BYTES 512u
 #define INTERPRETER_FILE_BYTES 1024u
 
@@ -57,6 +59,7 @@ struct interpreter_name {
 struct interpreter_memory {
 	int (*read)(void *ctx, uint64_t at, void *to, size_t n);
 	void *ctx;
+	struct script_lines *lines; /* borrowed; NULL: lines of sources are not counted */
 };
 
 static inline int interpreter_read(const struct interpreter_memory *m, uint64_t at, void *to,

@@ -20,6 +20,7 @@
 #include "node-agent/interpreter/php_layout.h"
 #include "node-agent/interpreter/python_layout.h"
 #include "node-agent/interpreter/ruby_layout.h"
+#include "node-agent/interpreter/v8_layout.h"
 
 #include "bpf/frame_chain.h"
 
@@ -32,6 +33,7 @@ enum interpreter_language {
 	INTERPRETER_PERL,
 	INTERPRETER_LUA,
 	INTERPRETER_JAVA,
+	INTERPRETER_V8,
 	INTERPRETER_MAX,
 };
 
@@ -95,6 +97,7 @@ struct interpreter_image {
 		struct python_layout python;
 		struct php_layout php;
 		struct ruby_layout ruby;
+		struct v8_layout v8;
 		struct perl_layout perl;
 		struct lua_layout lua;
 		struct hotspot_layout hotspot;
@@ -114,8 +117,8 @@ struct interpreter_ops {
 	/*
 	 * Reads the name of a frame. bias is what is to be added to addresses of the image. Returns
 	 * 0; -ENODATA if the interpreter has made the frame for itself and a reader has no use for
-	 * it; -ESTALE if the check word is another one; -EBADMSG if that is no code object; or an
-	 * error of interpreter_read().
+	 * it; -ENXIO if the native frame is to be shown; -ESTALE if the check word is another one;
+	 * -EBADMSG if that is no code object; or an error of interpreter_read().
 	 */
 	int (*name_frame)(const struct interpreter_image *image, uint64_t bias,
 			  const struct interpreter_memory *memory,

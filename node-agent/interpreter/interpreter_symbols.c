@@ -3,7 +3,7 @@
 #include "node-agent/elf/elf_exports.h"
 
 /* Of symbols that are not exported. Larger programs were not made to be searched like this. */
-#define LOCAL_STRINGS_MAX (16u << 20)
+#define LOCAL_STRINGS_MAX (32u << 20)
 
 int interpreter_symbols_find(const struct elf_layout *layout, const struct byte_source *src,
 			     const char *const *names, uint64_t *vaddrs, size_t n)

@@ -7,7 +7,8 @@ static void find_name(struct chained_locations *c, struct chained_frame *f)
 	struct interpreter_name name;
 	int r = c->find_name ? c->find_name(c->name_ctx, f->process, &f->frame, &name) : -ENOENT;
 
-	if (r == -ENODATA)
+	f->is_native = r == -ENXIO;
+	if (r == -ENODATA || f->is_native)
 		return;
 	if (r < 0) {
 		f->location = symbolizer_frame(c->symbolizer, "[unknown]", "[interpreter]");

@@ -10,8 +10,8 @@
 #include "node-agent/symbol/symbolizer.h"
 
 /*
- * Stores the name of a frame. Returns 0; -ENODATA if it is not to be shown; or another -errno if it
- * has no name.
+ * Stores the name of a frame. Returns 0; -ENODATA if it is not to be shown; -ENXIO if the native
+ * frame is, which says more; or another -errno if it has no name.
  */
 typedef int interpreter_name_fn(void *ctx, const struct process_snapshot *s,
 				const struct interpreter_frame *f, struct interpreter_name *ret);
@@ -20,6 +20,7 @@ struct chained_frame {
 	const struct process_snapshot *process;
 	struct interpreter_frame frame;
 	const struct symbol_location *location; /* NULL: it is not shown */
+	bool is_native;                         /* but the native frame is */
 	uint8_t n_callers;                      /* this and is_root: as in interpreter_name */
 	bool is_root;
 	unsigned profile; /* its number; 0: none */

@@ -242,8 +242,11 @@ static void push_activity(struct build *b, const struct process_snapshot *p,
 			  NULL, 0);
 }
 
-/* Adds the functions of a frame: compiled code is that of several, if some were inlined. */
-static void push_functions(struct build *b, const struct process_snapshot *p,
+/*
+ * Adds the functions of a frame: compiled code is that of several, if some were inlined. Returns
+ * false if the native frame is to be shown.
+ */
+static bool push_functions(struct build *b, const struct process_snapshot *p,
 			   const struct interpreter_frame *frame)
 {
 	struct interpreter_frame f = *frame;
@@ -252,12 +255,15 @@ static void push_functions(struct build *b, const struct process_snapshot *p,
 	do {
 		const struct chained_frame *r = chained_frame(b, p, &f);
 
+		if (r->is_native && f.level == 0)
+			return false;
 		if (r->location)
 			push_code(b, r->location, NULL, 0);
 		if (f.level == 0)
 			n_callers = r->n_callers;
 		b->at_root |= r->is_root;
 	} while (f.level++ < n_callers);
+	return true;
 }
 
 /* Adds the frames up to those of the native frame with this index. Returns whether it has any. */
@@ -272,8 +278,9 @@ static bool push_chained(struct build *b, const struct process_snapshot *p,
 	}
 	for (; b->n_chained < stack->n_chain && b->words.indexes[b->n_chained] <= index;
 	     b->n_chained++) {
-		any |= b->words.indexes[b->n_chained] == index;
-		push_functions(b, p, &b->words.frames[b->n_chained]);
+		bool is_shown = push_functions(b, p, &b->words.frames[b->n_chained]);
+
+		any |= is_shown && b->words.indexes[b->n_chained] == index;
 		b->chained_at = b->n_locations;
 		if (b->n_chained + 1 == stack->n_chain && stack->flags & SAMPLE_CHAIN_CUT)
 			push(b, b->truncated);

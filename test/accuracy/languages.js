@@ -54,7 +54,8 @@ const languages = [
     language: "Node.js",
     proof: ["Node.js"],
     claims: ["whole"],
-    names: "of V8; of JavaScript with `--perf-basic-prof` or `--perf-prof`",
+    names: among("JavaScript"),
+    lines: "yes, with inlined functions",
     further: "scraped or [pushed](docs/push.md) pprof",
   },
   {

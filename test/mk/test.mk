@@ -144,6 +144,10 @@ check-perl: $(O)/coroot-node-agent ## frames of Perl by name, of every Perl that
 check-lua: $(O)/coroot-node-agent ## frames of Lua by name, of every Lua that Debian has (RELEASES=)
 	$(Q)$(SUDO) test/interpreters/releases.sh $< lua
 
+check-node: $(O)/coroot-node-agent ## frames of JavaScript by name, of Node.js 14 to 26 (NODES=)
+	$(Q)$(SUDO) DEPS=$(DEPS) test/v8/node-releases.sh $< $(or $(NODES),14.21.3 16.20.2 18.20.8 20.20.2 \
+	    22.23.5 24.22.3 26.12.1)
+
 # ---- Java of many releases -------------------------------------------------------
 check-java: $(O)/coroot-node-agent java-jdks ## Java methods by name and line, on every JDK there is (RELEASES=17,25 MODES=tiered,c1)
 	$(Q)$(SUDO) node test/java/java_frames.js $< "$$(test/java/jdks.sh)" $(RELEASES)

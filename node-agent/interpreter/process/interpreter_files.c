@@ -11,6 +11,7 @@
 #include "node-agent/interpreter/python/python_interpreter.h"
 #include "node-agent/interpreter/ruby/ruby_interpreter.h"
 #include "node-agent/interpreter/thread_variable.h"
+#include "node-agent/interpreter/v8/v8_interpreter.h"
 
 #define FILES_MAX 4096u
 
@@ -40,6 +41,7 @@ static const struct interpreter_ops *const all_ops[INTERPRETER_MAX] = {
 	[INTERPRETER_RUBY] = &ruby_interpreter_ops,
 	[INTERPRETER_PERL] = &perl_interpreter_ops,
 	[INTERPRETER_LUA] = &lua_interpreter_ops,
+	[INTERPRETER_V8] = &v8_interpreter_ops,
 };
 
 const struct interpreter_ops *interpreter_ops_of(enum interpreter_language language)

@@ -19,6 +19,7 @@
 #include "node-agent/interpreter/process/kept_codes.h"
 #include "node-agent/interpreter/process/name_cache.h"
 #include "node-agent/interpreter/process/process_memory.h"
+#include "node-agent/interpreter/script_lines.h"
 
 #define QUEUE_JOBS 4096u
 #define SEEN_SLOTS 16384u /* a power of two */
@@ -121,6 +122,7 @@ struct reader {
 	struct deadline_caller *caller;
 	struct interpreter_files *files;
 	struct process_memory *memory;
+	struct script_lines lines;
 };
 
 /* ---- on the thread ---- */
@@ -131,6 +133,7 @@ static enum names_metric metric_of(int error)
 	case 0:
 		return READ;
 	case -ENODATA:
+	case -ENXIO:
 		return HIDDEN;
 	case -ESRCH:
 		return LOST_EXITED;
@@ -246,7 +249,12 @@ static void name_callers(struct interpreter_names *n, const struct interpreter_p
 	}
 }
 
-static void run_job(const struct reader *k, const struct job *j)
+static uint64_t process_hash(const struct process_snapshot *s)
+{
+	return name_cache_key(s, &(struct interpreter_frame){0});
+}
+
+static void run_job(struct reader *k, const struct job *j)
 {
 	struct interpreter_names *n = k->names;
 	struct interpreter_process process = {0};
@@ -260,6 +268,8 @@ static void run_job(const struct reader *k, const struct job *j)
 	if (r == 0)
 		kept.error = process_memory_get(k->memory, j->snapshot, &memory);
 	kept.below = kept.error == 0 ? &memory : NULL;
+	memory.lines = &k->lines;
+	k->lines.process = process_hash(j->snapshot);
 	for (size_t i = 0; i < j->n; i++) {
 		uint64_t key = name_cache_key(j->snapshot, &j->frames[i]);
 		int error = r;
@@ -293,7 +303,7 @@ static void end_job(struct interpreter_names *n)
 
 static void run(void *ctx, struct worker_thread *t)
 {
-	const struct reader *k = ctx;
+	struct reader *k = ctx;
 	struct job *j;
 
 	while (!worker_thread_must_end(t) && (j = queue_pop(k->names->jobs))) {
@@ -310,6 +320,7 @@ static void reader_free(struct reader *k)
 		return;
 	interpreter_files_free(k->files);
 	process_memory_free(k->memory);
+	script_lines_fini(&k->lines);
 	deadline_caller_free(k->caller);
 	interpreter_names_unref(k->names);
 	free(k);

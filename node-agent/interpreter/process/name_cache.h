@@ -37,7 +37,7 @@ struct cached_name {
 /* Whether another try may find another thing. */
 static inline bool cached_name_has_failed(int error)
 {
-	return error < 0 && error != -ENODATA;
+	return error < 0 && error != -ENODATA && error != -ENXIO;
 }
 
 /* Returns false if the frame is not known. Texts are valid until the next change. */

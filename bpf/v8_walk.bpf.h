@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Frames of V8 (Node.js): those of code that it generates, and of the code that it brings along,
+ * its builtins, among which are its interpreter's instructions.
+ *
+ * All of that keeps frame pointers, so a frame is proven by its layout, where one is made. Below
+ * the frame pointer are two words: in a frame of JavaScript its context and its function, both
+ * objects; in another one a small number that says what it is. Frames of the interpreter have their
+ * bytecode and the offset in it further below. What is sent of a function is its
+ * SharedFunctionInfo, which is moved less often than the function itself.
+ *
+ * Where the code was interrupted there may be no frame yet, or no more, or never one. Instructions
+ * tell.
+ */
+#ifndef BPF_V8_WALK_BPF_H
+#define BPF_V8_WALK_BPF_H
+
+#include "chain_walk.bpf.h"
+#include "unwind_rules.bpf.h"
+
+/*
+ * CHAIN_IN_NATIVE: what an address is: an enum chain_native. V8 maps the loop again for each
+ * isolate, near the code that it generates. A global function.
+ */
+__noinline int chain_native_at(__u64 address)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+	const struct unwind_mappings *m;
+
+	if (!c || !s || !unwind_enter(s, address))
+		return CHAIN_NATIVE_NOT;
+	m = &s->walk.mappings;
+	if (m->table == UNWIND_TABLE_ANONYMOUS)
+		return CHAIN_NATIVE_GENERATED;
+	return m->table == c->loop_table &&
+			       address - m->bias - c->layout.loop_in_file < c->layout.loop_bytes
+		       ? CHAIN_NATIVE_LOOP
+		       : CHAIN_NATIVE_NOT;
+}
+
+/* What a frame is, of code that was interrupted. */
+enum v8_frame {
+	V8_FRAME,     /* the frame pointer is that of the code */
+	V8_AT_RETURN, /* there is none: the return address is where the stack pointer is */
+	V8_PUSHED,    /* likewise, under the caller's frame pointer */
+};
+
+#define V8_TAGS 3ULL
+#define V8_OBJECT 1ULL
+#define V8_BYTECODE_MAX (1U << 24)
+#define V8_BYTECODE_MIN 48 /* offsets count from the object that has the bytecode */
+
+static __always_inline bool v8_is_object(__u64 word)
+{
+	return (word & V8_TAGS) == V8_OBJECT;
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define V8_CODE_WORDS 4
+#define V8_MAKES_FRAME 0xe5894855 /* push %rbp; mov %rsp, %rbp */
+#define V8_SETS_FRAME 0xe58948
+#define V8_RETURNS 0xc3
+#define V8_RETURNS_BY 0xc2
+#define V8_FUNCTION_REGISTER 5 /* rdi, when a function is called */
+#define V8_OFFSET_REGISTER 9   /* r9, in the interpreter's instructions */
+
+/* What the next instructions say. */
+static __always_inline int v8_frame_by_code(const __u64 code[V8_CODE_WORDS])
+{
+	__u64 word = code[0];
+
+	if ((word & 0xff) == V8_RETURNS || (word & 0xff) == V8_RETURNS_BY)
+		return V8_AT_RETURN;
+	if ((word & 0xffffff) == V8_SETS_FRAME)
+		return V8_PUSHED;
+#pragma clang loop unroll(full)
+	for (int i = 0; i < V8_CODE_WORDS; i++) {
+		__u64 next = i + 1 < V8_CODE_WORDS ? code[i + 1] : 0;
+
+		word = code[i];
+#pragma clang loop unroll(full)
+		for (int k = 0; k < 8; k++) {
+			if ((__u32)word == V8_MAKES_FRAME)
+				return V8_AT_RETURN;
+			word = word >> 8 | next << 56;
+			next >>= 8;
+		}
+	}
+	return V8_FRAME;
+}
+
+int v8_frame_of_leaf(int is_builtin);
+
+/* An enum v8_frame. A global function. */
+__noinline int v8_frame_of_leaf(int is_builtin)
+{
+	struct scratch *s = get_scratch();
+	__u64 code[V8_CODE_WORDS], caller[2];
+	int how;
+
+	if (!s || bpf_probe_read_user(code, sizeof(code), (void *)s->walk.ip) ||
+	    bpf_probe_read_user(caller, sizeof(caller), (void *)s->walk.sp))
+		return V8_FRAME;
+	how = v8_frame_by_code(code);
+	/* code may have parts that make a frame for what they call */
+	if (how != V8_FRAME &&
+	    unwind_enter(s, walk_code_address(how == V8_PUSHED ? caller[1] : caller[0]) - 1))
+		return how;
+	/* what generated code calls may do without a frame */
+	return is_builtin && unwind_enter(s, caller[0] - 1) &&
+			       s->walk.mappings.table == UNWIND_TABLE_ANONYMOUS
+		       ? V8_AT_RETURN
+		       : V8_FRAME;
+}
+#endif
+
+int v8_take_frame(void);
+
+/* Takes the frame of the walk, if it is one of JavaScript. Returns an enum v8_frame. */
+__noinline int v8_take_frame(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+	const struct chain_frames *f;
+	__u64 function = 0, code = 0, pc, slot[2], words[2];
+	bool is_builtin;
+	int how = V8_FRAME;
+
+	if (!c || !s)
+		return V8_FRAME;
+	f = &c->layout.frames;
+	pc = s->walk.exact ? s->walk.ip : s->walk.ip - 1;
+	is_builtin = chain_native_at(pc) == CHAIN_NATIVE_LOOP;
+#ifdef V8_FUNCTION_REGISTER
+	if (s->walk.exact)
+		how = v8_frame_of_leaf(is_builtin);
+	if (how != V8_FRAME && !is_builtin && v8_is_object(s->walk.registers[V8_FUNCTION_REGISTER]))
+		function = s->walk.registers[V8_FUNCTION_REGISTER];
+#endif
+	if (how == V8_FRAME && (__s64)(s->walk.fp - sizeof(words) - s->walk.sp) >= 0 &&
+	    !bpf_probe_read_user(words, sizeof(words), (void *)(s->walk.fp - sizeof(words))) &&
+	    v8_is_object(words[0]) && v8_is_object(words[1]))
+		function = words[0];
+	if (!function && is_builtin)
+		return how;
+	if (is_builtin && !bpf_probe_read_user(slot, sizeof(slot), (void *)(s->walk.fp - f->at)) &&
+	    v8_is_object(slot[1]) && (__u32)slot[0] == 0) {
+		pc = slot[0] >> 32;
+#ifdef V8_OFFSET_REGISTER
+		if (s->walk.exact &&
+		    s->walk.registers[V8_OFFSET_REGISTER] - V8_BYTECODE_MIN < V8_BYTECODE_MAX)
+			pc = s->walk.registers[V8_OFFSET_REGISTER];
+#endif
+		pc |= CHAIN_AT_BYTECODE;
+	}
+	if (function)
+		code = chain_word_at((function & ~V8_TAGS) + f->code) & ~7ULL;
+	c->index = s->n_user - 1;
+	chain_push_entry(c, code, pc, code ? chain_check(chain_word_at(code + f->check)) : 0);
+	return how;
+}
+
+/* Goes to the caller. */
+static __always_inline int v8_next(struct scratch *s)
+{
+	struct walk *w = &s->walk;
+	int how = v8_take_frame();
+	__u64 frame[2], at = w->fp;
+
+	if (how != V8_FRAME)
+		at = how == V8_PUSHED ? w->sp : w->sp - sizeof(frame[0]);
+	if (at == 0 || (__s64)(at + sizeof(frame[0]) - w->sp) < 0 ||
+	    !user_read_pair(&w->stack, frame, at))
+		return WALK_END_JIT;
+	if (how == V8_AT_RETURN)
+		frame[0] = w->fp;
+	w->rbx_at = WALK_RBX_LOST;
+	return walk_to(w, frame[1], at + sizeof(frame), frame[0]);
+}
+
+#endif /* BPF_V8_WALK_BPF_H */
