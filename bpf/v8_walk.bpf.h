@@ -33,7 +33,7 @@ __noinline int chain_native_at(__u64 address)
 	m = &s->walk.mappings;
 	if (m->table == UNWIND_TABLE_ANONYMOUS)
 		return CHAIN_NATIVE_GENERATED;
-	return m->table == c->loop_table &&
+	return m->table == c->loop_table && m->table != UNWIND_TABLE_NONE &&
 			       address - m->bias - c->layout.loop_in_file < c->layout.loop_bytes
 		       ? CHAIN_NATIVE_LOOP
 		       : CHAIN_NATIVE_NOT;
@@ -42,7 +42,8 @@ __noinline int chain_native_at(__u64 address)
 /* What a frame is, of code that was interrupted. */
 enum v8_frame {
 	V8_FRAME,     /* the frame pointer is that of the code */
-	V8_AT_RETURN, /* there is none: the return address is where the stack pointer is */
+	V8_AT_ENTRY,  /* there is none: the return address is where the stack pointer is */
+	V8_AT_RETURN, /* likewise */
 	V8_PUSHED,    /* likewise, under the caller's frame pointer */
 };
 
@@ -82,7 +83,7 @@ static __always_inline int v8_frame_by_code(const __u64 code[V8_CODE_WORDS])
 #pragma clang loop unroll(full)
 		for (int k = 0; k < 8; k++) {
 			if ((__u32)word == V8_MAKES_FRAME)
-				return V8_AT_RETURN;
+				return V8_AT_ENTRY;
 			word = word >> 8 | next << 56;
 			next >>= 8;
 		}
@@ -115,6 +116,38 @@ __noinline int v8_frame_of_leaf(int is_builtin)
 }
 #endif
 
+#if defined(__TARGET_ARCH_x86)
+int v8_frame_of_caller(void);
+
+/*
+ * An enum v8_frame, of generated code that has called what was interrupted: a builtin may make the
+ * frame for it. Until then, nothing is on the stack but the return address. A global function.
+ */
+__noinline int v8_frame_of_caller(void)
+{
+	struct scratch *s = get_scratch();
+	__u64 word;
+
+	if (!s || bpf_probe_read_user(&word, sizeof(word), (void *)s->walk.sp))
+		return V8_FRAME;
+	return unwind_enter(s, walk_code_address(word) - 1) ? V8_AT_ENTRY : V8_FRAME;
+}
+#endif
+
+/*
+ * Where V8 has mapped builtins again, the address is sent that the code has in its file's first
+ * mapping. That one is older than what user space knows of the process.
+ */
+static __always_inline void v8_note_builtin(struct scratch *s, const struct chain_layout *l)
+{
+	__u64 addr = s->walk.ip - s->walk.mappings.bias - l->loop_in_file + l->loop;
+	__u32 index = s->n_user - 1;
+
+	if (index < SAMPLER_USER_FRAMES)
+		s->addrs[unwind_masked(s->event.n_kernel + index, SAMPLER_MAX_ADDRS)] = addr;
+	s->root[unwind_masked(index, SAMPLER_ROOT_FRAMES)] = addr;
+}
+
 int v8_take_frame(void);
 
 /* Takes the frame of the walk, if it is one of JavaScript. Returns an enum v8_frame. */
@@ -132,10 +165,15 @@ __noinline int v8_take_frame(void)
 	f = &c->layout.frames;
 	pc = s->walk.exact ? s->walk.ip : s->walk.ip - 1;
 	is_builtin = chain_native_at(pc) == CHAIN_NATIVE_LOOP;
+	if (is_builtin)
+		v8_note_builtin(s, &c->layout);
 #ifdef V8_FUNCTION_REGISTER
 	if (s->walk.exact)
 		how = v8_frame_of_leaf(is_builtin);
-	if (how != V8_FRAME && !is_builtin && v8_is_object(s->walk.registers[V8_FUNCTION_REGISTER]))
+	else if (s->walk.was_exact && !is_builtin)
+		how = v8_frame_of_caller();
+	if ((how == V8_AT_ENTRY || how == V8_PUSHED) && !is_builtin &&
+	    v8_is_object(s->walk.registers[V8_FUNCTION_REGISTER]))
 		function = s->walk.registers[V8_FUNCTION_REGISTER];
 #endif
 	if (how == V8_FRAME && (__s64)(s->walk.fp - sizeof(words) - s->walk.sp) >= 0 &&
@@ -173,7 +211,7 @@ static __always_inline int v8_next(struct scratch *s)
 	if (at == 0 || (__s64)(at + sizeof(frame[0]) - w->sp) < 0 ||
 	    !user_read_pair(&w->stack, frame, at))
 		return WALK_END_JIT;
-	if (how == V8_AT_RETURN)
+	if (how == V8_AT_ENTRY || how == V8_AT_RETURN)
 		frame[0] = w->fp;
 	w->rbx_at = WALK_RBX_LOST;
 	return walk_to(w, frame[1], at + sizeof(frame), frame[0]);

@@ -165,7 +165,7 @@ static int find_place(struct v8_heap *h, uint64_t bias, const struct interpreter
 		      struct v8_place *place)
 {
 	struct v8_code code;
-	uint64_t bytecode;
+	uint64_t bytecode, own;
 	int64_t offset;
 
 	if (v8_code_find(h, f->at, &code) < 0)
@@ -177,8 +177,11 @@ static int find_place(struct v8_heap *h, uint64_t bias, const struct interpreter
 		return v8_code_place(h, &code, f->at, f->level, place);
 	case V8_CODE_BASELINE:
 		bytecode = v8_bytecode_of(h, code.data);
+		own = v8_bytecode_of(h, v8_word(h, place->sfi, h->layout->sfi_data));
 		if (bytecode == 0) /* V8 9 has it with the function */
-			bytecode = v8_bytecode_of(h, v8_word(h, place->sfi, h->layout->sfi_data));
+			bytecode = own;
+		if (own != 0 && own != bytecode) /* that of the caller */
+			return -ENXIO;
 		offset = bytecode ? v8_baseline_offset(h, bias, &code, bytecode, f->at) : -1;
 		if (offset >= 0)
 			place->position = v8_bytecode_position(h, bytecode, (uint32_t)offset);
