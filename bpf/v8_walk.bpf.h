@@ -66,29 +66,30 @@ static __always_inline bool v8_is_object(__u64 word)
 #define V8_FUNCTION_REGISTER 5 /* rdi, when a function is called */
 #define V8_OFFSET_REGISTER 9   /* r9, in the interpreter's instructions */
 
-/* What the next instructions say. */
+/* What the next instructions say. A branch for each byte would be much to the verifier. */
 static __always_inline int v8_frame_by_code(const __u64 code[V8_CODE_WORDS])
 {
-	__u64 word = code[0];
+	__u64 first = code[0], makes = 0;
 
-	if ((word & 0xff) == V8_RETURNS || (word & 0xff) == V8_RETURNS_BY)
+	if ((first & 0xff) == V8_RETURNS || (first & 0xff) == V8_RETURNS_BY)
 		return V8_AT_RETURN;
-	if ((word & 0xffffff) == V8_SETS_FRAME)
+	if ((first & 0xffffff) == V8_SETS_FRAME)
 		return V8_PUSHED;
 #pragma clang loop unroll(full)
 	for (int i = 0; i < V8_CODE_WORDS; i++) {
-		__u64 next = i + 1 < V8_CODE_WORDS ? code[i + 1] : 0;
+		__u64 word = code[i], next = i + 1 < V8_CODE_WORDS ? code[i + 1] : 0;
 
-		word = code[i];
 #pragma clang loop unroll(full)
 		for (int k = 0; k < 8; k++) {
-			if ((__u32)word == V8_MAKES_FRAME)
-				return V8_AT_ENTRY;
+			__u64 other = (word & 0xffffffff) ^ V8_MAKES_FRAME;
+
+			barrier_var(other); /* keeps clang from making it a branch */
+			makes |= (other - 1) >> 63;
 			word = word >> 8 | next << 56;
 			next >>= 8;
 		}
 	}
-	return V8_FRAME;
+	return makes ? V8_AT_ENTRY : V8_FRAME;
 }
 
 int v8_frame_of_leaf(int is_builtin);
