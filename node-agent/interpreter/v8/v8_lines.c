@@ -45,7 +45,9 @@ static uint32_t *count_blocks(struct v8_heap *h, const struct v8_text *text)
 	uint8_t bytes[2 * BLOCK];
 	struct counter c = {0};
 
-	for (uint32_t i = 0; lines && i < n; i++) {
+	if (!lines)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++) {
 		uint32_t left = text->length - i * BLOCK;
 
 		lines[i] = c.lines;
