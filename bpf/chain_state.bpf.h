@@ -31,21 +31,26 @@ struct chain_piece {
 };
 
 struct chain_scratch {
-	struct chain_layout layout; /* of the process; a copy */
-	__u64 thread_pointer;       /* of the thread */
-	__u64 found;                /* what the path has led to so far */
-	__u64 own;                  /* what the path to the first frame starts from */
-	__u64 frame;                /* to be taken next; 0: none */
-	__u64 state;                /* whose frame that is; CHAIN_NEXT_CALL */
-	__u64 stack;                /* whose element that is; CHAIN_NEXT_ELEMENT, as these */
-	__u64 first;                /* its first element */
-	__u64 at;                   /* where the frame that is taken next is */
-	__u64 anchor;               /* of the run that is taken next; 0: not known */
-	__u64 low, high;            /* of the native frame whose run is taken; its stack */
-	__u64 owner;                /* of the frame in words; 0: none */
-	__u64 run_frame;            /* where the run began, as the next */
-	__u64 words_of;             /* the frame that was read last */
-	__u64 again_at, again;      /* a word that the next frame may need, too */
+	struct chain_layout layout;     /* of the process; a copy */
+	__u64 thread_pointer;           /* of the thread */
+	__u64 found;                    /* what the path has led to so far */
+	__u64 own;                      /* what the path to the first frame starts from */
+	__u64 frame;                    /* to be taken next; 0: none */
+	__u64 state;                    /* whose frame that is; CHAIN_NEXT_CALL */
+	__u64 stack;                    /* whose element that is; CHAIN_NEXT_ELEMENT, as these */
+	__u64 first;                    /* its first element */
+	__u64 at;                       /* where the frame that is taken next is */
+	__u64 anchor;                   /* of the run that is taken next; 0: not known */
+	__u64 low, high;                /* of the native frame whose run is taken; its stack */
+	__u64 owner;                    /* of the frame in words; 0: none */
+	__u64 run_frame;                /* where the run began, as the next */
+	__u64 words_of;                 /* the frame that was read last */
+	__u64 again_at, again;          /* a word that the next frame may need, too */
+	__u64 below;                    /* CHAIN_NEXT_SLOT, as the next: the state's next C frame */
+	__u64 trace;                    /* where generated code has begun, if it runs */
+	__u64 c_frame[4];               /* words of the C frame of the loop */
+	__u64 kept_at;                  /* where the run's first function is, if `at` is wrong */
+	__u64 words[CHAIN_FRAME_WORDS]; /* of a stack whose frames have no layout: _SLOT */
 	__u32 run_n;
 	__u32 index; /* of the native frame */
 	__u32 n_taken;
@@ -59,6 +64,10 @@ struct chain_scratch {
 	bool leaving;     /* all frames of a state are taken, as another one is entered */
 	bool rest;        /* run after run is taken, up to the end of the chain */
 	bool cut;         /* there are more frames than entries */
+	bool is_first;    /* of its run; CHAIN_NEXT_SLOT, as the next */
+	bool generated;   /* the native frame is generated code */
+	bool is_between;  /* the call of the loop has no function yet, or no more */
+	bool is_loose;    /* `at` is the register that what says the caller is stored from */
 	bool fresh;       /* a code object was not among those that were seen lately */
 	__u32 tgid;
 	__u32 loop_table; /* of the file that has the loop; CHAIN_IN_NATIVE */

@@ -19,6 +19,7 @@
 
 #include "chain_calls.bpf.h"
 #include "chain_memory.bpf.h"
+#include "chain_slots.bpf.h"
 #include "chain_state.bpf.h"
 #include "frame_chain.h"
 #include "sample_event.h"
@@ -429,6 +430,8 @@ __noinline int chain_step(void)
 		return chain_element_step();
 	case CHAIN_NEXT_CALL:
 		return chain_call_step();
+	case CHAIN_NEXT_SLOT:
+		return chain_slot_step();
 	default:
 		return chain_take(c);
 	}
@@ -495,24 +498,6 @@ static __always_inline bool chain_has_loop_at(const struct chain_layout *l, stru
 	return offset >= l->starts[i] && offset < l->ends[i];
 }
 
-enum chain_loop { CHAIN_LOOP_NOT, CHAIN_LOOP, CHAIN_LOOP_IN_NATIVE };
-
-int chain_loop_at(__u64 address);
-
-/* What the address is: an enum chain_loop. A global function. */
-__noinline int chain_loop_at(__u64 address)
-{
-	struct chain_scratch *c = get_chain_scratch();
-	struct scratch *s = get_scratch();
-
-	if (!c || !s)
-		return CHAIN_LOOP_NOT;
-	if (c->layout.flags & CHAIN_IN_NATIVE)
-		return chain_native_at(address) == CHAIN_NATIVE_NOT ? CHAIN_LOOP_NOT
-								    : CHAIN_LOOP_IN_NATIVE;
-	return chain_has_loop_at(&c->layout, s, address) ? CHAIN_LOOP : CHAIN_LOOP_NOT;
-}
-
 int chain_is_joined(__u64 address);
 
 /* Whether a native frame in the loop and its caller at this address are one. A global function. */
@@ -566,6 +551,80 @@ __noinline int chain_take_run(__u64 low)
 	c->low = low;
 	c->high = s->walk.sp > low && !s->walk.sp_is_low ? s->walk.sp : ~0ULL;
 	return chain_run(s->n_user - 1);
+}
+
+/* Whether this call of the loop has no function, as those for C code. */
+static __always_inline bool slot_is_empty(const struct chain_scratch *c, __s32 results)
+{
+	return results < 0 && c->frame - 8 < c->first - (__u64)(__s64)results;
+}
+
+/*
+ * The walk has come to a frame in the loop, or in generated code. Takes its run, and makes the
+ * stack pointer that of the loop.
+ */
+static __always_inline void chain_take_slots(struct chain_scratch *c, struct scratch *s)
+{
+	const struct chain_slots *k = &c->layout.slots;
+
+	if (!slot_find(s->walk.sp))
+		return;
+	c->trace = slot_trace_base(c, c->found);
+	c->generated = s->walk.ip - !s->walk.exact - c->layout.loop >= c->layout.loop_bytes;
+	if ((c->generated && !c->trace) ||
+	    bpf_probe_read_user(c->c_frame, sizeof(c->c_frame), (void *)(c->low + k->from)))
+		return;
+	c->index = s->n_user - 1;
+	c->is_first = c->is_loose = c->is_between = false;
+	if (c->found != c->state) {
+		c->leaving = true;
+		chain_run(c->index);
+		c->leaving = false;
+	}
+	c->at = 0;
+	if (!c->trace)
+		(void)walk_rbx(&s->walk, &c->at);
+	if (c->found != c->state)
+		slot_enter(c, &s->walk, c->found);
+	c->kept_at = c->trace ? 0 : c->c_frame[2];
+	c->below = c->c_frame[3];
+	c->is_first = true;
+	s->walk.sp = c->low;
+	if (c->generated) {
+		s->walk.ip = c->layout.loop + k->resumes_at;
+		s->walk.exact = false;
+	}
+	if (c->is_between || slot_is_empty(c, (__s32)c->c_frame[0]))
+		return;
+	if (c->trace)
+		slot_push_trace(c);
+	chain_run(c->index);
+}
+
+enum chain_loop { CHAIN_LOOP_NOT, CHAIN_LOOP, CHAIN_LOOP_IN_NATIVE };
+
+int chain_loop_at(__u64 address);
+
+/*
+ * What the address, which the walk is at, is: an enum chain_loop. CHAIN_LOOP: the run is to be
+ * taken when the walk has gone on; with CHAIN_NEXT_SLOT it is taken here. A global function.
+ */
+__noinline int chain_loop_at(__u64 address)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+
+	if (!c || !s)
+		return CHAIN_LOOP_NOT;
+	if (c->layout.flags & CHAIN_IN_NATIVE)
+		return chain_native_at(address) == CHAIN_NATIVE_NOT ? CHAIN_LOOP_NOT
+								    : CHAIN_LOOP_IN_NATIVE;
+	if (!chain_has_loop_at(&c->layout, s, address))
+		return CHAIN_LOOP_NOT;
+	if (c->layout.frames.next_is != CHAIN_NEXT_SLOT)
+		return CHAIN_LOOP;
+	chain_take_slots(c, s);
+	return CHAIN_LOOP_NOT;
 }
 
 /* Whether the first frame, if there is one, is this thread's. */
@@ -642,7 +701,8 @@ __noinline int chain_start(void)
 		chain_follow(CHAIN_FIRST_AT);
 		c->at = c->found;
 	}
-	return c->frame != 0 || c->layout.frames.next_is == CHAIN_NEXT_CALL;
+	return c->frame != 0 || c->layout.frames.next_is == CHAIN_NEXT_CALL ||
+	       c->layout.frames.next_is == CHAIN_NEXT_SLOT;
 }
 
 static __always_inline __u32 chain_read_state(struct chain_scratch *c, enum chain_state_kind kind)
@@ -689,6 +749,8 @@ __noinline int chain_finish(void)
 	c->event.chain_state |= chain_read_state(c, CHAIN_HOLDS_LOCK);
 	if (c->layout.frames.next_is == CHAIN_NEXT_CALL)
 		c->event.chain_state |= chain_state_of_calls(c);
+	else if (c->layout.frames.next_is == CHAIN_NEXT_SLOT)
+		c->event.chain_state |= CHAIN_CALLERS_NAME;
 	if (c->n_left == 1 && c->n_states < 2 && !chain_has_anchors(&c->layout) && !c->cut &&
 	    !c->broken)
 		c->event.chain_state |= c->left << CHAIN_LEFT_SHIFT;

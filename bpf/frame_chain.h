@@ -83,6 +83,7 @@ enum chain_next {
 	CHAIN_NEXT_STRIDE,  /* it is at this one + `next` bytes, which may be negative */
 	CHAIN_NEXT_ELEMENT, /* likewise, in a stack: struct chain_stacks */
 	CHAIN_NEXT_CALL,    /* as the first or the second one: struct chain_calls */
+	CHAIN_NEXT_SLOT,    /* at this one - what one of its words says: struct chain_slots */
 };
 
 enum chain_end {
@@ -278,6 +279,70 @@ _Static_assert(sizeof(struct chain_calls) == 160, "chain_calls layout");
 #define CHAIN_AT_TAIL 1   /* the caller has been replaced by the frame: nothing says its name */
 #define CHAIN_AT_NATIVE 2 /* the code is the address of a C function */
 
+/* Both: no frame, but generated code that was made from here on, and runs as the next frame. */
+#define CHAIN_AT_TRACE 3
+
+/*
+ * LuaJIT. A state (a coroutine) has an array of values as its stack, and frames have no layout of
+ * their own there: two values below the first one of a function are the function, and what says
+ * where its caller's first value is. Its lowest three bits are a kind (enum chain_link); without
+ * them it is a distance in bytes, or the whole is the next instruction of the caller, and the one
+ * before that has the distance. The first two values are not those of a function.
+ *
+ * The loop is written in assembly and has one layout of its C frame, which says the state. The
+ * state says where its innermost C frame is, so the two confirm each other. That finds the C frame
+ * also where the stack pointer is below it by what nothing describes: in generated code, which
+ * runs within the C frame, and where that has ended and its registers are saved.
+ *
+ * Words and values have 8 bytes. Offsets are in bytes.
+ */
+struct chain_slots {
+	/*
+	 * In the C frame: the state, and four words. In the lower half of the first one is a number
+	 * below 0 if the loop was called for no function, but for C code: - where functions end in
+	 * the array by then. In the third one is the next instruction of the innermost function, if
+	 * nothing else says it; in the fourth, the C frame of the state's next call of the loop.
+	 */
+	__u16 state;
+	__u16 from;
+	/* In a state. */
+	__u16 globals;
+	__u16 base;    /* the first value of the innermost function, but while the loop has it */
+	__u16 last;    /* an address behind which there are no functions */
+	__u16 first;   /* of the array */
+	__u16 c_frame; /* its lowest two bits are not part of it */
+	__u16 kind;    /* the second byte there is state_kind */
+	__u8 state_kind;
+	__u8 base_register; /* of the loop, by its DWARF number: as base. So may the frame pointer be. */
+	/* In a function: the third byte there is 0 if it was compiled, and its first instruction. */
+	__u16 function_kind;
+	__u16 instructions;
+	/* From the code object to its first instruction, and in it the number of instructions. */
+	__u16 code_bytes;
+	__u16 size;
+	/* Of the generated code that runs: the code and the next instruction that it begins with. */
+	__u16 trace_code;
+	__u16 trace_at;
+	/* In globals: where the generated code has begun, as a first value; 0: none runs. */
+	__s32 trace_base;
+	__s32 trace_number; /* 32 bits; below 0: none, and one of these says that C code runs: */
+	__u32 in_c;
+	__s32 traces;     /* the address of an array of traces */
+	__u32 resumes_at; /* an address of the loop where its C frame is as always: from its start */
+	__u64 function_tag; /* of values that are functions: their bits from CHAIN_VALUE_BITS on */
+};
+_Static_assert(sizeof(struct chain_slots) == 64, "chain_slots layout");
+
+#define CHAIN_VALUE_BITS 47
+#define CHAIN_VALUE_MASK ((1ULL << CHAIN_VALUE_BITS) - 1)
+
+enum chain_link {
+	CHAIN_LINK_CODE,      /* in two bits: the whole is the next instruction */
+	CHAIN_LINK_C,         /* in two bits: C code has called the loop for the function */
+	CHAIN_LINK_CONTINUES, /* the two values below say how the caller goes on, and where */
+	CHAIN_LINK_ARGUMENTS, /* no function: arguments that have moved */
+};
+
 /* Below it, the code of a frame is no address, but its kind. */
 #define CHAIN_CODES 8192u
 
@@ -405,6 +470,7 @@ struct chain_layout {
 			struct chain_path first_at;
 		};
 		struct chain_calls calls; /* CHAIN_NEXT_CALL */
+		struct chain_slots slots; /* CHAIN_NEXT_SLOT */
 		/* CHAIN_IN_NATIVE: where the loop is in its file, which may be mapped again */
 		__u64 loop_in_file;
 		__u64 room[28];

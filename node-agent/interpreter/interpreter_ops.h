@@ -34,6 +34,7 @@ enum interpreter_language {
 	INTERPRETER_LUA,
 	INTERPRETER_JAVA,
 	INTERPRETER_V8,
+	INTERPRETER_LUAJIT,
 	INTERPRETER_MAX,
 };
 
@@ -51,7 +52,7 @@ enum interpreter_root_kind {
 	INTERPRETER_ROOT_GETTER,
 	INTERPRETER_ROOT_TLS,    /* vaddr is that of a symbol of type STT_TLS */
 	INTERPRETER_ROOT_GLOBAL, /* a variable at vaddr */
-	INTERPRETER_ROOT_CALL,   /* those who call the loop know it: CHAIN_NEXT_CALL */
+	INTERPRETER_ROOT_CALL,   /* calls of the loop know it: CHAIN_NEXT_CALL, CHAIN_NEXT_SLOT */
 };
 
 struct interpreter_root {
@@ -89,6 +90,7 @@ struct interpreter_image {
 	uint16_t texts[CHAIN_TEXTS];      /* of what a name is made: chain_layout.texts */
 	struct chain_stacks stacks;       /* CHAIN_NEXT_ELEMENT */
 	struct chain_calls calls;         /* CHAIN_NEXT_CALL */
+	struct chain_slots slots;         /* CHAIN_NEXT_SLOT */
 	struct interpreter_root first_at; /* likewise; a getter is that of the first root */
 	struct interpreter_range loops[CHAIN_RANGES]; /* ascending, disjoint */
 	uint32_t n_loops;

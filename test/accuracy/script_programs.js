@@ -7,6 +7,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { freePort, root } = require("../e2e/lib/daemon");
 const lua = require("../lua/lua_frames").language;
+const luajit = require("../luajit/luajit_frames");
 const perl = require("../perl/perl_frames").language;
 const php = require("../php/php_frames").language;
 const { apache, fpm, serve } = require("../php/php_servers");
@@ -24,12 +25,16 @@ const languages = {
   ruby: { language: "Ruby", chains: { ...ruby, ...threads }, options: [] },
   perl: { language: "Perl", chains: perl, options: [] },
   lua: { language: "Lua", chains: lua, options: [] },
+  luajit: { language: "LuaJIT", chains: luajit.language, options: ["-joff"] },
 };
+// with a compiler, whose code is told apart
+const compiled = { luajit: { language: "LuaJIT, compiled", chains: luajit.compiler, options: ["-jon"] } };
 const ASKS = {
   php: ["-n", "-d", "display_startup_errors=0", "-r", "echo PHP_VERSION;"],
   ruby: ["--disable-gems", "-e", "print RUBY_VERSION"],
   perl: ["-e", "printf '%vd', $^V"],
   lua: ["-e", "io.write((_VERSION:gsub('Lua ', '')))"],
+  luajit: ["-e", "io.write(jit.version:match('%d+%.%d+'))"],
 };
 
 function tree(name, suite, packages) {
@@ -67,9 +72,11 @@ function debianReleases() {
   return lines
     .filter((line) => line && !line.startsWith("#"))
     .map((line) => line.split(" "))
-    .map(([key, suite, name, ...packages]) => ({
-      ...languages[key],
-      name: `${suite}-${name}`,
+    .flatMap((of) => [[languages, ...of], [compiled, ...of]])
+    .filter(([kinds, key]) => kinds[key])
+    .map(([kinds, key, suite, name, ...packages]) => ({
+      ...kinds[key],
+      name: `${suite}-${name}${kinds === compiled ? "-compiled" : ""}`,
       title: `Debian ${suite}`,
       prepare: () => {
         const dir = tree(`${suite}-${name}`, suite, packages);
@@ -105,7 +112,7 @@ function others() {
         settings: settings(dir),
       }),
   });
-  const compiled = ["opcache.enable_cli=1", "opcache.jit=tracing", "opcache.jit_buffer_size=64M"];
+  const jit = ["opcache.enable_cli=1", "opcache.jit=tracing", "opcache.jit_buffer_size=64M"];
   return [
     server("php8.2-fpm", "php-fpm", fpm, () => []),
     server("php8.2-fpm-opcache", "php-fpm, opcache", fpm, opcache),
@@ -118,7 +125,7 @@ function others() {
       title: "opcache.jit",
       prepare,
       start: (script) => {
-        const settings = [...opcache(script.dir), ...compiled];
+        const settings = [...opcache(script.dir), ...jit];
         const options = ["-n", ...settings.flatMap((s) => ["-d", s])];
         return startScript({ ...script, options });
       },

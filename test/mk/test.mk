@@ -143,6 +143,8 @@ check-perl: $(O)/coroot-node-agent ## frames of Perl by name, of every Perl that
 	$(Q)$(SUDO) test/interpreters/releases.sh $< perl
 check-lua: $(O)/coroot-node-agent ## frames of Lua by name, of every Lua that Debian has (RELEASES=)
 	$(Q)$(SUDO) test/interpreters/releases.sh $< lua
+check-luajit: $(O)/coroot-node-agent ## frames of LuaJIT by name, with its compiler and without (RELEASES=)
+	$(Q)$(SUDO) test/interpreters/releases.sh $< luajit
 
 check-node: $(O)/coroot-node-agent ## frames of JavaScript by name, of Node.js 14 to 26 (NODES=)
 	$(Q)$(SUDO) DEPS=$(DEPS) test/v8/node-releases.sh $< $(or $(NODES),14.21.3 16.20.2 18.20.8 20.20.2 \

@@ -8,11 +8,8 @@
 #include "node-agent/interpreter/lua/lua_opcodes.h"
 
 #define SEARCH_MAX 65536u /* instructions in front of the one that calls */
-#define LOCALS_MAX 4096u
-#define DEPTH 4u /* registers that are set from registers */
+#define DEPTH 4u          /* registers that are set from registers */
 #define AT_ONCE 256u
-#define VALUE_BYTES 16u   /* TValue */
-#define ELEMENT_BYTES 16u /* of a local variable, and of an upvalue since 5.2 */
 #define NOT_SET UINT32_MAX
 
 struct search {
@@ -22,22 +19,15 @@ struct search {
 	size_t cap;
 };
 
-static uint64_t word_at(const struct lua_code *c, uint64_t at)
-{
-	uint64_t word;
-
-	return interpreter_read(c->memory, at, &word, sizeof(word)) < 0 ? 0 : word;
-}
-
 static int instruction_at(const struct lua_code *c, uint32_t index, struct lua_instruction *ret)
 {
-	struct lua_elements code = lua_code_array(c, c->layout->code);
+	struct lua_elements code = c->dialect->instructions(c);
 	uint32_t word;
 
 	if (index >= code.n ||
 	    interpreter_read(c->memory, code.at + (uint64_t)index * 4, &word, sizeof(word)) < 0)
 		return -ENOENT;
-	*ret = lua_instruction(c->layout->minor, word);
+	*ret = c->dialect->instruction(c->layout->minor, word);
 	return 0;
 }
 
@@ -45,53 +35,17 @@ static int instruction_at(const struct lua_code *c, uint32_t index, struct lua_i
 
 static int constant_name(const struct search *s, uint32_t number)
 {
-	struct lua_elements constants = lua_code_array(s->code, s->code->layout->constants);
-
-	if (number >= constants.n)
-		return -ENOENT;
-	return lua_string_read(s->code,
-			       word_at(s->code, constants.at + (uint64_t)number * VALUE_BYTES),
-			       s->to, s->cap);
+	return s->code->dialect->constant_name(s->code, number, s->to, s->cap);
 }
 
 static int upvalue_name(const struct search *s, uint32_t number)
 {
-	struct lua_elements upvalues = lua_code_array(s->code, s->code->layout->upvalues);
-	size_t bytes = s->code->layout->minor == 1 ? sizeof(uint64_t) : ELEMENT_BYTES;
-
-	if (number >= upvalues.n)
-		return -ENOENT;
-	return lua_string_read(s->code, word_at(s->code, upvalues.at + number * bytes), s->to,
-			       s->cap);
+	return s->code->dialect->upvalue_name(s->code, number, s->to, s->cap);
 }
 
-struct local {
-	uint64_t name;
-	uint32_t from;
-	uint32_t to;
-};
-_Static_assert(sizeof(struct local) == ELEMENT_BYTES, "as in memory");
-
-/* Of the local variable that the register has at this instruction. */
 static int local_name(const struct search *s, uint32_t reg, uint32_t index)
 {
-	struct lua_elements e = lua_code_array(s->code, s->code->layout->locals);
-	struct local locals[AT_ONCE];
-
-	for (uint32_t i = 0; i < e.n && i < LOCALS_MAX; i += AT_ONCE) {
-		uint32_t n = e.n - i < AT_ONCE ? e.n - i : AT_ONCE;
-
-		if (interpreter_read(s->code->memory, e.at + (uint64_t)i * sizeof(locals[0]),
-				     locals, n * sizeof(locals[0])) < 0)
-			return -ENOENT;
-		for (uint32_t k = 0; k < n; k++) {
-			if (locals[k].from > index)
-				return -ENOENT;
-			if (index < locals[k].to && reg-- == 0)
-				return lua_string_read(s->code, locals[k].name, s->to, s->cap);
-		}
-	}
-	return -ENOENT;
+	return s->code->dialect->local_name(s->code, reg, index, s->to, s->cap);
 }
 
 /* ---- the instruction that has set a register ---- */
@@ -133,7 +87,7 @@ static void look_at(struct setter *s, const struct lua_instruction *i, uint32_t 
 
 static uint32_t find_setter(const struct lua_code *c, uint32_t reg, uint32_t until)
 {
-	struct lua_elements code = lua_code_array(c, c->layout->code);
+	struct lua_elements code = c->dialect->instructions(c);
 	struct setter s = {.index = NOT_SET};
 	uint32_t words[AT_ONCE];
 
@@ -146,7 +100,7 @@ static uint32_t find_setter(const struct lua_code *c, uint32_t reg, uint32_t unt
 			return NOT_SET;
 		for (uint32_t i = 0; i < n; i++) {
 			struct lua_instruction instruction =
-				lua_instruction(c->layout->minor, words[i]);
+				c->dialect->instruction(c->layout->minor, words[i]);
 
 			look_at(&s, &instruction, at + i, reg, until);
 		}
@@ -260,7 +214,7 @@ int lua_called_name(const struct lua_code *c, uint32_t index, char *to, size_t c
 	*to = '\0';
 	if (instruction_at(c, index, &i) < 0)
 		return -ENOENT;
-	event = lua_event_name(c->layout->minor, &i);
+	event = c->dialect->event_name(c->layout->minor, &i);
 	if (i.kind == LUA_OP_CALL) {
 		r = register_name(&s, i.a, index);
 	} else if (event) {

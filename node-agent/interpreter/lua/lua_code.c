@@ -3,9 +3,13 @@
 #include <errno.h>
 
 #include "common/text/utf8.h"
+#include "node-agent/interpreter/lua/luajit_code.h"
 
-#define ELEMENTS_MAX (1u << 26) /* of an array of a code object */
 #define INSTRUCTION_BYTES 4u
+#define LOCALS_MAX 4096u
+#define LOCALS_AT_ONCE 256u
+#define VALUE_BYTES 16u   /* TValue */
+#define ELEMENT_BYTES 16u /* of a local variable, and of an upvalue since 5.2 */
 /* TString */
 #define STRING_KIND 8u
 #define STRING_SHORT_LENGTH 11u
@@ -17,62 +21,30 @@
 /* 5.4: lines */
 #define DELTAS_MAX 256u /* between lines that are stored as such: up to 128 */
 
-static uint64_t field(const struct lua_code *c, unsigned offset, size_t size)
-{
-	uint64_t v = 0;
+/* ---- code objects of Lua ---- */
 
-	if (offset + size <= sizeof(c->bytes))
-		memcpy(&v, c->bytes + offset, size);
-	return v;
+static bool is_code(const struct lua_code *c)
+{
+	uint64_t kind = lua_code_field(c, STRING_KIND, 1);
+
+	return kind >= PROTO_KIND_5_1 && kind <= 11;
 }
 
-int lua_code_read(struct lua_code *c, const struct lua_layout *layout,
-		  const struct interpreter_memory *memory, uint64_t at)
-{
-	int r = interpreter_read(memory, at, c->bytes, sizeof(c->bytes));
-	uint64_t kind;
-
-	c->layout = layout;
-	c->memory = memory;
-	kind = field(c, STRING_KIND, 1);
-	if (r == 0 && (kind < PROTO_KIND_5_1 || kind > 11))
-		return -EBADMSG;
-	return r;
-}
-
-struct lua_elements lua_code_array(const struct lua_code *c, struct lua_array array)
+static struct lua_elements array_of(const struct lua_code *c, struct lua_array array)
 {
 	struct lua_elements e = {
-		.at = field(c, array.at, 8),
-		.n = (uint32_t)field(c, array.size_at, 4),
+		.at = lua_code_field(c, array.at, 8),
+		.n = (uint32_t)lua_code_field(c, array.size_at, 4),
 	};
 
-	if (e.at == 0 || e.n > ELEMENTS_MAX)
+	if (e.at == 0 || e.n > LUA_ELEMENTS_MAX)
 		e.n = 0;
 	return e;
 }
 
-uint64_t lua_code_source(const struct lua_code *c)
+static struct lua_elements instructions(const struct lua_code *c)
 {
-	return field(c, c->layout->source, 8);
-}
-
-uint32_t lua_code_first_line(const struct lua_code *c)
-{
-	uint32_t line = (uint32_t)field(c, c->layout->first_line, 4);
-
-	return line > LUA_LINE_MAX ? 0 : line;
-}
-
-bool lua_code_index(const struct lua_code *c, uint64_t at, uint32_t *ret)
-{
-	struct lua_elements code = lua_code_array(c, c->layout->code);
-	uint64_t n = (at - code.at) / INSTRUCTION_BYTES;
-
-	if (at <= code.at || n == 0 || n > code.n)
-		return false;
-	*ret = (uint32_t)n - 1;
-	return true;
+	return array_of(c, c->layout->code);
 }
 
 /* ---- lines ---- */
@@ -85,7 +57,7 @@ struct mark {
 /* The last line that is stored as such, at or before the instruction. */
 static struct mark find_mark(const struct lua_code *c, uint32_t index)
 {
-	struct lua_elements marks = lua_code_array(c, c->layout->line_marks);
+	struct lua_elements marks = array_of(c, c->layout->line_marks);
 	struct mark found = {UINT32_MAX, lua_code_first_line(c)}, m;
 	uint32_t low = 0, high = marks.n;
 
@@ -120,9 +92,9 @@ static uint32_t counted_line(const struct lua_code *c, uint32_t index, uint64_t 
 	return line > 0 && line <= LUA_LINE_MAX ? (uint32_t)line : 0;
 }
 
-uint32_t lua_code_line(const struct lua_code *c, uint32_t index)
+static uint32_t line_of(const struct lua_code *c, uint32_t index)
 {
-	struct lua_elements lines = lua_code_array(c, c->layout->lines);
+	struct lua_elements lines = array_of(c, c->layout->lines);
 	uint32_t line;
 
 	if (index >= lines.n)
@@ -137,7 +109,7 @@ uint32_t lua_code_line(const struct lua_code *c, uint32_t index)
 
 /* ---- strings ---- */
 
-int lua_string_read(const struct lua_code *c, uint64_t at, char *to, size_t cap)
+static int read_string(const struct lua_code *c, uint64_t at, char *to, size_t cap)
 {
 	uint8_t head[STRING_TEXT];
 	uint64_t length;
@@ -160,4 +132,115 @@ int lua_string_read(const struct lua_code *c, uint64_t at, char *to, size_t cap)
 		len = 0;
 	to[utf8_make_printable(to, len)] = '\0';
 	return r;
+}
+
+/* ---- names ---- */
+
+static uint64_t word_at(const struct lua_code *c, uint64_t at)
+{
+	uint64_t word;
+
+	return interpreter_read(c->memory, at, &word, sizeof(word)) < 0 ? 0 : word;
+}
+
+static int constant_name(const struct lua_code *c, uint32_t number, char *to, size_t cap)
+{
+	struct lua_elements constants = array_of(c, c->layout->constants);
+
+	if (number >= constants.n)
+		return -ENOENT;
+	return read_string(c, word_at(c, constants.at + (uint64_t)number * VALUE_BYTES), to, cap);
+}
+
+static int upvalue_name(const struct lua_code *c, uint32_t number, char *to, size_t cap)
+{
+	struct lua_elements upvalues = array_of(c, c->layout->upvalues);
+	size_t bytes = c->layout->minor == 1 ? sizeof(uint64_t) : ELEMENT_BYTES;
+
+	if (number >= upvalues.n)
+		return -ENOENT;
+	return read_string(c, word_at(c, upvalues.at + number * bytes), to, cap);
+}
+
+struct local {
+	uint64_t name;
+	uint32_t from;
+	uint32_t to;
+};
+_Static_assert(sizeof(struct local) == ELEMENT_BYTES, "as in memory");
+
+static int local_name(const struct lua_code *c, uint32_t reg, uint32_t index, char *to, size_t cap)
+{
+	struct lua_elements e = array_of(c, c->layout->locals);
+	struct local locals[LOCALS_AT_ONCE];
+
+	for (uint32_t i = 0; i < e.n && i < LOCALS_MAX; i += LOCALS_AT_ONCE) {
+		uint32_t n = e.n - i < LOCALS_AT_ONCE ? e.n - i : LOCALS_AT_ONCE;
+
+		if (interpreter_read(c->memory, e.at + (uint64_t)i * sizeof(locals[0]), locals,
+				     n * sizeof(locals[0])) < 0)
+			return -ENOENT;
+		for (uint32_t k = 0; k < n; k++) {
+			if (locals[k].from > index)
+				return -ENOENT;
+			if (index < locals[k].to && reg-- == 0)
+				return read_string(c, locals[k].name, to, cap);
+		}
+	}
+	return -ENOENT;
+}
+
+static const struct lua_dialect puc = {
+	LUA_PROTO_BYTES, is_code,      instructions, line_of,         read_string,
+	constant_name,   upvalue_name, local_name,   lua_instruction, lua_event_name,
+};
+
+/* ---- of both ---- */
+
+int lua_code_read(struct lua_code *c, const struct lua_layout *layout,
+		  const struct interpreter_memory *memory, uint64_t at)
+{
+	int r;
+
+	*c = (struct lua_code){
+		.dialect = layout->minor == LUA_MINOR_JIT ? &luajit_dialect : &puc,
+		.layout = layout,
+		.memory = memory,
+		.at = at,
+	};
+	r = interpreter_read(memory, at, c->bytes, c->dialect->bytes);
+	return r == 0 && !c->dialect->is_code(c) ? -EBADMSG : r;
+}
+
+uint64_t lua_code_source(const struct lua_code *c)
+{
+	return lua_code_field(c, c->layout->source, 8);
+}
+
+uint32_t lua_code_first_line(const struct lua_code *c)
+{
+	uint32_t line = (uint32_t)lua_code_field(c, c->layout->first_line, 4);
+
+	return line > LUA_LINE_MAX ? 0 : line;
+}
+
+bool lua_code_index(const struct lua_code *c, uint64_t at, uint32_t *ret)
+{
+	struct lua_elements code = c->dialect->instructions(c);
+	uint64_t n = (at - code.at) / INSTRUCTION_BYTES;
+
+	if (at <= code.at || n == 0 || n > code.n)
+		return false;
+	*ret = (uint32_t)n - 1;
+	return true;
+}
+
+uint32_t lua_code_line(const struct lua_code *c, uint32_t index)
+{
+	return c->dialect->line(c, index);
+}
+
+int lua_string_read(const struct lua_code *c, uint64_t at, char *to, size_t cap)
+{
+	return c->dialect->string(c, at, to, cap);
 }

@@ -11,11 +11,11 @@
 
 static uint32_t check_of(const struct lua_code *c)
 {
-	uint64_t lines, code;
+	uint64_t lines, more;
 
 	memcpy(&lines, c->bytes + c->layout->first_line, sizeof(lines));
-	memcpy(&code, c->bytes + c->layout->code.at, sizeof(code));
-	return chain_check(lines) ^ chain_check(code);
+	memcpy(&more, c->bytes + c->layout->check_more, sizeof(more));
+	return chain_check(lines) ^ chain_check(more);
 }
 
 /* What the caller calls the function. Returns 0 or -ENOENT. */
@@ -68,6 +68,18 @@ static void name_function(const char *called, struct interpreter_name *ret)
 			 ret->start_line);
 }
 
+/* Generated code, whose caller is the function that runs it. */
+static bool is_trace(const struct lua_layout *layout, const struct interpreter_frame *f)
+{
+	return layout->minor == LUA_MINOR_JIT && (f->at & CHAIN_AT_TRACE) == CHAIN_AT_TRACE;
+}
+
+static void name_trace(struct interpreter_name *ret)
+{
+	snprintf(ret->function, sizeof(ret->function), "(trace %.400s:%u)", last_part(ret->file),
+		 ret->line);
+}
+
 int lua_name_read(const struct lua_layout *layout, const struct interpreter_memory *memory,
 		  const struct interpreter_frame *frame, struct interpreter_name *ret)
 {
@@ -78,7 +90,7 @@ int lua_name_read(const struct lua_layout *layout, const struct interpreter_memo
 
 	*ret = (struct interpreter_name){0};
 	named = read_called(layout, memory, frame, called, sizeof(called));
-	if (frame->at & CHAIN_AT_NATIVE) {
+	if (frame->at & CHAIN_AT_NATIVE && !is_trace(layout, frame)) {
 		snprintf(ret->function, sizeof(ret->function), "%s", called);
 		return named < 0 ? -ENODATA : 0;
 	}
@@ -94,6 +106,9 @@ int lua_name_read(const struct lua_layout *layout, const struct interpreter_memo
 	ret->line = ret->start_line;
 	if (lua_code_index(&code, frame->at & ~UINT64_C(3), &index))
 		ret->line = lua_code_line(&code, index);
-	name_function(called, ret);
+	if (is_trace(layout, frame))
+		name_trace(ret);
+	else
+		name_function(called, ret);
 	return 0;
 }

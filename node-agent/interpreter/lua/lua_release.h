@@ -7,7 +7,6 @@
 #include "node-agent/interpreter/interpreter_ops.h"
 
 struct lua_release {
-	struct lua_layout layout;
 	struct chain_frames frames;
 	struct chain_calls calls; /* without registers and sites */
 	/* In a frame, where the loop stores its next instruction now and then; 0: always. */
@@ -15,6 +14,7 @@ struct lua_release {
 	/* Where and how the loop marks a frame as the last one of a run; 0: others do. */
 	uint8_t mark_at;
 	uint8_t mark;
+	struct lua_layout layout;
 };
 
 /* The release with this text in lua_ident, as "Lua 5.4.6"; NULL: it is not known. */

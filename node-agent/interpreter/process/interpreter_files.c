@@ -6,6 +6,7 @@
 #include "node-agent/interpreter/hotspot/hotspot_interpreter.h"
 #include "node-agent/interpreter/interpreter_symbols.h"
 #include "node-agent/interpreter/lua/lua_interpreter.h"
+#include "node-agent/interpreter/lua/luajit_interpreter.h"
 #include "node-agent/interpreter/perl/perl_interpreter.h"
 #include "node-agent/interpreter/php/php_interpreter.h"
 #include "node-agent/interpreter/python/python_interpreter.h"
@@ -42,6 +43,7 @@ static const struct interpreter_ops *const all_ops[INTERPRETER_MAX] = {
 	[INTERPRETER_PERL] = &perl_interpreter_ops,
 	[INTERPRETER_LUA] = &lua_interpreter_ops,
 	[INTERPRETER_V8] = &v8_interpreter_ops,
+	[INTERPRETER_LUAJIT] = &luajit_interpreter_ops,
 };
 
 const struct interpreter_ops *interpreter_ops_of(enum interpreter_language language)
@@ -400,6 +402,8 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 	}
 	if (image->frames.next_is == CHAIN_NEXT_CALL)
 		ret->calls = image->calls;
+	else if (image->frames.next_is == CHAIN_NEXT_SLOT)
+		ret->slots = image->slots;
 	else
 		ret->stacks = image->stacks;
 	memcpy(ret->texts, image->texts, sizeof(ret->texts));
