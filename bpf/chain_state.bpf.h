@@ -36,9 +36,9 @@ struct chain_scratch {
 	__u64 found;                    /* what the path has led to so far */
 	__u64 own;                      /* what the path to the first frame starts from */
 	__u64 frame;                    /* to be taken next; 0: none */
-	__u64 state;                    /* whose frame that is; CHAIN_NEXT_CALL */
+	__u64 state;                    /* whose frame that is; CHAIN_NEXT_CALL, _SCAN */
 	__u64 stack;                    /* whose element that is; CHAIN_NEXT_ELEMENT, as these */
-	__u64 first;                    /* its first element */
+	__u64 first;                    /* its first element; CHAIN_NEXT_SCAN: the end of it */
 	__u64 at;                       /* where the frame that is taken next is */
 	__u64 anchor;                   /* of the run that is taken next; 0: not known */
 	__u64 low, high;                /* of the native frame whose run is taken; its stack */
@@ -50,7 +50,7 @@ struct chain_scratch {
 	__u64 trace;                    /* where generated code has begun, if it runs */
 	__u64 c_frame[4];               /* words of the C frame of the loop */
 	__u64 kept_at;                  /* where the run's first function is, if `at` is wrong */
-	__u64 words[CHAIN_FRAME_WORDS]; /* of a stack whose frames have no layout: _SLOT */
+	__u64 words[CHAIN_FRAME_WORDS]; /* of a stack; CHAIN_NEXT_SLOT, _SCAN */
 	__u32 run_n;
 	__u32 index; /* of the native frame */
 	__u32 n_taken;

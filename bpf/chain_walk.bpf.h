@@ -19,6 +19,7 @@
 
 #include "chain_calls.bpf.h"
 #include "chain_memory.bpf.h"
+#include "chain_scan.bpf.h"
 #include "chain_slots.bpf.h"
 #include "chain_state.bpf.h"
 #include "frame_chain.h"
@@ -432,6 +433,8 @@ __noinline int chain_step(void)
 		return chain_call_step();
 	case CHAIN_NEXT_SLOT:
 		return chain_slot_step();
+	case CHAIN_NEXT_SCAN:
+		return chain_scan_step();
 	default:
 		return chain_take(c);
 	}
@@ -601,7 +604,12 @@ static __always_inline void chain_take_slots(struct chain_scratch *c, struct scr
 	chain_run(c->index);
 }
 
-enum chain_loop { CHAIN_LOOP_NOT, CHAIN_LOOP, CHAIN_LOOP_IN_NATIVE };
+enum chain_loop {
+	CHAIN_LOOP_NOT,
+	CHAIN_LOOP,
+	CHAIN_LOOP_IN_NATIVE,  /* of V8: v8_next() */
+	CHAIN_LOOP_ON_PROCESS, /* on the stack of a process: chain_leave_process() */
+};
 
 int chain_loop_at(__u64 address);
 
@@ -621,10 +629,54 @@ __noinline int chain_loop_at(__u64 address)
 								    : CHAIN_LOOP_IN_NATIVE;
 	if (!chain_has_loop_at(&c->layout, s, address))
 		return CHAIN_LOOP_NOT;
-	if (c->layout.frames.next_is != CHAIN_NEXT_SLOT)
+	switch (c->layout.frames.next_is) {
+	case CHAIN_NEXT_SLOT:
+		chain_take_slots(c, s);
+		return CHAIN_LOOP_NOT;
+	case CHAIN_NEXT_SCAN: /* the loop calls no generated code; what it executes, C code does */
+		return address - c->layout.loop < c->layout.loop_bytes ? CHAIN_LOOP
+								       : CHAIN_LOOP_ON_PROCESS;
+	default:
 		return CHAIN_LOOP;
-	chain_take_slots(c, s);
-	return CHAIN_LOOP_NOT;
+	}
+}
+
+int chain_leave_process(void);
+
+/*
+ * Takes the frames of the process that the code in s->walk runs, and goes to the function that has
+ * called generated code. Returns like a step of the native walk. A global function.
+ */
+__noinline int chain_leave_process(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+
+	if (!c || !s)
+		return WALK_END_JIT;
+	c->index = s->n_user - 1;
+	chain_push_place(c, s->walk.exact ? s->walk.ip : s->walk.ip - 1);
+	chain_find_top();
+	c->frame = c->found;
+	chain_run(c->index);
+	c->frame = 0;
+	return chain_find_back(c, s);
+}
+
+/*
+ * Finds the process that the thread runs, and the registers of its scheduler. Returns whether the
+ * thread is one of a scheduler.
+ */
+static __always_inline bool chain_enter_process(struct chain_scratch *c)
+{
+	const struct chain_scan *k = &c->layout.scan;
+
+	c->state = c->found;
+	chain_follow(1);
+	c->stack = c->found;
+	c->first = c->state ? chain_word_at(c->state + k->end) : 0;
+	c->frame = c->state ? chain_top_in(c, chain_word_at(c->state + k->top)) : 0;
+	return c->stack != 0;
 }
 
 /* Whether the first frame, if there is one, is this thread's. */
@@ -691,6 +743,8 @@ __noinline int chain_start(void)
 		return true;
 	}
 	chain_follow(0);
+	if (c->layout.frames.next_is == CHAIN_NEXT_SCAN)
+		return chain_enter_process(c);
 	if (!c->found)
 		chain_follow(1);
 	c->frame = c->found;
@@ -741,7 +795,7 @@ __noinline int chain_finish(void)
 {
 	struct chain_scratch *c = get_chain_scratch();
 
-	if (!c)
+	if (!c || c->layout.frames.next_is == CHAIN_NEXT_SCAN)
 		return 0;
 	if (c->layout.frames.next_is != CHAIN_NEXT_STRIDE || c->layout.frames.stop_mask)
 		chain_run(CHAIN_REST);

@@ -84,6 +84,7 @@ enum chain_next {
 	CHAIN_NEXT_ELEMENT, /* likewise, in a stack: struct chain_stacks */
 	CHAIN_NEXT_CALL,    /* as the first or the second one: struct chain_calls */
 	CHAIN_NEXT_SLOT,    /* at this one - what one of its words says: struct chain_slots */
+	CHAIN_NEXT_SCAN,    /* return addresses among values: struct chain_scan */
 };
 
 enum chain_end {
@@ -274,6 +275,37 @@ struct chain_calls {
 	struct chain_site sites[CHAIN_SITES];
 };
 _Static_assert(sizeof(struct chain_calls) == 160, "chain_calls layout");
+
+/*
+ * Code that was generated runs on stacks of its own, those of the processes of Erlang: a stack has
+ * values and return addresses, without anything that says how large a frame is. The collector of
+ * garbage tells them apart by their lowest two bits, which are 0 in no value. So the stack, read
+ * word by word from its top, is the chain: no word is guessed, and no rule for each instruction is
+ * needed, which only the compiler could make.
+ *
+ * The first path leads to the process that a thread runs, the second one to the registers of the
+ * thread's scheduler. Those are on the thread's own stack, above what C functions use when
+ * generated code calls them; so the native walk comes back to generated code there, goes on to the
+ * top of the process's stack, and from its bottom to the function that has called generated code,
+ * whose return address is known and a few words above the registers.
+ *
+ * A frame is where it is: `code` of an entry is that with its lowest three bits cleared, and the
+ * check is of the word there.
+ */
+struct chain_scan {
+	__u64 back;    /* the return address in the function that calls generated code */
+	__u16 back_at; /* from the registers on: the first of CHAIN_FRAME_WORDS that it is among */
+	__u16 top;     /* in a process: where the top of its stack may be stored */
+	__u16 lowest;  /* how far its memory goes, of which the stack is the upper end */
+	__u16 end;
+	/*
+	 * Code that has called a C function soon takes its stack back, by one of these: it is where
+	 * the frame pointer is, or what is stored at `top`.
+	 */
+	__u32 from_frame_pointer; /* three bytes of an instruction */
+	__u32 from_process;       /* four */
+};
+_Static_assert(sizeof(struct chain_scan) == 24, "chain_scan layout");
 
 /* In an entry's `at`, which is a multiple of 4. */
 #define CHAIN_AT_TAIL 1   /* the caller has been replaced by the frame: nothing says its name */
@@ -470,6 +502,7 @@ struct chain_layout {
 			struct chain_path first_at;
 		};
 		struct chain_calls calls; /* CHAIN_NEXT_CALL */
+		struct chain_scan scan;   /* CHAIN_NEXT_SCAN */
 		struct chain_slots slots; /* CHAIN_NEXT_SLOT */
 		/* CHAIN_IN_NATIVE: where the loop is in its file, which may be mapped again */
 		__u64 loop_in_file;

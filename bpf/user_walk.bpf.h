@@ -101,12 +101,15 @@ static __always_inline int next_frame(struct scratch *s)
 	int end;
 
 	w->descending = false;
-	if (w->ip - w->jvm_low < w->jvm_bytes)
+	if (w->ip - w->jvm_low < w->jvm_bytes) {
 		end = jvm_frame();
-	else if (loop == CHAIN_LOOP_IN_NATIVE)
+	} else if (loop == CHAIN_LOOP_IN_NATIVE) {
 		end = v8_next(s);
-	else
+	} else if (loop == CHAIN_LOOP_ON_PROCESS) {
+		end = chain_leave_process();
+	} else {
 		end = w->by_tables ? walk_by_table(s) : walk_by_frame_pointer(w);
+	}
 	if (loop == CHAIN_LOOP && end == WALK_CONTINUES && !w->descended && !w->descending &&
 	    chain_is_joined(w->ip - 1))
 		s->n_user--; /* its caller takes its place */

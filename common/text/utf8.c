@@ -104,3 +104,32 @@ size_t utf8_make_printable(char *s, size_t len)
 	}
 	return len;
 }
+
+bool utf8_put(char *to, size_t cap, size_t *len, uint32_t c)
+{
+	uint8_t b[4];
+	size_t n;
+
+	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000) || c < 0x20 || (c >= 0x7f && c < 0xa0))
+		c = '?';
+	if (c < 0x80) {
+		n = 1;
+		b[0] = (uint8_t)c;
+	} else if (c < 0x800) {
+		n = 2;
+		b[0] = (uint8_t)(0xc0 | c >> 6);
+	} else if (c < 0x10000) {
+		n = 3;
+		b[0] = (uint8_t)(0xe0 | c >> 12);
+	} else {
+		n = 4;
+		b[0] = (uint8_t)(0xf0 | c >> 18);
+	}
+	for (size_t i = 1; i < n; i++)
+		b[i] = (uint8_t)(0x80 | (c >> 6 * (n - 1 - i) & 0x3f));
+	if (*len + n >= cap)
+		return false;
+	memcpy(to + *len, b, n);
+	*len += n;
+	return true;
+}

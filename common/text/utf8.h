@@ -17,5 +17,10 @@ void utf8_repair(char *s, size_t len);
  * dropped.
  */
 size_t utf8_make_printable(char *s, size_t len);
+/*
+ * Appends a character to the len bytes at `to`, or '?' if it cannot be printed or is none. Returns
+ * false if there is no room for it and one byte more of the cap.
+ */
+bool utf8_put(char *to, size_t cap, size_t *len, uint32_t c) MUST_CHECK;
 
 #endif /* COMMON_TEXT_UTF8_H */

@@ -1,7 +1,7 @@
 /*
  * What a language implements so that the walk shows its functions: recognise a file that has its
  * interpreter, say how frames are found, and read the name of one. `python/`, `php/`, `ruby/`,
- * `perl/` and `lua/` are there.
+ * `perl/`, `lua/` and `erlang/` are there.
  *
  * All functions are pure but for what they read through their arguments: bytes of an ELF file, or
  * memory of a process. Both are hostile: every length and every chain has a limit.
@@ -13,6 +13,7 @@
 
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
+#include "node-agent/interpreter/erlang_layout.h"
 #include "node-agent/interpreter/hotspot_layout.h"
 #include "node-agent/interpreter/interpreter_frame.h"
 #include "node-agent/interpreter/lua_layout.h"
@@ -35,6 +36,7 @@ enum interpreter_language {
 	INTERPRETER_JAVA,
 	INTERPRETER_V8,
 	INTERPRETER_LUAJIT,
+	INTERPRETER_ERLANG,
 	INTERPRETER_MAX,
 };
 
@@ -91,6 +93,7 @@ struct interpreter_image {
 	struct chain_stacks stacks;       /* CHAIN_NEXT_ELEMENT */
 	struct chain_calls calls;         /* CHAIN_NEXT_CALL */
 	struct chain_slots slots;         /* CHAIN_NEXT_SLOT */
+	struct chain_scan scan;           /* CHAIN_NEXT_SCAN; back is an address in the file */
 	struct interpreter_root first_at; /* likewise; a getter is that of the first root */
 	struct interpreter_range loops[CHAIN_RANGES]; /* ascending, disjoint */
 	uint32_t n_loops;
@@ -103,6 +106,7 @@ struct interpreter_image {
 		struct perl_layout perl;
 		struct lua_layout lua;
 		struct hotspot_layout hotspot;
+		struct erlang_layout erlang;
 	};
 };
 

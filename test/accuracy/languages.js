@@ -128,17 +128,25 @@ const languages = [
     lines: "yes, that of a trace where it was made from",
   },
   {
+    language: "Erlang/OTP 25 and 27 on x86-64",
+    proof: ["Erlang"],
+    claims: all,
+    names: among("Erlang"),
+    lines: "yes",
+    further: "pushed pprof",
+  },
+  {
     language: "R, Julia",
     stacks: "of native code",
     names: "of the interpreter; of generated code with a perf map or a jitdump",
     further: "pushed pprof",
   },
   {
-    language: ".NET, Erlang, others with a JIT",
+    language: ".NET, others with a JIT",
     stacks: "with frame pointers",
     names: "with a perf map or a jitdump",
     further: "pushed pprof",
-    needs: "`DOTNET_PerfMapEnabled=1`, `+JPperf true`",
+    needs: "`DOTNET_PerfMapEnabled=1`",
   },
 ];
 

@@ -6,6 +6,7 @@ const { execFileSync, spawn } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 const { freePort, root } = require("../e2e/lib/daemon");
+const erlang = require("../erlang/erlang_frames");
 const lua = require("../lua/lua_frames").language;
 const luajit = require("../luajit/luajit_frames");
 const perl = require("../perl/perl_frames").language;
@@ -26,6 +27,12 @@ const languages = {
   perl: { language: "Perl", chains: perl, options: [] },
   lua: { language: "Lua", chains: lua, options: [] },
   luajit: { language: "LuaJIT", chains: luajit.language, options: ["-joff"] },
+  erlang: {
+    language: "Erlang",
+    chains: { ...erlang.language, mayBeNative: isErlangsOwn },
+    commOf: (i) => `acc-erl-${i}.smp`,
+    start: startErlang,
+  },
 };
 // with a compiler, whose code is told apart
 const compiled = { luajit: { language: "LuaJIT, compiled", chains: luajit.compiler, options: ["-jon"] } };
@@ -67,6 +74,34 @@ function startScript({ comm, dir, program, options, chains }) {
   return { pid: child.pid, stop };
 }
 
+// Schedulers look for work, processes begin and end, and what Erlang brings along has functions of
+// its own. But functions in C that Erlang's call, and the collector of garbage, are below some.
+function isErlangsOwn(names) {
+  return (
+    names.some((name) => /\/\d+$/.test(name)) ||
+    !names.some((name) => /^erts_g(c|arbage_collect)_|_nif$|_\d$/.test(name))
+  );
+}
+
+// Its emulator is a file of this name.
+function startErlang({ comm, dir }) {
+  const erlexec = erlang.findErlexec(dir);
+  const file = path.join(dir, path.dirname(erlexec), comm);
+  const compiled = erlang.compile(dir, erlexec);
+  fs.rmSync(file, { force: true });
+  fs.symlinkSync("beam.smp", file);
+  const emulator = { EMU: path.basename(comm, ".smp") };
+  const child = spawn("chroot", [dir, erlexec, ...erlang.options(compiled)], {
+    stdio: ["ignore", "ignore", "inherit"],
+    env: { ...env, ...erlang.environment(erlexec), ...emulator },
+  });
+  const stop = () => {
+    child.kill("SIGKILL");
+    fs.rmSync(file, { force: true });
+  };
+  return { pid: child.pid, stop };
+}
+
 function debianReleases() {
   const lines = fs.readFileSync(path.join(interpreters, "releases.txt"), "utf8").split("\n");
   return lines
@@ -81,9 +116,10 @@ function debianReleases() {
       prepare: () => {
         const dir = tree(`${suite}-${name}`, suite, packages);
         const program = `/usr/bin/${name}`;
-        return { dir, program, release: releaseOf(dir, program, key) };
+        const release = key === "erlang" ? erlang.releaseOf(dir) : releaseOf(dir, program, key);
+        return { dir, program, release };
       },
-      start: startScript,
+      start: languages[key].start ?? startScript,
     }));
 }
 
@@ -139,7 +175,8 @@ function scripts(only) {
   const matches = ({ language, name }) =>
     only.length === 0 || only.some((part) => `${language} ${name}`.includes(part));
   return [...debianReleases(), ...others()].filter(matches).map((script, i) => {
-    const prepared = { ...script, ...script.prepare(), comm: `acc-script-${i}` };
+    const comm = script.commOf?.(i) ?? `acc-script-${i}`;
+    const prepared = { ...script, ...script.prepare(), comm };
     return { ...prepared, start: () => script.start(prepared) };
   });
 }

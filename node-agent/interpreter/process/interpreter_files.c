@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "common/data/table.h"
+#include "node-agent/interpreter/erlang/erlang_interpreter.h"
 #include "node-agent/interpreter/hotspot/hotspot_interpreter.h"
 #include "node-agent/interpreter/interpreter_symbols.h"
 #include "node-agent/interpreter/lua/lua_interpreter.h"
@@ -44,6 +45,7 @@ static const struct interpreter_ops *const all_ops[INTERPRETER_MAX] = {
 	[INTERPRETER_LUA] = &lua_interpreter_ops,
 	[INTERPRETER_V8] = &v8_interpreter_ops,
 	[INTERPRETER_LUAJIT] = &luajit_interpreter_ops,
+	[INTERPRETER_ERLANG] = &erlang_interpreter_ops,
 };
 
 const struct interpreter_ops *interpreter_ops_of(enum interpreter_language language)
@@ -373,6 +375,28 @@ static void set_loops(const struct found *p, struct chain_layout *ret)
 	}
 }
 
+/* What layouts of this kind have beside paths and frames. */
+static void set_rest(const struct found *p, struct chain_layout *ret)
+{
+	const struct interpreter_image *image = p->interpreter->image;
+
+	switch (image->frames.next_is) {
+	case CHAIN_NEXT_CALL:
+		ret->calls = image->calls;
+		break;
+	case CHAIN_NEXT_SLOT:
+		ret->slots = image->slots;
+		break;
+	case CHAIN_NEXT_SCAN:
+		ret->scan = image->scan;
+		ret->scan.back += p->bias;
+		break;
+	default:
+		ret->stacks = image->stacks;
+		break;
+	}
+}
+
 int interpreter_files_layout(struct interpreter_files *f, const struct process_snapshot *s,
 			     struct chain_layout *ret)
 {
@@ -400,12 +424,7 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 		ops->add_layout(image, p.bias, ret);
 		return 0;
 	}
-	if (image->frames.next_is == CHAIN_NEXT_CALL)
-		ret->calls = image->calls;
-	else if (image->frames.next_is == CHAIN_NEXT_SLOT)
-		ret->slots = image->slots;
-	else
-		ret->stacks = image->stacks;
+	set_rest(&p, ret);
 	memcpy(ret->texts, image->texts, sizeof(ret->texts));
 	for (size_t i = 0; i < CHAIN_PATHS; i++) {
 		int error = make_path(&p, &image->roots[i], &p.interpreter->variables[i],

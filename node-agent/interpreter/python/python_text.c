@@ -34,36 +34,6 @@ int python_type_check(const struct python_memory *m, uint64_t at, uint64_t type_
 	return r < 0 ? r : strcmp(name, type_name) == 0 ? 0 : -EBADMSG;
 }
 
-/* Appends a character that can be printed. Returns false if there is no room. */
-static bool put_character(char *to, size_t cap, size_t *len, uint32_t c)
-{
-	uint8_t b[4];
-	size_t n;
-
-	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000) || c < 0x20 || (c >= 0x7f && c < 0xa0))
-		c = '?';
-	if (c < 0x80) {
-		n = 1;
-		b[0] = (uint8_t)c;
-	} else if (c < 0x800) {
-		n = 2;
-		b[0] = (uint8_t)(0xc0 | c >> 6);
-	} else if (c < 0x10000) {
-		n = 3;
-		b[0] = (uint8_t)(0xe0 | c >> 12);
-	} else {
-		n = 4;
-		b[0] = (uint8_t)(0xf0 | c >> 18);
-	}
-	for (size_t i = 1; i < n; i++)
-		b[i] = (uint8_t)(0x80 | (c >> 6 * (n - 1 - i) & 0x3f));
-	if (*len + n >= cap)
-		return false;
-	memcpy(to + *len, b, n);
-	*len += n;
-	return true;
-}
-
 /* Reads n characters of 1, 2 or 4 bytes. */
 static int read_wide(const struct python_memory *m, uint64_t data, unsigned kind, uint64_t n,
 		     char *to, size_t cap)
@@ -79,7 +49,7 @@ static int read_wide(const struct python_memory *m, uint64_t data, unsigned kind
 		uint32_t c = 0;
 
 		memcpy(&c, raw + i * kind, kind);
-		if (!put_character(to, cap, &len, c))
+		if (!utf8_put(to, cap, &len, c))
 			break;
 	}
 	to[len] = '\0';

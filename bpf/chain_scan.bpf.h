@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Frames on the stack of a process of Erlang: see struct chain_scan.
+ *
+ * Other layouts say where the next frame is. Here nothing does but the words themselves, and no
+ * path leads from generated code back to the thread's stack. So this is a step of its own, and the
+ * one other thing that is known of generated code: how it takes its stack back from a C function.
+ */
+#ifndef BPF_CHAIN_SCAN_BPF_H
+#define BPF_CHAIN_SCAN_BPF_H
+
+#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
+
+#include "chain_state.bpf.h"
+#include "frame_chain.h"
+#include "unwind_lookup.bpf.h"
+#include "unwind_rules.bpf.h"
+#include "walk_state.bpf.h"
+
+#define CHAIN_VALUE_TAGS 3ULL /* not 0 in values */
+
+static __always_inline bool chain_is_generated(struct scratch *s, __u64 address)
+{
+	return unwind_enter(s, address) && s->walk.mappings.table == UNWIND_TABLE_ANONYMOUS;
+}
+
+static __always_inline void chain_push_place(struct chain_scratch *c, __u64 pc)
+{
+	chain_push_entry(c, pc & ~7ULL, pc, chain_check(chain_word_at(pc & ~7ULL)));
+}
+
+/* ---- where the stack begins ---- */
+
+/* The address, if it is one of the memory of the process that runs; 0: it is not. */
+static __always_inline __u64 chain_top_in(const struct chain_scratch *c, __u64 top)
+{
+	__u64 lowest = chain_word_at(c->state + c->layout.scan.lowest);
+
+	return top % USER_WORD_BYTES == 0 && top - lowest <= c->first - lowest ? top : 0;
+}
+
+#define CHAIN_CODE_WORDS 8 /* that are searched for the instruction */
+
+enum chain_top { CHAIN_TOP_UNKNOWN, CHAIN_TOP_IN_FRAME_POINTER, CHAIN_TOP_IN_PROCESS };
+
+int chain_top_by_code(void);
+
+/* Where the instructions that follow take the stack from: an enum chain_top. A global function. */
+__noinline int chain_top_by_code(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+	__u64 code[CHAIN_CODE_WORDS + 1];
+
+	if (!c || !s || bpf_probe_read_user(code, sizeof(code), (void *)s->walk.ip))
+		return CHAIN_TOP_UNKNOWN;
+#pragma clang loop unroll(full)
+	for (int i = 0; i < CHAIN_CODE_WORDS; i++) {
+		__u64 word = code[i], next = code[i + 1];
+
+#pragma clang loop unroll(full)
+		for (int k = 0; k < 8; k++) {
+			if (((__u32)word & 0xffffff) == c->layout.scan.from_frame_pointer)
+				return CHAIN_TOP_IN_FRAME_POINTER;
+			if ((__u32)word == c->layout.scan.from_process)
+				return CHAIN_TOP_IN_PROCESS;
+			word = word >> 8 | next << 56;
+			next >>= 8;
+		}
+	}
+	return CHAIN_TOP_UNKNOWN;
+}
+
+int chain_find_top(void);
+
+/*
+ * Stores the top of the stack of the process, or 0: no process runs, or it is not known where its
+ * stack is. The code in s->walk is on that stack, or on the thread's if it calls a C function, is
+ * about to, or has just done so. A global function.
+ */
+__noinline int chain_find_top(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+	__u64 word;
+
+	if (!c || !s)
+		return 0;
+	c->found = 0;
+	if (!c->state)
+		return 0;
+	if (s->walk.exact)
+		c->found = chain_top_in(c, s->walk.sp);
+	if (!c->found) {
+		switch (chain_top_by_code()) {
+		case CHAIN_TOP_IN_FRAME_POINTER:
+			c->found = chain_top_in(c, s->walk.fp);
+			break;
+		case CHAIN_TOP_IN_PROCESS:
+			c->found = chain_top_in(c, chain_word_at(c->state + c->layout.scan.top));
+			break;
+		default:
+			break;
+		}
+	}
+	if (!c->found)
+		return 0;
+	/* what is called by a function, and calls none, may return to any address */
+	word = chain_word_at(c->found);
+	if (word & CHAIN_VALUE_TAGS && chain_is_generated(s, word)) {
+		chain_push_place(c, word - 1);
+		c->found += USER_WORD_BYTES;
+	}
+	return 0;
+}
+
+/* ---- frames ---- */
+
+/*
+ * The index of the first return address in c->words; CHAIN_FRAME_WORDS: there is none. Has no
+ * branches, which the verifier would follow to 65,536 ends.
+ */
+static __always_inline __u64 chain_find_return(const struct chain_scratch *c)
+{
+	__u64 returns = 1ULL << CHAIN_FRAME_WORDS, below;
+
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < CHAIN_FRAME_WORDS; i++) {
+		__u64 tag = c->words[i] & CHAIN_VALUE_TAGS;
+
+		barrier_var(tag); /* keeps clang from making it a branch */
+		returns |= (((tag + 3) >> 2) ^ 1) << i;
+	}
+	/* the number of bits below the lowest one */
+	below = (returns & -returns) - 1;
+	below = (below & 0x5555) + (below >> 1 & 0x5555);
+	below = (below & 0x3333) + (below >> 2 & 0x3333);
+	below = (below & 0x0f0f) + (below >> 4 & 0x0f0f);
+	return (below & 0xff) + (below >> 8);
+}
+
+int chain_scan_step(void);
+
+/* Goes to the next return address, and takes it. Returns whether to go on. A global function. */
+__noinline int chain_scan_step(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	__u64 at, bytes, index, word;
+
+	if (!c || c->frame >= c->first)
+		return 0;
+	at = c->frame;
+	c->frame = 0;
+	if (++c->n_taken > CHAIN_TAKES) {
+		c->cut = true;
+		return 0;
+	}
+	bytes = c->first - at;
+	if (bytes > sizeof(c->words))
+		bytes = sizeof(c->words);
+	if (bpf_probe_read_user(c->words, bytes, (void *)at)) {
+		c->broken = true;
+		return 0;
+	}
+	index = chain_find_return(c);
+	at += index * USER_WORD_BYTES;
+	if (at >= c->first)
+		return 0;
+	c->frame = at;
+	if (index == CHAIN_FRAME_WORDS)
+		return 1;
+	c->frame += USER_WORD_BYTES;
+	word = c->words[unwind_masked(index, CHAIN_FRAME_WORDS)];
+	if (word >= PAGE_ZERO_END && !chain_top_in(c, word)) /* nor a frame pointer (+JPfp) */
+		chain_push_place(c, word - 1);
+	return c->frame != 0;
+}
+
+/* ---- where the stack of the thread goes on ---- */
+
+/* Goes to the function that has called generated code. Returns like a step of the native walk. */
+static __always_inline int chain_find_back(struct chain_scratch *c, struct scratch *s)
+{
+	__u64 at = c->stack + c->layout.scan.back_at, back = c->layout.scan.back;
+	int end;
+
+	if (!c->stack || bpf_probe_read_user(c->words, sizeof(c->words), (void *)at))
+		return WALK_END_JIT;
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < CHAIN_FRAME_WORDS; i++) {
+		if (c->words[unwind_masked(i, CHAIN_FRAME_WORDS)] != back)
+			continue;
+		s->walk.rbx_at = WALK_RBX_LOST;
+		end = walk_to(&s->walk, back, at + (i + 1) * USER_WORD_BYTES, 0);
+		s->walk.descended = false; /* it may be anywhere */
+		return end;
+	}
+	return WALK_END_JIT;
+}
+
+#endif /* BPF_CHAIN_SCAN_BPF_H */
