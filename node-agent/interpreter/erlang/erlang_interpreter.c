@@ -51,7 +51,7 @@ static int has_compiler(const struct elf_layout *layout, const struct byte_sourc
 			uint64_t vaddr)
 {
 	uint64_t offset;
-	uint32_t is_jit;
+	uint32_t is_jit = 0;
 	int r = elf_layout_offset(layout, vaddr, &offset);
 
 	if (r == 0)

@@ -45,7 +45,7 @@ const struct erlang_release *erlang_release_find(const struct elf_layout *layout
 						 int *error)
 {
 	uint64_t offset;
-	char otp[3];
+	char otp[3] = "";
 
 	*error = elf_layout_offset(layout, text, &offset);
 	if (*error == 0)
