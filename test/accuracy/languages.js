@@ -112,8 +112,7 @@ const languages = [
     further: "pushed pprof",
   },
   {
-    language: "LuaJIT on x86-64 (GC64),",
-    ranged: true,
+    language: "LuaJIT 2.1 on x86-64 (GC64)",
     proof: ["LuaJIT"],
     claims: all,
     names: among("Lua"),
