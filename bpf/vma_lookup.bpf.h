@@ -114,11 +114,11 @@ static __always_inline struct vm_area_struct *vma_at(struct scratch *s, struct m
 	return (void *)s->vma;
 }
 
-/* Returns whether user space knows the file. */
-static __always_inline bool use_inode(struct unwind_mappings *m, const struct event_file *key,
-				      __u64 page_offset)
+/* Returns whether user space knows s->file. */
+static __always_inline bool use_inode(struct scratch *s, __u64 page_offset)
 {
-	const struct unwind_file *f = bpf_map_lookup_elem(&unwind_files, key);
+	const struct unwind_file *f = bpf_map_lookup_elem(&unwind_files, &s->file);
+	struct unwind_mappings *m = &s->walk.mappings;
 	struct unwind_file file;
 	__u64 offset;
 
@@ -126,7 +126,7 @@ static __always_inline bool use_inode(struct unwind_mappings *m, const struct ev
 	if (!f)
 		return false;
 	file = *f;
-	if (file.ino != key->ino || file.ctime_ns != key->ctime_ns)
+	if (file.ino != s->file.ino || file.ctime_ns != s->file.ctime_ns)
 		return false;
 	offset = page_offset << (file.page_shift & 31);
 #pragma clang loop unroll(full)
@@ -142,19 +142,17 @@ static __always_inline bool use_inode(struct unwind_mappings *m, const struct ev
 	return true;
 }
 
-static __always_inline bool use_file_of(struct unwind_mappings *m, struct inode *inode,
-					__u64 page_offset)
+static __always_inline bool use_file_of(struct scratch *s, struct inode *inode, __u64 page_offset)
 {
-	struct event_file key = {};
-
-	m->table = UNWIND_TABLE_NONE;
-	read_inode(&key, inode);
-	if (key.ino == 0) /* no file: that would be the key of the vDSO */
+	s->walk.mappings.table = UNWIND_TABLE_NONE;
+	__builtin_memset(&s->file, 0, sizeof(s->file));
+	read_inode(&s->file, inode);
+	if (s->file.ino == 0) /* no file: that would be the key of the vDSO */
 		return false;
-	if (use_inode(m, &key, page_offset))
+	if (use_inode(s, page_offset))
 		return true;
-	key.dev = UNWIND_FILE_OF_LAYER;
-	return use_inode(m, &key, page_offset);
+	s->file.dev = UNWIND_FILE_OF_LAYER;
+	return use_inode(s, page_offset);
 }
 
 /*
@@ -165,21 +163,20 @@ static __always_inline bool use_file_of(struct unwind_mappings *m, struct inode 
  * layers are of several file systems. The flag that says whether there is such a path has another
  * value in each kernel, so it is not asked: what lies behind other files is the inode of no file.
  */
-static __always_inline void use_file(struct unwind_mappings *m, struct file *file,
-				     __u64 page_offset)
+static __always_inline void use_file(struct scratch *s, struct file *file, __u64 page_offset)
 {
 	__u64 file_bytes = (bpf_core_type_size(struct file) + 7) & ~7ULL;
 	struct path *user_path = (void *)file + file_bytes;
 
-	if (!use_file_of(m, BPF_CORE_READ(file, f_inode), page_offset))
-		use_file_of(m, BPF_CORE_READ(user_path, dentry, d_inode), page_offset);
+	if (!use_file_of(s, BPF_CORE_READ(file, f_inode), page_offset))
+		use_file_of(s, BPF_CORE_READ(user_path, dentry, d_inode), page_offset);
 }
 
-static __always_inline bool use_vma(struct unwind_mappings *m, struct mm_struct *mm,
+static __always_inline bool use_vma(struct scratch *s, struct mm_struct *mm,
 				    struct vm_area_struct *vma, __u64 address)
 {
 	__u64 start = BPF_CORE_READ(vma, vm_start), end = BPF_CORE_READ(vma, vm_end);
-	const struct event_file vdso = {};
+	struct unwind_mappings *m = &s->walk.mappings;
 	struct file *file;
 
 	if (address < start || address >= end || BPF_CORE_READ(vma, vm_mm) != mm ||
@@ -189,10 +186,11 @@ static __always_inline bool use_vma(struct unwind_mappings *m, struct mm_struct 
 	m->bytes = end - start;
 	m->bias = 0;
 	file = BPF_CORE_READ(vma, vm_file);
+	__builtin_memset(&s->file, 0, sizeof(s->file));
 	if (file)
-		use_file(m, file, BPF_CORE_READ(vma, vm_pgoff));
+		use_file(s, file, BPF_CORE_READ(vma, vm_pgoff));
 	else if ((__u64)BPF_CORE_READ(mm, context.vdso) == start)
-		use_inode(m, &vdso, 0);
+		use_inode(s, 0);
 	else
 		m->table = UNWIND_TABLE_ANONYMOUS;
 	return true;
@@ -210,7 +208,7 @@ __noinline int find_vma_of(__u64 address)
 		return false;
 	mm = BPF_CORE_READ(task, mm);
 	vma = mm ? vma_at(s, mm, address) : NULL;
-	return vma && use_vma(&s->walk.mappings, mm, vma, address);
+	return vma && use_vma(s, mm, vma, address);
 }
 
 #endif /* BPF_VMA_LOOKUP_BPF_H */

@@ -100,6 +100,7 @@ struct scratch {
 	struct unwind_recent recent[UNWIND_RECENT]; /* kept from walk to walk */
 	__u64 vma; /* while a mapping is looked up: an entry of the kernel's tree */
 	__u64 node[VMA_NODE_WORDS];      /* room to read a node of that tree */
+	struct event_file file;          /* of the mapping; all 0: the vDSO */
 	__u64 root[SAMPLER_ROOT_FRAMES]; /* the last frames: a ring */
 	struct sample_event event;       /* addrs must follow: they are sent as one piece */
 	__u64 addrs[SAMPLER_MAX_ADDRS];
