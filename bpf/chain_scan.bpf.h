@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 #include <stdbool.h>
 
+#include "chain_code.bpf.h"
 #include "chain_state.bpf.h"
 #include "frame_chain.h"
 #include "unwind_lookup.bpf.h"
@@ -40,36 +41,21 @@ static __always_inline __u64 chain_top_in(const struct chain_scratch *c, __u64 t
 	return top % USER_WORD_BYTES == 0 && top - lowest <= c->first - lowest ? top : 0;
 }
 
-#define CHAIN_CODE_WORDS 8 /* that are searched for the instruction */
-
 enum chain_top { CHAIN_TOP_UNKNOWN, CHAIN_TOP_IN_FRAME_POINTER, CHAIN_TOP_IN_PROCESS };
 
-int chain_top_by_code(void);
-
-/* Where the instructions that follow take the stack from: an enum chain_top. A global function. */
-__noinline int chain_top_by_code(void)
+/* Where the instructions that follow take the stack from. */
+static __always_inline enum chain_top chain_top_by_code(struct chain_scratch *c, __u64 ip)
 {
-	struct chain_scratch *c = get_chain_scratch();
-	struct scratch *s = get_scratch();
-	__u64 code[CHAIN_CODE_WORDS + 1];
+	const struct chain_scan *k = &c->layout.scan;
+	int by_register, by_process;
 
-	if (!c || !s || bpf_probe_read_user(code, sizeof(code), (void *)s->walk.ip))
+	if (bpf_probe_read_user(c->words, (CHAIN_CODE_WORDS + 1) * 8, (void *)ip))
 		return CHAIN_TOP_UNKNOWN;
-#pragma clang loop unroll(full)
-	for (int i = 0; i < CHAIN_CODE_WORDS; i++) {
-		__u64 word = code[i], next = code[i + 1];
-
-#pragma clang loop unroll(full)
-		for (int k = 0; k < 8; k++) {
-			if (((__u32)word & 0xffffff) == c->layout.scan.from_frame_pointer)
-				return CHAIN_TOP_IN_FRAME_POINTER;
-			if ((__u32)word == c->layout.scan.from_process)
-				return CHAIN_TOP_IN_PROCESS;
-			word = word >> 8 | next << 56;
-			next >>= 8;
-		}
-	}
-	return CHAIN_TOP_UNKNOWN;
+	by_register = chain_code_find(CHAIN_CODE_WORDS, k->from_frame_pointer, 0xffffff);
+	by_process = chain_code_find(CHAIN_CODE_WORDS, k->from_process, ~0U);
+	if (by_register == by_process)
+		return CHAIN_TOP_UNKNOWN;
+	return by_register < by_process ? CHAIN_TOP_IN_FRAME_POINTER : CHAIN_TOP_IN_PROCESS;
 }
 
 int chain_find_top(void);
@@ -93,7 +79,7 @@ __noinline int chain_find_top(void)
 	if (s->walk.exact)
 		c->found = chain_top_in(c, s->walk.sp);
 	if (!c->found) {
-		switch (chain_top_by_code()) {
+		switch (chain_top_by_code(c, s->walk.ip)) {
 		case CHAIN_TOP_IN_FRAME_POINTER:
 			c->found = chain_top_in(c, s->walk.fp);
 			break;

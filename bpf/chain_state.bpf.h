@@ -50,7 +50,7 @@ struct chain_scratch {
 	__u64 trace;                    /* where generated code has begun, if it runs */
 	__u64 c_frame[4];               /* words of the C frame of the loop */
 	__u64 kept_at;                  /* where the run's first function is, if `at` is wrong */
-	__u64 words[CHAIN_FRAME_WORDS]; /* of a stack; CHAIN_NEXT_SLOT, _SCAN */
+	__u64 words[CHAIN_FRAME_WORDS]; /* of a stack, or of code */
 	__u32 run_n;
 	__u32 index; /* of the native frame */
 	__u32 n_taken;

@@ -16,6 +16,7 @@
 #ifndef BPF_HOTSPOT_WALK_BPF_H
 #define BPF_HOTSPOT_WALK_BPF_H
 
+#include "chain_code.bpf.h"
 #include "chain_walk.bpf.h"
 #include "unwind_rules.bpf.h"
 
@@ -56,9 +57,8 @@ struct jvm_scratch {
 	struct jvm_heap heaps[JVM_HEAPS];
 	__u32 n_heaps; /* 0: not read yet, for this record */
 	__u32 shift;
-	__u64 words[JVM_WORDS];     /* of the stack */
-	__u8 bytes[JVM_CODE_BYTES]; /* around an instruction */
-	struct jvm_code code;       /* of the frame */
+	__u64 words[JVM_WORDS]; /* of the stack */
+	struct jvm_code code;   /* of the frame */
 	struct jvm_code recent[JVM_RECENT];
 };
 _Static_assert(sizeof(struct jvm_scratch) <= 32768, "the most that the kernel allocates");
@@ -362,7 +362,6 @@ static __always_inline bool jvm_leaves(const __u8 *b)
 static __always_inline enum jvm_made jvm_made_of_prologue(const __u8 *b)
 {
 	const __u8 *at = b + JVM_BEFORE;
-	bool has_room = false;
 
 	if (jvm_moves_sp(at) && at[-1] == 0x55)
 		return JVM_MADE_SAVED;
@@ -374,10 +373,10 @@ static __always_inline enum jvm_made jvm_made_of_prologue(const __u8 *b)
 		return JVM_MADE_ROOM;
 	if (at[0] == 0x55) /* push %rbp */
 		return JVM_MADE_NONE;
-#pragma clang loop unroll(full)
-	for (int i = 0; i <= JVM_BEFORE - 4; i++)
-		has_room |= jvm_makes_room(b + i);
-	return has_room ? JVM_MADE : JVM_MADE_NONE;
+	/* as jvm_makes_room(), somewhere before */
+	return chain_code_find(JVM_BEFORE / 8, 0xec8148, 0xfffdff) <= CHAIN_CODE_AT(JVM_BEFORE - 4)
+		       ? JVM_MADE
+		       : JVM_MADE_NONE;
 }
 
 static __always_inline bool jvm_is_complete(const struct chain_jvm *l, __u64 blob, __u64 ip)
@@ -402,21 +401,20 @@ __noinline int jvm_made(__u64 ip)
 {
 	struct chain_scratch *c = get_chain_scratch();
 	struct jvm_scratch *j = get_jvm_scratch();
-	const __u8 *at;
+	const __u8 *bytes, *at;
 
-	if (!c || !j)
+	if (!c || !j || bpf_probe_read_user(c->words, JVM_CODE_BYTES, (void *)(ip - JVM_BEFORE)))
 		return JVM_MADE;
-	if (bpf_probe_read_user(j->bytes, sizeof(j->bytes), (void *)(ip - JVM_BEFORE)))
-		return JVM_MADE;
-	at = j->bytes + JVM_BEFORE;
+	bytes = (const __u8 *)c->words;
+	at = bytes + JVM_BEFORE;
 	if (at[0] == 0x5d) /* pop %rbp */
 		return JVM_MADE_SAVED;
-	if (jvm_returns(j->bytes) || jvm_leaves(j->bytes))
+	if (jvm_returns(bytes) || jvm_leaves(bytes))
 		return JVM_MADE_NONE;
 	if (j->code.kind == JVM_COMPILED)
 		return jvm_is_complete(&c->layout.jvm, j->code.blob, ip)
 			       ? JVM_MADE
-			       : jvm_made_of_prologue(j->bytes);
+			       : jvm_made_of_prologue(bytes);
 	if (at[0] == 0x55)
 		return JVM_MADE_NONE;
 	return jvm_moves_sp(at) && at[-1] == 0x55 ? JVM_MADE_SAVED : JVM_MADE;

@@ -15,6 +15,7 @@
 #ifndef BPF_V8_WALK_BPF_H
 #define BPF_V8_WALK_BPF_H
 
+#include "chain_code.bpf.h"
 #include "chain_walk.bpf.h"
 #include "unwind_rules.bpf.h"
 
@@ -66,30 +67,18 @@ static __always_inline bool v8_is_object(__u64 word)
 #define V8_FUNCTION_REGISTER 5 /* rdi, when a function is called */
 #define V8_OFFSET_REGISTER 9   /* r9, in the interpreter's instructions */
 
-/* What the next instructions say. A branch for each byte would be much to the verifier. */
-static __always_inline int v8_frame_by_code(const __u64 code[V8_CODE_WORDS])
+/* What the next instructions, which were read, say. */
+static __always_inline int v8_frame_by_code(const struct chain_scratch *c)
 {
-	__u64 first = code[0], makes = 0;
+	__u64 first = c->words[0];
 
 	if ((first & 0xff) == V8_RETURNS || (first & 0xff) == V8_RETURNS_BY)
 		return V8_AT_RETURN;
 	if ((first & 0xffffff) == V8_SETS_FRAME)
 		return V8_PUSHED;
-#pragma clang loop unroll(full)
-	for (int i = 0; i < V8_CODE_WORDS; i++) {
-		__u64 word = code[i], next = i + 1 < V8_CODE_WORDS ? code[i + 1] : 0;
-
-#pragma clang loop unroll(full)
-		for (int k = 0; k < 8; k++) {
-			__u64 other = (word & 0xffffffff) ^ V8_MAKES_FRAME;
-
-			barrier_var(other); /* keeps clang from making it a branch */
-			makes |= (other - 1) >> 63;
-			word = word >> 8 | next << 56;
-			next >>= 8;
-		}
-	}
-	return makes ? V8_AT_ENTRY : V8_FRAME;
+	return chain_code_find(V8_CODE_WORDS, V8_MAKES_FRAME, ~0U) == CHAIN_CODE_NOWHERE
+		       ? V8_FRAME
+		       : V8_AT_ENTRY;
 }
 
 int v8_frame_of_leaf(int is_builtin);
@@ -97,14 +86,16 @@ int v8_frame_of_leaf(int is_builtin);
 /* An enum v8_frame. A global function. */
 __noinline int v8_frame_of_leaf(int is_builtin)
 {
+	struct chain_scratch *c = get_chain_scratch();
 	struct scratch *s = get_scratch();
-	__u64 code[V8_CODE_WORDS], caller[2];
+	__u64 caller[2];
 	int how;
 
-	if (!s || bpf_probe_read_user(code, sizeof(code), (void *)s->walk.ip) ||
+	if (!c || !s || bpf_probe_read_user(c->words, V8_CODE_WORDS * 8, (void *)s->walk.ip) ||
 	    bpf_probe_read_user(caller, sizeof(caller), (void *)s->walk.sp))
 		return V8_FRAME;
-	how = v8_frame_by_code(code);
+	c->words[V8_CODE_WORDS] = 0;
+	how = v8_frame_by_code(c);
 	/* code may have parts that make a frame for what they call */
 	if (how != V8_FRAME &&
 	    unwind_enter(s, walk_code_address(how == V8_PUSHED ? caller[1] : caller[0]) - 1))
@@ -157,7 +148,7 @@ __noinline int v8_take_frame(void)
 	struct chain_scratch *c = get_chain_scratch();
 	struct scratch *s = get_scratch();
 	const struct chain_frames *f;
-	__u64 function = 0, code = 0, pc, slot[2], words[2];
+	__u64 function = 0, code = 0, pc;
 	bool is_builtin;
 	int how = V8_FRAME;
 
@@ -177,15 +168,15 @@ __noinline int v8_take_frame(void)
 	    v8_is_object(s->walk.registers[V8_FUNCTION_REGISTER]))
 		function = s->walk.registers[V8_FUNCTION_REGISTER];
 #endif
-	if (how == V8_FRAME && (__s64)(s->walk.fp - sizeof(words) - s->walk.sp) >= 0 &&
-	    !bpf_probe_read_user(words, sizeof(words), (void *)(s->walk.fp - sizeof(words))) &&
-	    v8_is_object(words[0]) && v8_is_object(words[1]))
-		function = words[0];
+	if (how == V8_FRAME && (__s64)(s->walk.fp - 16 - s->walk.sp) >= 0 &&
+	    !bpf_probe_read_user(c->words, 16, (void *)(s->walk.fp - 16)) &&
+	    v8_is_object(c->words[0]) && v8_is_object(c->words[1]))
+		function = c->words[0];
 	if (!function && is_builtin)
 		return how;
-	if (is_builtin && !bpf_probe_read_user(slot, sizeof(slot), (void *)(s->walk.fp - f->at)) &&
-	    v8_is_object(slot[1]) && (__u32)slot[0] == 0) {
-		pc = slot[0] >> 32;
+	if (is_builtin && !bpf_probe_read_user(c->words, 16, (void *)(s->walk.fp - f->at)) &&
+	    v8_is_object(c->words[1]) && (__u32)c->words[0] == 0) {
+		pc = c->words[0] >> 32;
 #ifdef V8_OFFSET_REGISTER
 		if (s->walk.exact &&
 		    s->walk.registers[V8_OFFSET_REGISTER] - V8_BYTECODE_MIN < V8_BYTECODE_MAX)
