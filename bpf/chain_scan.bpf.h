@@ -185,4 +185,48 @@ static __always_inline int chain_find_back(struct chain_scratch *c, struct scrat
 	return WALK_END_JIT;
 }
 
+/* ---- processes ---- */
+
+/* In chain_walk.bpf.h. */
+int chain_follow(__u32 number);
+int chain_run(__u32 index);
+
+int chain_leave_process(void);
+
+/*
+ * Takes the frames of the process that the code in s->walk runs, and goes to the function that has
+ * called generated code. Returns like a step of the native walk. A global function.
+ */
+__noinline int chain_leave_process(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+
+	if (!c || !s)
+		return WALK_END_JIT;
+	c->index = s->n_user - 1;
+	chain_push_place(c, s->walk.exact ? s->walk.ip : s->walk.ip - 1);
+	chain_find_top();
+	c->frame = c->found;
+	chain_run(c->index);
+	c->frame = 0;
+	return chain_find_back(c, s);
+}
+
+/*
+ * Finds the process that the thread runs, and the registers of its scheduler. Returns whether the
+ * thread is one of a scheduler.
+ */
+static __always_inline bool chain_enter_process(struct chain_scratch *c)
+{
+	const struct chain_scan *k = &c->layout.scan;
+
+	c->state = c->found;
+	chain_follow(1);
+	c->stack = c->found;
+	c->first = c->state ? chain_word_at(c->state + k->end) : 0;
+	c->frame = c->state ? chain_top_in(c, chain_word_at(c->state + k->top)) : 0;
+	return c->stack != 0;
+}
+
 #endif /* BPF_CHAIN_SCAN_BPF_H */

@@ -168,7 +168,7 @@ static __always_inline void slot_enter(struct chain_scratch *c, const struct wal
 
 /* ---- frames ---- */
 
-/* Whether this is the next instruction of a function with this code: the first one, if it begins. */
+/* Whether this is the next instruction of a function with this code, or the first one. */
 static __always_inline bool slot_is_in(const struct chain_slots *k, __u64 code, __u64 at)
 {
 	__u64 bytes = (__u64)(__u32)slot_word(code + k->size) * 4;
@@ -225,7 +225,7 @@ static __always_inline int slot_end(struct chain_scratch *c)
 	return 0;
 }
 
-/* Goes to the caller, by the words below the first value of a function. Returns false if none is. */
+/* Goes to the caller, by words below a function's first value. Returns false if there is none. */
 static __always_inline bool slot_to_caller(struct chain_scratch *c, __u64 base)
 {
 	__u64 link = c->words[3], kind = link & 7, distance = (__u32)link & ~7ULL;
@@ -308,6 +308,58 @@ static __always_inline void slot_push_trace(struct chain_scratch *c)
 		return;
 	slot_add(code, at | CHAIN_AT_TRACE);
 	c->at = at; /* of the innermost frame, if it is the same function */
+}
+
+/* ---- runs ---- */
+
+int chain_run(__u32 index); /* in chain_walk.bpf.h */
+
+/* Whether this call of the loop has no function, as those for C code. */
+static __always_inline bool slot_is_empty(const struct chain_scratch *c, __s32 results)
+{
+	return results < 0 && c->frame - 8 < c->first - (__u64)(__s64)results;
+}
+
+/*
+ * The walk has come to a frame in the loop, or in generated code. Takes its run, and makes the
+ * stack pointer that of the loop.
+ */
+static __always_inline void chain_take_slots(struct chain_scratch *c, struct scratch *s)
+{
+	const struct chain_slots *k = &c->layout.slots;
+
+	if (!slot_find(s->walk.sp))
+		return;
+	c->trace = slot_trace_base(c, c->found);
+	c->generated = s->walk.ip - !s->walk.exact - c->layout.loop >= c->layout.loop_bytes;
+	if ((c->generated && !c->trace) ||
+	    bpf_probe_read_user(c->c_frame, sizeof(c->c_frame), (void *)(c->low + k->from)))
+		return;
+	c->index = s->n_user - 1;
+	c->is_first = c->is_loose = c->is_between = false;
+	if (c->found != c->state) {
+		c->leaving = true;
+		chain_run(c->index);
+		c->leaving = false;
+	}
+	c->at = 0;
+	if (!c->trace)
+		(void)walk_rbx(&s->walk, &c->at);
+	if (c->found != c->state)
+		slot_enter(c, &s->walk, c->found);
+	c->kept_at = c->trace ? 0 : c->c_frame[2];
+	c->below = c->c_frame[3];
+	c->is_first = true;
+	s->walk.sp = c->low;
+	if (c->generated) {
+		s->walk.ip = c->layout.loop + k->resumes_at;
+		s->walk.exact = false;
+	}
+	if (c->is_between || slot_is_empty(c, (__s32)c->c_frame[0]))
+		return;
+	if (c->trace)
+		slot_push_trace(c);
+	chain_run(c->index);
 }
 
 #endif /* BPF_CHAIN_SLOTS_BPF_H */

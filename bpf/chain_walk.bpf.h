@@ -256,7 +256,7 @@ static __always_inline __u64 chain_take_anchor(struct chain_scratch *c)
 	return anchor;
 }
 
-/* Reads the one object that all words are of that follow, but for checks: see struct chain_frames. */
+/* Reads the object that has all further words, but for checks: see struct chain_frames. */
 static __always_inline void chain_read_object_of(const struct chain_scratch *c)
 {
 	const struct chain_frames *f = &c->layout.frames;
@@ -556,54 +556,6 @@ __noinline int chain_take_run(__u64 low)
 	return chain_run(s->n_user - 1);
 }
 
-/* Whether this call of the loop has no function, as those for C code. */
-static __always_inline bool slot_is_empty(const struct chain_scratch *c, __s32 results)
-{
-	return results < 0 && c->frame - 8 < c->first - (__u64)(__s64)results;
-}
-
-/*
- * The walk has come to a frame in the loop, or in generated code. Takes its run, and makes the
- * stack pointer that of the loop.
- */
-static __always_inline void chain_take_slots(struct chain_scratch *c, struct scratch *s)
-{
-	const struct chain_slots *k = &c->layout.slots;
-
-	if (!slot_find(s->walk.sp))
-		return;
-	c->trace = slot_trace_base(c, c->found);
-	c->generated = s->walk.ip - !s->walk.exact - c->layout.loop >= c->layout.loop_bytes;
-	if ((c->generated && !c->trace) ||
-	    bpf_probe_read_user(c->c_frame, sizeof(c->c_frame), (void *)(c->low + k->from)))
-		return;
-	c->index = s->n_user - 1;
-	c->is_first = c->is_loose = c->is_between = false;
-	if (c->found != c->state) {
-		c->leaving = true;
-		chain_run(c->index);
-		c->leaving = false;
-	}
-	c->at = 0;
-	if (!c->trace)
-		(void)walk_rbx(&s->walk, &c->at);
-	if (c->found != c->state)
-		slot_enter(c, &s->walk, c->found);
-	c->kept_at = c->trace ? 0 : c->c_frame[2];
-	c->below = c->c_frame[3];
-	c->is_first = true;
-	s->walk.sp = c->low;
-	if (c->generated) {
-		s->walk.ip = c->layout.loop + k->resumes_at;
-		s->walk.exact = false;
-	}
-	if (c->is_between || slot_is_empty(c, (__s32)c->c_frame[0]))
-		return;
-	if (c->trace)
-		slot_push_trace(c);
-	chain_run(c->index);
-}
-
 enum chain_loop {
 	CHAIN_LOOP_NOT,
 	CHAIN_LOOP,
@@ -639,44 +591,6 @@ __noinline int chain_loop_at(__u64 address)
 	default:
 		return CHAIN_LOOP;
 	}
-}
-
-int chain_leave_process(void);
-
-/*
- * Takes the frames of the process that the code in s->walk runs, and goes to the function that has
- * called generated code. Returns like a step of the native walk. A global function.
- */
-__noinline int chain_leave_process(void)
-{
-	struct chain_scratch *c = get_chain_scratch();
-	struct scratch *s = get_scratch();
-
-	if (!c || !s)
-		return WALK_END_JIT;
-	c->index = s->n_user - 1;
-	chain_push_place(c, s->walk.exact ? s->walk.ip : s->walk.ip - 1);
-	chain_find_top();
-	c->frame = c->found;
-	chain_run(c->index);
-	c->frame = 0;
-	return chain_find_back(c, s);
-}
-
-/*
- * Finds the process that the thread runs, and the registers of its scheduler. Returns whether the
- * thread is one of a scheduler.
- */
-static __always_inline bool chain_enter_process(struct chain_scratch *c)
-{
-	const struct chain_scan *k = &c->layout.scan;
-
-	c->state = c->found;
-	chain_follow(1);
-	c->stack = c->found;
-	c->first = c->state ? chain_word_at(c->state + k->end) : 0;
-	c->frame = c->state ? chain_top_in(c, chain_word_at(c->state + k->top)) : 0;
-	return c->stack != 0;
 }
 
 /* Whether the first frame, if there is one, is this thread's. */

@@ -345,14 +345,15 @@ struct chain_slots {
 	__u16 c_frame; /* its lowest two bits are not part of it */
 	__u16 kind;    /* the second byte there is state_kind */
 	__u8 state_kind;
-	__u8 base_register; /* of the loop, by its DWARF number: as base. So may the frame pointer be. */
-	/* In a function: the third byte there is 0 if it was compiled, and its first instruction. */
+	/* Of the loop, by its DWARF number: as base. So may the frame pointer be. */
+	__u8 base_register;
+	/* In a function: 0 in the third byte there if it was compiled; its first instruction. */
 	__u16 function_kind;
 	__u16 instructions;
 	/* From the code object to its first instruction, and in it the number of instructions. */
 	__u16 code_bytes;
 	__u16 size;
-	/* Of the generated code that runs: the code and the next instruction that it begins with. */
+	/* Of the generated code that runs: the code and the instruction that it begins with. */
 	__u16 trace_code;
 	__u16 trace_at;
 	/* In globals: where the generated code has begun, as a first value; 0: none runs. */
@@ -360,8 +361,9 @@ struct chain_slots {
 	__s32 trace_number; /* 32 bits; below 0: none, and one of these says that C code runs: */
 	__u32 in_c;
 	__s32 traces;     /* the address of an array of traces */
-	__u32 resumes_at; /* an address of the loop where its C frame is as always: from its start */
-	__u64 function_tag; /* of values that are functions: their bits from CHAIN_VALUE_BITS on */
+	__u32 resumes_at; /* from the start of the loop to where its C frame is as always */
+	/* Of values that are functions: their bits from CHAIN_VALUE_BITS on. */
+	__u64 function_tag;
 };
 _Static_assert(sizeof(struct chain_slots) == 64, "chain_slots layout");
 

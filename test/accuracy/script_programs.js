@@ -35,7 +35,9 @@ const languages = {
   },
 };
 // with a compiler, whose code is told apart
-const compiled = { luajit: { language: "LuaJIT, compiled", chains: luajit.compiler, options: ["-jon"] } };
+const compiled = {
+  luajit: { language: "LuaJIT, compiled", chains: luajit.compiler, options: ["-jon"] },
+};
 const ASKS = {
   php: ["-n", "-d", "display_startup_errors=0", "-r", "echo PHP_VERSION;"],
   ruby: ["--disable-gems", "-e", "print RUBY_VERSION"],

@@ -2,8 +2,8 @@
 // its compiler and without. "luajit_frames.js AGENT ROOT LUAJIT" checks that of a folder with a
 // Debian.
 //
-// Generated code (a trace) has what it has inlined in no frames: a chain ends with the function that
-// the trace has begun in, and "(trace FILE:LINE)". Its line may be any of the function.
+// Generated code (a trace) has what it has inlined in no frames: a chain ends with the function
+// that the trace has begun in, and "(trace FILE:LINE)". Its line may be any of the function.
 "use strict";
 
 const path = require("node:path");
