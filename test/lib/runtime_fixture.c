@@ -119,13 +119,28 @@ uint64_t runtime_fixture_metric(const struct runtime_fixture *f, const char *beg
 	return sum;
 }
 
-unsigned runtime_fixture_count(int fd, const char *text)
+static char *read_log(int fd)
 {
 	char *log = calloc(1, LOG_BYTES);
-	unsigned n = 0;
 
 	assert_non_null(log);
 	assert_true(pread(fd, log, LOG_BYTES - 1, 0) >= 0);
+	return log;
+}
+
+void runtime_fixture_show_log(int fd)
+{
+	char *log = read_log(fd);
+
+	print_error("%s\n", log);
+	free(log);
+}
+
+unsigned runtime_fixture_count(int fd, const char *text)
+{
+	char *log = read_log(fd);
+	unsigned n = 0;
+
 	for (const char *at = log; (at = strstr(at, text)) != NULL; at++)
 		n++;
 	free(log);

@@ -52,5 +52,7 @@ uint64_t runtime_fixture_metric(const struct runtime_fixture *f, const char *beg
 
 /* How often text is in the file fd. */
 unsigned runtime_fixture_count(int fd, const char *text);
+/* Prints it, for a test that fails. */
+void runtime_fixture_show_log(int fd);
 
 #endif /* TEST_LIB_RUNTIME_FIXTURE_H */

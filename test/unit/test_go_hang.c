@@ -287,6 +287,13 @@ static unsigned count_lines(const struct fixture *f, const char *text)
 
 #define LEFT_OUT_LINE "ignoring this process from now on"
 
+static void assert_switched_off(const struct fixture *f, const struct child *c)
+{
+	if (rate_of(c) != 0)
+		runtime_fixture_show_log(f->log_fd);
+	assert_int_equal(rate_of(c), 0);
+}
+
 /* ---- what is waited for ---- */
 
 static bool has_both(struct fixture *f)
@@ -448,7 +455,7 @@ TEST_FIXTURE(test_what_an_abandoned_thread_switched_on_is_switched_off_by_the_ne
 	assert_true(wait_for_left_out(f, 1));
 	runtime_worker_free(f->worker);
 	for (size_t i = 1; i < f->n_children; i++)
-		assert_int_equal(rate_of(&f->children[i]), 0);
+		assert_switched_off(f, &f->children[i]);
 	assert_int_equal(rate_of(hung), HEAP_FORCE_RATE);
 	silent_file_answer(f->silent);
 	assert_true(work(f, has_no_thread));
