@@ -316,12 +316,16 @@ const advice: Record<Unnamed, Advice> = {
   },
   nodejs: {
     name: "JavaScript",
-    todo: "start Node.js with NODE_OPTIONS=--perf-basic-prof",
-    docs: `${TROUBLE}names-for-jit-code`,
+    todo:
+      "the node agent reads them from Node.js 14 to 26 on x86-64, unless stripped or with " +
+      "--unwinding=frame-pointers; others write them with NODE_OPTIONS=--perf-basic-prof",
+    docs: `${TROUBLE}frames-of-javascript`,
   },
   java: {
     name: "Java",
-    todo: "start the node agent with --enable-java-async-profiler",
+    todo:
+      "the node agent reads them from HotSpot, JDK 8 to 25, on x86-64, unless " +
+      "--unwinding=frame-pointers is given; elsewhere a JVM writes a perf map",
     docs: "java.md#without-async-profiler",
   },
   ruby: {
@@ -355,8 +359,10 @@ const advice: Record<Unnamed, Advice> = {
   },
   erlang: {
     name: "Erlang",
-    todo: "start the program with ERL_FLAGS=\"+JPperf true\"",
-    docs: `${TROUBLE}names-for-jit-code`,
+    todo:
+      "the node agent reads them from OTP 25 and 27 on x86-64, unless " +
+      "--unwinding=frame-pointers is given; others write them with ERL_FLAGS=\"+JPperf true\"",
+    docs: `${TROUBLE}frames-of-erlang`,
   },
   jit: {
     name: "code that was made while the program ran",
