@@ -160,6 +160,7 @@ test("this chart and the operator give the agents the same rights and resources"
   );
   for (const [kind, field] of [
     ["StatefulSet", "securityContext"],
+    ["StatefulSet", "resources"],
     ["DaemonSet", "resources"],
   ])
     assert.deepStrictEqual(container(one(ours, kind))[field], container(one(theirs, kind))[field]);

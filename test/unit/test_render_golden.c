@@ -492,6 +492,53 @@ TEST(resources_share_neither_cluster_roles_nor_spools)
 	}
 }
 
+static json_t *resources_of(const char *spec)
+{
+	struct made m;
+	json_t *body, *r;
+
+	make(&m, json_loads(spec, 0, NULL));
+	body = find(&m.out, OBJECT_STATEFUL_SET, "main-coroot")->body;
+	r = json_object_get(json_object_get(json_object_get(body, "spec"), "template"), "spec");
+	r = json_array_get(json_object_get(r, "containers"), 0);
+	r = json_incref(json_object_get(r, "resources"));
+	made_fini(&m);
+	return r;
+}
+
+/* The API server refuses a request above its limit. */
+TEST(a_default_of_resources_gives_way_to_what_the_user_says)
+{
+	static const struct {
+		const char *given, *made;
+	} cases[] = {
+		{"{}", "{\"requests\": {\"cpu\": \"100m\", \"memory\": \"512Mi\"},"
+		       " \"limits\": {\"memory\": \"2Gi\"}}"},
+		{"{\"limits\": {\"memory\": \"256Mi\", \"cpu\": 2}}",
+		 "{\"requests\": {\"cpu\": \"100m\", \"memory\": \"256Mi\"},"
+		 " \"limits\": {\"memory\": \"256Mi\", \"cpu\": 2}}"},
+		{"{\"requests\": {\"memory\": \"4Gi\"}}",
+		 "{\"requests\": {\"memory\": \"4Gi\"}, \"limits\": {\"memory\": \"4Gi\"}}"},
+		{"{\"requests\": {\"memory\": 1000000000}}",
+		 "{\"requests\": {\"memory\": 1000000000}, \"limits\": {\"memory\": \"2Gi\"}}"},
+		{"{\"limits\": {}}", "{\"requests\": {\"cpu\": \"100m\", \"memory\": \"512Mi\"},"
+				     " \"limits\": {}}"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char spec[160];
+		json_t *wanted = json_loads(cases[i].made, 0, NULL), *got;
+
+		snprintf(spec, sizeof(spec), "{\"resources\": %s}", cases[i].given);
+		got = resources_of(spec);
+		assert_non_null(wanted);
+		if (!json_equal(got, wanted))
+			fail_msg("%s is %s", cases[i].given, json_dumps(got, 0));
+		json_decref(wanted);
+		json_decref(got);
+	}
+}
+
 /* The agent refuses to have a key and a file of keys. */
 TEST(a_variable_of_the_user_keeps_our_file_away)
 {
@@ -590,7 +637,7 @@ static const struct coroot_spec rich = {
 	.page_key = "correct horse",
 	.tls_cert = {"cert", "tls.crt"},
 	.tls_key = {"cert", "tls.key"},
-	.node_agent = {.profiler = true, .priority_class = "high"},
+	.node_agent = {.profiler = true, .pod.priority_class = "high"},
 	.project_keys = &(struct coroot_api_key){.secret = {"shop", "key"}},
 	.n_project_keys = 1,
 	.server_replicas = 2,

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cluster-agent/operator/render/inline_secrets.h"
+#include "cluster-agent/operator/spec/spec_values.h"
 #include "common/data/hash.h"
 
 #define CLUSTER_NAME_MAX 253
@@ -102,6 +103,39 @@ static json_t *pull_secrets(const json_t *users, const char *ours)
 	return all;
 }
 
+static bool is_less(const json_t *a, const json_t *b)
+{
+	const char *a_text = json_string_value(a), *b_text = json_string_value(b);
+	double x, y;
+
+	/* a number is one that the user gave, of whole CPUs or bytes */
+	if ((a_text ? spec_quantity(a_text, &x) : (x = json_number_value(a), 0)) < 0 ||
+	    (b_text ? spec_quantity(b_text, &y) : (y = json_number_value(b), 0)) < 0)
+		return false;
+	return x < y;
+}
+
+/*
+ * The API server refuses a request above its limit. A default gives way to what the user says of
+ * the other one. part is "requests" or "limits", a copy of the defaults of which is changed.
+ */
+static int fit_defaults(json_t *defaults, const char *part, const json_t *user)
+{
+	bool are_limits = strcmp(part, "limits") == 0;
+	json_t *others = json_object_get(user, are_limits ? "requests" : "limits");
+	json_t *of_part = json_object_get(defaults, part), *v;
+	const char *key;
+
+	json_object_foreach (others, key, v) {
+		json_t *d = json_object_get(of_part, key);
+
+		if (d && (are_limits ? is_less(d, v) : is_less(v, d)) &&
+		    json_object_set(of_part, key, v) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* What the user gives, and the defaults of those members that are not given. */
 static json_t *resources(const struct component *c, const json_t *user)
 {
@@ -113,7 +147,8 @@ static json_t *resources(const struct component *c, const json_t *user)
 	if (r == 0 && part)
 		r = object_template_fill(&defaults, part, &c->scope);
 	json_object_foreach (defaults, key, v)
-		if (!json_object_get(all, key) && json_object_set(all, key, v) < 0)
+		if (r == 0 && !json_object_get(all, key) &&
+		    (fit_defaults(defaults, key, user) < 0 || json_object_set(all, key, v) < 0))
 			r = -ENOMEM;
 	json_decref(defaults);
 	if (r < 0) {
@@ -153,6 +188,7 @@ void component_begin(struct component *c, const struct render_input *in, const c
 	component_made(c, "resources", resources(c, pod->resources));
 	component_json(c, "podAnnotations", c->annotations);
 	component_json(c, "env", pod->env);
+	component_text(c, "priorityClass", pod->priority_class);
 }
 
 void component_fini(struct component *c)

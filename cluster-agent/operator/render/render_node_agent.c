@@ -78,7 +78,6 @@ int render_node_agent(struct rendered *out, const struct render_input *in)
 	component_agent(&c, &n->tls);
 	component_flag(&c, "profiler", n->profiler);
 	component_made(&c, "addedCapabilities", added_capabilities(n->pod.env));
-	component_text(&c, "priorityClass", n->priority_class);
 	component_json(&c, "updateStrategy", n->update_strategy);
 	return component_add(out, &c, "objects");
 }

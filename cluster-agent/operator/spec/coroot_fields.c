@@ -28,6 +28,11 @@ static const char *const service_types[] = {"ClusterIP", "NodePort", "LoadBalanc
 	 .type = FIELD_MAP,                                                          \
 	 AT(pod.node_selector),                                                      \
 	 .help = "labels of the nodes on which " who " may run"},                    \
+		{.path = at "priorityClassName",                                     \
+		 .type = FIELD_STRING,                                               \
+		 AT(pod.priority_class),                                             \
+		 .rule = &text_dns_name,                                             \
+		 .help = "priority class of the pods"},                              \
 		{.path = at "affinity",                                              \
 		 .type = FIELD_ANY,                                                  \
 		 AT(pod.affinity),                                                   \
@@ -46,6 +51,9 @@ static const char *const service_types[] = {"ClusterIP", "NodePort", "LoadBalanc
 		.path = at "resources", .type = FIELD_RESOURCES, AT(pod.resources), \
 		.help = "requests and limits" text                                  \
 	}
+#define STORE_RESOURCES                                                     \
+	"; requests 100m and 512Mi, a limit of 2Gi for what is not given; " \
+	"`limits: {}` sets none"
 /* program: the agent whose environment it is */
 #define ENV(at, who, pod, program)                                                         \
 	{                                                                                  \
@@ -199,11 +207,6 @@ const struct coroot_field coroot_fields[] = {
 	 .type = FIELD_OBJECT,
 	 .help = "the DaemonSet that profiles each node"},
 	SCHEDULING("spec.nodeAgent.", "the node agent", node_agent.pod),
-	{.path = "spec.nodeAgent.priorityClassName",
-	 .type = FIELD_STRING,
-	 AT(node_agent.priority_class),
-	 .rule = &text_dns_name,
-	 .help = "priority class of the pods"},
 	{.path = "spec.nodeAgent.update_strategy",
 	 .type = FIELD_ANY,
 	 AT(node_agent.update_strategy),
@@ -236,7 +239,7 @@ const struct coroot_field coroot_fields[] = {
 	 .type = FIELD_OBJECT,
 	 .help = "the Deployment that scrapes pods"},
 	SCHEDULING("spec.clusterAgent.", "the cluster agent", cluster_agent),
-	RESOURCES("spec.clusterAgent.", cluster_agent, ""),
+	RESOURCES("spec.clusterAgent.", cluster_agent, STORE_RESOURCES),
 	TOLERATIONS("spec.clusterAgent.", cluster_agent, ""),
 	ENV("spec.clusterAgent.", "the cluster agent", cluster_agent, cluster_agent_variables),
 	IMAGE("spec.clusterAgent.", cluster_agent, " of the cluster agent"),
@@ -261,7 +264,7 @@ const struct coroot_field coroot_fields[] = {
 
 	/* ---- server ---- */
 	SCHEDULING("spec.", "the server", server),
-	RESOURCES("spec.", server, " of the server"),
+	RESOURCES("spec.", server, " of the server" STORE_RESOURCES),
 	TOLERATIONS("spec.", server, " of the server"),
 	ENV("spec.", "the server", server, cluster_agent_variables),
 	{.path = "spec.communityEdition", .type = FIELD_OBJECT, .help = "the server's image"},

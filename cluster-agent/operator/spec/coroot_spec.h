@@ -45,6 +45,7 @@ struct coroot_pod {
 	const json_t *resources;
 	const json_t *annotations;
 	const json_t *env;
+	const char *priority_class;
 	struct coroot_image image;
 };
 
@@ -57,7 +58,6 @@ struct coroot_agent_tls {
 struct coroot_node_agent {
 	struct coroot_pod pod;
 	struct coroot_agent_tls tls;
-	const char *priority_class;
 	const json_t *update_strategy; /* update_strategy, else updateStrategy */
 	bool profiler;                 /* ebpfProfiler.enabled, true by default */
 };
