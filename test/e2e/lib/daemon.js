@@ -85,9 +85,11 @@ class Daemon {
       cwd: root,
     });
     fs.closeSync(out);
+    // What a failed test leaves running does not keep this process from ending, which kills it.
+    this.child.unref();
     alive.add(this);
     all.push(this);
-    this.exited = new Promise((resolve) => {
+    this.ended = new Promise((resolve) => {
       const done = (code, signal) => {
         alive.delete(this);
         this.result = { code, signal };
@@ -103,6 +105,11 @@ class Daemon {
 
   get pid() {
     return this.child.pid;
+  }
+  // With code and signal. Whoever waits for it keeps this process alive.
+  get exited() {
+    this.child.ref();
+    return this.ended;
   }
   get running() {
     return !this.result;
@@ -129,6 +136,19 @@ class Daemon {
       throw new Error(`${this.name} does not end within ${timeoutMs} ms of ${signal}`);
     }
     return result;
+  }
+
+  // The end of its log, and the lines of its metrics that match: why it did not do something.
+  async report(metrics) {
+    const tail = this.log().trimEnd().split("\n").slice(-20);
+    let lines;
+    try {
+      const text = await (await fetch(`${this.url}/metrics`)).text();
+      lines = text.split("\n").filter((l) => !l.startsWith("#") && metrics.test(l));
+    } catch (e) {
+      lines = [`no metrics: ${e.message}`];
+    }
+    return [`${this.name}:`, ...tail, ...lines].join("\n");
   }
 
   // The sum over its labels, or over those that contain some text. "coroot_" may be left out.

@@ -65,13 +65,19 @@ class AskedWorkload {
     fs.copyFileSync(path.join(root, "build/e2e", name), file);
     this.child = spawn(file, [], { stdio: ["pipe", "pipe", "inherit"], uid, gid: uid });
     process.on("exit", () => this.stop());
+    // one that a failed test leaves does not keep this process from ending
+    this.child.unref();
+    this.child.stdin.unref();
+    this.child.stdout.unref();
     this.lines = readline.createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
   }
   get pid() {
     return this.child.pid;
   }
   async line() {
+    this.child.stdout.ref();
     const { value, done } = await this.lines.next();
+    this.child.stdout.unref();
     if (done) throw new Error("the workload has ended");
     return value;
   }
