@@ -22,7 +22,7 @@
 #include "common/thread/condition.h"
 #include "common/thread/worker_thread.h"
 
-#define MAX_PAUSED 16
+#define MAX_PAUSED (2 * DEADLINE_CALL_MAX_STUCK)
 #define N_WAITS 10
 #define MAX_WAITS (10 * N_WAITS) /* for a thread that waits for nothing but a CPU */
 
@@ -34,12 +34,19 @@ enum helper_state {
 	HELPER_ENDS,
 };
 
+/* Outlives both the caller and the helper: each has a reference. */
+struct stuck_call {
+	atomic_uint refs;
+	atomic_bool has_returned;
+};
+
 /* Shared by the owner's thread and the helper's until it is abandoned. */
 struct helper {
 	pthread_mutex_t lock;
 	struct condition changed; /* state */
 	enum helper_state state;
 	struct deadline_job *job;
+	struct stuck_call *stuck;     /* NULL: nobody asks whether the job has returned */
 	pid_t tid;                    /* 0: it has not begun yet */
 	struct worker_thread *thread; /* the owner's */
 };
@@ -50,7 +57,8 @@ struct deadline_caller {
 	struct helper *helper; /* idle; NULL: none yet, or the last one is stuck */
 	struct {
 		uint64_t key;
-		uint64_t until_ns;
+		uint64_t until_ns;        /* 0: until the call has returned */
+		struct stuck_call *stuck; /* NULL: nobody asks whether it has */
 	} paused[MAX_PAUSED];
 };
 
@@ -69,6 +77,12 @@ int deadline_caller_new(struct deadline_caller **ret, uint64_t timeout_ns, uint6
 	return 0;
 }
 
+static void stuck_call_unref(struct stuck_call *s)
+{
+	if (s && atomic_fetch_sub(&s->refs, 1) == 1)
+		free(s);
+}
+
 static void set_state(struct helper *h, enum helper_state state)
 {
 	h->state = state;
@@ -85,6 +99,8 @@ void deadline_caller_free(struct deadline_caller *c)
 		pthread_mutex_unlock(&c->helper->lock);
 		(void)worker_thread_join(c->helper->thread, UINT64_MAX);
 	}
+	for (size_t i = 0; i < MAX_PAUSED; i++)
+		stuck_call_unref(c->paused[i].stuck);
 	free(c);
 }
 
@@ -121,6 +137,9 @@ static void helper_free(void *ctx, bool abandoned)
 		h->job->free(h->job);
 		atomic_fetch_sub(&n_stuck, 1);
 	}
+	if (h->stuck)
+		atomic_store(&h->stuck->has_returned, true);
+	stuck_call_unref(h->stuck);
 	condition_fini(&h->changed);
 	pthread_mutex_destroy(&h->lock);
 	free(h);
@@ -152,26 +171,35 @@ static int helper_new(struct helper **ret)
 
 /* ---- keys ---- */
 
+static bool is_stuck(const struct deadline_caller *c, size_t i)
+{
+	return c->paused[i].stuck && !atomic_load(&c->paused[i].stuck->has_returned);
+}
+
 static bool is_paused(const struct deadline_caller *c, uint64_t key, uint64_t now_ns)
 {
 	for (size_t i = 0; i < MAX_PAUSED; i++) {
-		if (c->paused[i].key == key && now_ns < c->paused[i].until_ns)
+		if (c->paused[i].key == key && (now_ns < c->paused[i].until_ns || is_stuck(c, i)))
 			return true;
 	}
 	return false;
 }
 
-/* Replaces the key whose pause ends first. */
-static void pause_key(struct deadline_caller *c, uint64_t key)
+/* Replaces the key whose pause ends first; takes over stuck. */
+static void pause_key(struct deadline_caller *c, uint64_t key, struct stuck_call *stuck)
 {
 	size_t first = 0;
 
 	for (size_t i = 1; i < MAX_PAUSED; i++) {
-		if (c->paused[i].until_ns < c->paused[first].until_ns)
+		if (is_stuck(c, i) == is_stuck(c, first)
+			    ? c->paused[i].until_ns < c->paused[first].until_ns
+			    : is_stuck(c, first))
 			first = i;
 	}
+	stuck_call_unref(c->paused[first].stuck);
 	c->paused[first].key = key;
-	c->paused[first].until_ns = clock_monotonic_ns() + c->pause_ns;
+	c->paused[first].until_ns = stuck ? 0 : clock_monotonic_ns() + c->pause_ns;
+	c->paused[first].stuck = stuck;
 }
 
 /* ---- calls ---- */
@@ -224,9 +252,20 @@ static bool wait_for(struct helper *h, uint64_t timeout_ns)
 	return done;
 }
 
+/* Without memory the key is refused for the pause only. */
+static struct stuck_call *stuck_call_new(void)
+{
+	struct stuck_call *s = malloc(sizeof(*s));
+
+	if (s)
+		*s = (struct stuck_call){.refs = 2};
+	return s;
+}
+
 int deadline_call(struct deadline_caller *c, struct deadline_job *j)
 {
 	uint64_t key = j->key; /* j may be freed once the deadline has passed */
+	struct stuck_call *stuck = NULL;
 	struct helper *h = c->helper;
 	bool done;
 	int r = 0;
@@ -246,11 +285,13 @@ int deadline_call(struct deadline_caller *c, struct deadline_job *j)
 	h->job = j;
 	set_state(h, HELPER_RUNS);
 	done = wait_for(h, c->timeout_ns);
+	if (!done && j->once)
+		h->stuck = stuck = stuck_call_new();
 	pthread_mutex_unlock(&h->lock);
 	if (done)
 		return 0;
 	(void)worker_thread_abandon(h->thread);
 	c->helper = NULL;
-	pause_key(c, key);
+	pause_key(c, key, stuck);
 	return -ETIMEDOUT;
 }

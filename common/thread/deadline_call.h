@@ -15,7 +15,7 @@
 
 #include "common/base.h"
 
-#define DEADLINE_CALL_MAX_STUCK 8
+#define DEADLINE_CALL_MAX_STUCK 32
 
 struct deadline_caller;
 
@@ -24,6 +24,11 @@ struct deadline_job {
 	void (*run)(struct deadline_job *j);  /* on the helper thread */
 	void (*free)(struct deadline_job *j); /* on either thread */
 	uint64_t key;
+	/*
+	 * Calls with the key of a stuck one are refused until that returns, and not for a while
+	 * only: for things of which there are many, and that are looked at again and again.
+	 */
+	bool once;
 };
 
 /*

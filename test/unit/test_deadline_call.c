@@ -210,9 +210,42 @@ TEST(a_key_is_refused_for_a_while)
 	sem_destroy(&gate);
 }
 
+static int call_once(struct deadline_caller *c, sem_t *gate, uint64_t key)
+{
+	struct slow_job *s = job(gate, key);
+	int r;
+
+	s->job.once = true;
+	n_made++;
+	r = deadline_call(c, &s->job);
+	if (r == 0)
+		job_free(&s->job);
+	return r;
+}
+
+TEST(a_call_that_is_made_once_is_refused_until_it_returns)
+{
+	CLEANUP(deadline_caller_freep) struct deadline_caller *c = caller(LIMIT_NS / 5, HOUR_NS);
+	sem_t gate;
+
+	begin(&gate);
+	assert_int_equal(call_once(c, &gate, 7), -ETIMEDOUT);
+	assert_int_equal(call_once(c, NULL, 7), -EBUSY);
+	/* others do not take its place */
+	for (uint64_t key = 8; key < 8 + DEADLINE_CALL_MAX_STUCK - 1; key++)
+		assert_refused(c, &gate, key, -ETIMEDOUT);
+	assert_int_equal(call_once(c, NULL, 7), -EBUSY);
+	for (int i = 0; i < DEADLINE_CALL_MAX_STUCK; i++)
+		sem_post(&gate);
+	/* not for a pause: an hour */
+	eventually(call_once(c, NULL, 7) != -EBUSY);
+	wait_for_freed();
+	sem_destroy(&gate);
+}
+
 TEST(no_more_threads_than_the_maximum_get_stuck)
 {
-	struct deadline_caller *c = caller(LIMIT_NS, HOUR_NS);
+	struct deadline_caller *c = caller(LIMIT_NS / 5, HOUR_NS);
 	sem_t gate;
 
 	begin(&gate);
