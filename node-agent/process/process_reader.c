@@ -14,7 +14,9 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "common/telemetry/log.h"
 #include "node-agent/files/file_registry.h"
+#include "node-agent/process/memory_lock.h"
 #include "node-agent/process/process_image.h"
 #include "node-agent/procfs/procfs.h"
 
@@ -183,6 +185,20 @@ static int read_program(struct process_snapshot *s, struct file_registry *files,
 	return hold_jit_files(s, files, id, proc_fd);
 }
 
+/* Returns 0, 1 if its mappings cannot be read now, or -ENOMEM. */
+static int check_lock(const struct process_reader *reader, const struct process_identity *id,
+		      int proc_fd)
+{
+	int r = memory_lock_check(file_registry_caller(reader->files), proc_fd, id->pid,
+				  id->start_time);
+
+	if (r == -ETIMEDOUT)
+		log_warn_limited("a process's mappings cannot be read now: something that hangs "
+				 "keeps its memory locked",
+				 "pid=%d name=%s", (int)id->pid, LOG_QUOTED(id->comm));
+	return r < 0 && r != -ENOMEM ? 1 : r;
+}
+
 int process_read(const struct process_reader *reader, const struct process_identity *id,
 		 struct process_reading *ret)
 {
@@ -190,6 +206,7 @@ int process_read(const struct process_reader *reader, const struct process_ident
 	struct process_reading reading = {0};
 	AUTO_CLOSE int fd = -1;
 	struct proc_stat st = {.parent = 0};
+	bool is_locked = false;
 	int r = 0;
 
 	s = calloc(1, sizeof(*s));
@@ -206,15 +223,18 @@ int process_read(const struct process_reader *reader, const struct process_ident
 		fd = open_same(reader->root_fd, id, &st);
 	s->start_stack = fd >= 0 && st.start_stack != UINT64_MAX ? st.start_stack : 0;
 	if (fd >= 0)
+		r = check_lock(reader, id, fd);
+	is_locked = r > 0;
+	if (r == 0 && fd >= 0)
 		r = read_program(s, reader->files, id, fd, strcmp(st.comm, id->comm) != 0,
 				 &reading);
-	if (r == 0)
+	if (r >= 0)
 		r = fill_names(s, reader, fd, &reading);
 	if (r < 0)
 		return r;
 	/* a process that is exiting has a folder, but no memory and no executable */
-	s->unreadable = !id->kernel_thread &&
-			(fd < 0 || reading.changed || (s->n_mappings == 0 && s->exe[0] == '\0'));
+	s->unreadable = !id->kernel_thread && (fd < 0 || is_locked || reading.changed ||
+					       (s->n_mappings == 0 && s->exe[0] == '\0'));
 	reading.snapshot = TAKE_PTR(s);
 	*ret = reading;
 	return 0;

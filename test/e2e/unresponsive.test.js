@@ -48,13 +48,17 @@ async function profiles(name) {
   return row.n;
 }
 
-async function someMore(name) {
+async function someMore(node, name) {
   const n = await profiles(name);
-  await eventually(`profiles of ${name}`, async () => (await profiles(name)) >= n + 3);
+  try {
+    await eventually(`profiles of ${name}`, async () => (await profiles(name)) >= n + 3);
+  } catch (e) {
+    throw new Error(`${e.message}\n${await node.report(/_agent_(go|profiles|upload)/)}`);
+  }
 }
 
 async function readsWell(node, name) {
-  await someMore(name);
+  await someMore(node, name);
   assert.strictEqual(await node.metric("node_agent_go_readings_failed_total"), 0);
 }
 
@@ -119,11 +123,11 @@ function hangs(node) {
 
 test("a program whose memory blocks is ignored, and nothing else is", async () => {
   const node = await start(waits, silent);
-  await someMore("gosilent");
+  await someMore(node, "gosilent");
   await silent.ask("silence");
   await eventually("that it is left out", async () => (await leftOut(node)) === 1, 120000);
   assert.strictEqual(await node.metric("node_agent_go_stuck_threads"), 1);
-  await someMore("gowaits");
+  await someMore(node, "gowaits");
   assert.strictEqual(await leftOut(node), 1);
   const lines = node.log().match(/level=warn .*ignoring this process.*/g);
   assert.strictEqual(lines.length, 1);
@@ -143,10 +147,28 @@ test("an agent with a blocked thread exits on SIGTERM", async () => {
   assert.ok(node.log().includes("what the agent switched on stays on"));
 });
 
+// Whoever looks at the mappings of a process waits, if one of its threads does that maps memory
+// while somebody waits for a page of it.
+test("a program whose mappings cannot be looked at costs nothing but itself", async () => {
+  const first = await start(silent);
+  await eventually("that it hangs", async () => hangs(first));
+  await silent.ask("map");
+  const node = await start(waits, silent);
+  await someMore(node, "gowaits");
+  await eventually("the line about it", async () =>
+    node.log().includes(`keeps its memory locked" pid=${silent.pid} name="${program("gosilent")}"`),
+  );
+  const cycles = () => node.metric("node_agent_profiles_total");
+  const n = await cycles();
+  await eventually("more profiles of the node", async () => (await cycles()) > n);
+  assert.strictEqual((await node.stop("SIGTERM", ENDS_WITHIN_MS)).code, 0);
+  assert.strictEqual((await first.stop("SIGTERM", ENDS_WITHIN_MS)).code, 0);
+});
+
 test("once its memory can be read, the program is read again", async () => {
   await silent.ask("answer");
   const node = await start(silent);
-  await someMore("gosilent");
+  await someMore(node, "gosilent");
   assert.strictEqual(await leftOut(node), 0);
   await node.stop();
 });

@@ -1,16 +1,21 @@
 // A goroutine that waits, deep in calls. For the line "silence" the memory of its stack becomes that of a file whose file system
-// does not answer, so that who reads it waits; for "answer" it has its content again: gosilent
+// does not answer, so that who reads it waits; for "answer" it has its content again. For "map" the program
+// works, and a thread maps memory: if somebody waits for the file with the memory locked, so does the thread, and whoever looks
+// at the mappings: gosilent
 //
-// The file system is FUSE, served by this program, and mounted nowhere. What is asked of it meanwhile is not taken,
-// as by a server that hangs.
+// The file system is FUSE, mounted nowhere, and served by a process of its own, which needs no lock that waits for its answers.
+// What is asked of it meanwhile is not taken, as by a server that hangs.
 package main
 
 import (
 	"bufio"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -21,6 +26,8 @@ const (
 	page  = 4096
 	depth = 500
 	node  = 2 // of the file
+
+	deviceOfServer = 3 // its descriptor there
 
 	sysFsopen   = 430
 	sysFsconfig = 431
@@ -164,6 +171,9 @@ func (s *server) take(request []byte) {
 	if err == syscall.EAGAIN || err == syscall.EINTR || err == syscall.ENOENT {
 		return
 	}
+	if err == syscall.ENODEV { // unmounted: the other process has ended
+		os.Exit(0)
+	}
 	check(err)
 	body, errno := s.answer(request[:n])
 	if errno > 0 {
@@ -188,7 +198,64 @@ func (s *server) set(silent bool) {
 	s.lock.Unlock()
 }
 
+// The other process: its input is the content of the file, and then the lines; it ends with its input.
+func serveFile() {
+	content, err := io.ReadAll(io.LimitReader(os.Stdin, fileBytes()))
+	check(err)
+	s := &server{device: deviceOfServer, content: content}
+	go s.serve()
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); fmt.Println() {
+		s.set(in.Text() == "silence")
+	}
+}
+
+func fileBytes() int64 {
+	n, err := strconv.ParseInt(os.Args[1], 10, 32)
+	check(err)
+	return n
+}
+
+// Starts the server; what is returned makes it do what the line says.
+func startServer(device int, content []byte) func(line string) {
+	file := os.NewFile(uintptr(device), "fuse")
+	command := exec.Command("/proc/self/exe", strconv.Itoa(len(content)))
+	command.ExtraFiles = []*os.File{file}
+	command.Stderr = os.Stderr
+	to, err := command.StdinPipe()
+	check(err)
+	from, err := command.StdoutPipe()
+	check(err)
+	check(command.Start())
+	check(file.Close()) // the file system ends with the server
+	_, err = to.Write(content)
+	check(err)
+	answers := bufio.NewReader(from)
+	return func(line string) {
+		_, err := fmt.Fprintln(to, line)
+		check(err)
+		_, err = answers.ReadString('\n')
+		check(err)
+	}
+}
+
+// Uses a tenth of a CPU, so that the process is sampled.
+func work() {
+	for {
+		for begin := time.Now(); time.Since(begin) < time.Millisecond; {
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func mapMemory() {
+	call(syscall.SYS_MMAP, 0, page, syscall.PROT_READ, syscall.MAP_PRIVATE|syscall.MAP_ANON, ^uintptr(0), 0)
+}
+
 func main() {
+	if len(os.Args) > 1 {
+		serveFile()
+		return
+	}
 	debug.SetGCPercent(-1) // it would look at the stack
 	device, err := syscall.Open("/dev/fuse", syscall.O_RDWR|syscall.O_NONBLOCK, 0)
 	check(err)
@@ -200,20 +267,25 @@ func main() {
 	<-deep
 	start, end := (last/page+1)*page, first/page*page
 	stack := unsafe.Slice((*byte)(unsafe.Pointer(start)), end-start)
-	s := &server{device: device, content: append([]byte(nil), stack...)}
+	content := append([]byte(nil), stack...)
 	mount := mountNowhere(device)
-	go s.serve() // the device cannot be read before
+	tell := startServer(device, content) // the device cannot be read before
 	open := func() int { return call(syscall.SYS_OPENAT, uintptr(mount), text("file"), syscall.O_RDONLY) }
 	check(syscall.Close(open())) // finds out that closing needs no answer: our end does not wait for one
 	file := open()
 
 	fmt.Println("{}")
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); fmt.Println("{}") {
-		s.set(in.Text() == "silence")
-		if in.Text() == "answer" {
-			continue
+		switch in.Text() {
+		case "map":
+			go work()
+			go mapMemory()
+		case "answer":
+			tell("answer")
+		case "silence":
+			tell("silence")
+			call(syscall.SYS_MMAP, start, end-start, syscall.PROT_READ|syscall.PROT_WRITE,
+				syscall.MAP_PRIVATE|syscall.MAP_FIXED, uintptr(file), 0)
 		}
-		call(syscall.SYS_MMAP, start, end-start, syscall.PROT_READ|syscall.PROT_WRITE,
-			syscall.MAP_PRIVATE|syscall.MAP_FIXED, uintptr(file), 0)
 	}
 }
