@@ -73,6 +73,7 @@ struct container_directory {
 	char *node;
 	struct container_listener *listeners;
 	const char *ids[ASK_MAX]; /* of the request being made */
+	const char *pod_uids[ASK_MAX];
 	struct metric metrics[METRIC_MAX];
 
 	pthread_mutex_t lock; /* of all that follows */
@@ -312,6 +313,7 @@ static size_t collect_ids(struct directory_source *s)
 			continue;
 		e->queued &= ~directory_source_bit(s);
 		e->asked |= directory_source_bit(s);
+		d->pod_uids[n] = e->raw ? e->raw->pod_uid : "";
 		d->ids[n++] = e->id;
 	}
 	return n;
@@ -333,7 +335,8 @@ static void ask(struct directory_source *s, uint64_t now_ns)
 	metric_add(&s->n_requests, 1);
 	s->is_asking = true;
 	s->asked_ns = now_ns;
-	r = s->cfg.ops->ask(s->source, d->ids, n, on_done, s);
+	r = s->cfg.ops->ask(s->source, &(struct container_question){d->ids, d->pod_uids, n},
+			    on_done, s);
 	if (r < 0)
 		on_done(s, r);
 }

@@ -16,7 +16,7 @@
 
 #include "common/system/clock.h"
 
-#define N_TEXTS 9
+#define N_TEXTS 10
 #define ROUNDS_WAITED_FOR 2
 
 static const uint64_t pauses_s[] = {1, 3, 10, 60, 600};
@@ -36,7 +36,7 @@ static void text_fields(struct container_facts *f, const char **ret[static N_TEX
 {
 	const char **const fields[N_TEXTS] = {
 		&f->id,  &f->name,    &f->runtime, &f->image, &f->namespace,
-		&f->pod, &f->pod_uid, &f->owner,   &f->path,
+		&f->pod, &f->pod_uid, &f->owner,   &f->path,  &f->likely_name,
 	};
 
 	memcpy(ret, fields, sizeof(fields));
@@ -218,7 +218,7 @@ bool container_entry_is_complete(const struct container_entry *e)
 	if (!has_trusted_facts(e))
 		return false;
 	container_entry_facts(e, &f);
-	return container_facts_have_name(&f) && !container_facts_need_owner(&f);
+	return container_facts_have_name(&f) && !container_facts_are_guess(&f);
 }
 
 /* ---- rounds ---- */

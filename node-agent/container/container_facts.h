@@ -9,8 +9,10 @@
  * "" mean the same: not known to this source.
  */
 struct container_facts {
-	const char *id;      /* the runtime's, as in cgroup paths: 64 hex digits */
-	const char *name;    /* in a pod, the container's name there: "nginx" */
+	const char *id;   /* the runtime's, as in cgroup paths: 64 hex digits */
+	const char *name; /* in a pod, the container's name there: "nginx" */
+	/* in a pod, where no source knows the name: the best guess at it, or the short id */
+	const char *likely_name;
 	const char *runtime; /* "docker"; NULL: the directory takes what it knows of the source */
 	/*
 	 * "nginx:1.27", as it was asked for: of several names of one image, the one that says

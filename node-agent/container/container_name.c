@@ -68,14 +68,20 @@ static const char *valid_path(const struct container_facts *f)
 	return is_printable(path, KUBE_NAME_BYTES - 1) && !strstr(path, "//") ? path : NULL;
 }
 
-static const char *name_in_pod(const struct container_facts *f)
+/* is_pause: what is executed in it is called so. */
+static const char *name_in_pod(const struct container_facts *f, bool is_pause)
 {
-	return f->sandbox ? CONTAINER_SANDBOX_NAME : part_or_null(f->name);
+	const char *known = f->sandbox ? CONTAINER_SANDBOX_NAME : part_or_null(f->name);
+
+	if (known)
+		return known;
+	return is_pause ? CONTAINER_SANDBOX_NAME : part_or_null(f->likely_name);
 }
 
 static bool names_pod(const struct container_facts *f)
 {
-	return kube_part_is_valid(f->namespace) && kube_part_is_valid(f->pod) && name_in_pod(f);
+	return kube_part_is_valid(f->namespace) && kube_part_is_valid(f->pod) &&
+	       name_in_pod(f, false);
 }
 
 bool container_facts_have_name(const struct container_facts *f)
@@ -83,20 +89,21 @@ bool container_facts_have_name(const struct container_facts *f)
 	return names_pod(f) || (!has(f->pod) && (valid_path(f) || plain_name(f)));
 }
 
-bool container_facts_need_owner(const struct container_facts *f)
+bool container_facts_are_guess(const struct container_facts *f)
 {
-	return names_pod(f) && !kube_part_is_valid(f->owner);
+	return names_pod(f) &&
+	       (!kube_part_is_valid(f->owner) || (!f->sandbox && !kube_part_is_valid(f->name)));
 }
 
 /* Returns 0, or -EINVAL if the facts are not those of a container in a pod. */
-static int name_in_kubernetes(const struct container_facts *f,
+static int name_in_kubernetes(const struct container_facts *f, bool is_pause,
 			      const struct container_name_rules *rules,
 			      char service[static KUBE_NAME_BYTES], char id[static KUBE_NAME_BYTES])
 {
 	const struct kube_pod pod = {
 		.namespace = f->namespace,
 		.pod = f->pod,
-		.container = name_in_pod(f),
+		.container = name_in_pod(f, is_pause),
 		.owner = part_or_null(f->owner),
 		.node = rules->node,
 		.is_static = f->is_static,
@@ -138,12 +145,12 @@ int container_name(struct workload **ret, const struct workload *raw,
 		names.pod_uid = raw->pod_uid;
 	if (f->image && is_printable(f->image, CONTAINER_IMAGE_BYTES - 1))
 		names.image = f->image;
-	if (name_in_kubernetes(f, rules, service, id) == 0) {
+	if (name_in_kubernetes(f, raw->is_pause, rules, service, id) == 0) {
 		names.service = service;
 		names.container_id = id;
 		names.namespace = f->namespace;
 		names.pod = f->pod;
-		names.container = name_in_pod(f);
+		names.container = name_in_pod(f, raw->is_pause);
 	} else if (!has(f->pod) && path) {
 		names.service = names.container_id = path;
 		names.container = name;

@@ -10,6 +10,9 @@
  * the pod's own cgroup) is a container called "sandbox". Coroot ignores pause and has this name
  * for gVisor, whose sandbox runs the code of all containers of the pod.
  *
+ * A container of which only the pod is known, by its cgroup, is called by the best guess
+ * (container_facts.likely_name), or "sandbox" if its program is called "pause".
+ *
  * Facts are untrusted: a text that is not what it should be is ignored, and counts as unknown.
  */
 #ifndef NODE_AGENT_CONTAINER_CONTAINER_NAME_H
@@ -35,8 +38,8 @@ bool container_kind_has_names(enum cgroup_kind kind);
 /* Whether f has a name for a container. */
 bool container_facts_have_name(const struct container_facts *f);
 
-/* Whether the service will be a guess until a source tells the owner of the pod. */
-bool container_facts_need_owner(const struct container_facts *f);
+/* Whether a source may still know better: the owner of the pod, or the container's name. */
+bool container_facts_are_guess(const struct container_facts *f);
 
 /*
  * Without a usable name in the facts, the workload keeps its raw names and gets the rest of the

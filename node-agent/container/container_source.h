@@ -21,6 +21,14 @@ struct container_sink {
 	void *ctx;
 };
 
+/* Containers that are asked about, at least one. Borrowed for the call. */
+struct container_question {
+	const char *const *ids;
+	/* the pod around each, as its cgroup's path names it; "" if none; NULL: all are unknown */
+	const char *const *pod_uids;
+	size_t n;
+};
+
 /*
  * Ends one request. error is 0 if the source has answered: ids for which found() was not
  * called are unknown to it. Otherwise a negative errno: it could not be asked (-ETIMEDOUT,
@@ -31,11 +39,11 @@ typedef void (*container_source_done_fn)(void *ctx, int error);
 struct container_source_ops {
 	const char *name; /* "cri", "docker": in log lines and metrics */
 	/*
-	 * Asks about n ids (at least one), which are borrowed for the call. At most one request
-	 * is under way; done is called exactly once, within a few seconds, and never from
-	 * within this function. Returns 0, or a negative errno; then done is not called.
+	 * At most one request is under way; done is called exactly once, within a few seconds,
+	 * and never from within this function. Returns 0, or a negative errno; then done is not
+	 * called.
 	 */
-	int (*ask)(void *source, const char *const *ids, size_t n, container_source_done_fn done,
+	int (*ask)(void *source, const struct container_question *q, container_source_done_fn done,
 		   void *ctx);
 	/* Cancels a request under way: its done is not called. */
 	void (*free)(void *source);

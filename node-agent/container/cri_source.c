@@ -533,13 +533,13 @@ static void on_timer(void *source)
 		next_id(s);
 }
 
-static int ask(void *source, const char *const *ids, size_t n, container_source_done_fn done,
+static int ask(void *source, const struct container_question *q, container_source_done_fn done,
 	       void *ctx)
 {
 	struct cri_source *s = source;
 	int r;
 
-	r = keep_ids(s, ids, n);
+	r = keep_ids(s, q->ids, q->n);
 	if (r < 0)
 		return r;
 	s->is_asked = true;

@@ -246,25 +246,25 @@ static size_t first_of(const struct docker_source *s, const char *const *ids, si
 	return 0;
 }
 
-static int docker_ask(void *source, const char *const *ids, size_t n, container_source_done_fn done,
-		      void *ctx)
+static int docker_ask(void *source, const struct container_question *q,
+		      container_source_done_fn done, void *ctx)
 {
 	struct docker_source *s = source;
-	size_t first = first_of(s, ids, n);
+	size_t first = first_of(s, q->ids, q->n);
 
 	if (s->asked)
 		return -EBUSY;
-	s->asked = calloc(n, sizeof(*s->asked));
+	s->asked = calloc(q->n, sizeof(*s->asked));
 	if (!s->asked)
 		return -ENOMEM;
 	s->n_asked = 0;
-	for (size_t i = 0; i < n; i++) {
-		const char *id = ids[(first + i) % n];
+	for (size_t i = 0; i < q->n; i++) {
+		const char *id = q->ids[(first + i) % q->n];
 
 		if (!docker_id_is_valid(id))
 			continue;
 		memcpy(s->asked[s->n_asked].id, id, DOCKER_ID_LEN);
-		s->asked[s->n_asked++].inspect = n <= ONE_BY_ONE || s->untrusted;
+		s->asked[s->n_asked++].inspect = q->n <= ONE_BY_ONE || s->untrusted;
 	}
 	s->n_inspected = 0;
 	s->error = 0;

@@ -5,6 +5,7 @@
 #include "common/kubernetes/kube_pod.h"
 
 #define PROFILING_ANNOTATION "coroot.com/ebpf-profiling"
+#define CONFIG_HASH_ANNOTATION "kubernetes.io/config.hash"
 #define MAX_IMAGE_BYTES 4096
 
 /* The containers of one pod while they are reported. */
@@ -102,28 +103,77 @@ static bool is_disabled(const json_t *metadata)
 	return s && strcmp(s, "disabled") == 0;
 }
 
+/* What all containers of the pod have in common. Returns 0 or -EBADMSG. */
+static int read_common(struct container_facts *ret, const json_t *pod,
+		       char owner[static KUBE_PART_BYTES])
+{
+	const json_t *metadata = json_object_get(pod, "metadata");
+
+	*ret = (struct container_facts){
+		.namespace = kube_part_text(json_object_get(metadata, "namespace")),
+		.pod = kube_part_text(json_object_get(metadata, "name")),
+		.pod_uid = kube_part_text(json_object_get(metadata, "uid")),
+		.owner = owner,
+		.is_static = kube_pod_is_static(pod),
+		.profiling_disabled = is_disabled(metadata),
+		.annotation_is_live = true,
+	};
+	if (!ret->namespace || !ret->pod || !ret->pod_uid)
+		return -EBADMSG;
+	kube_pod_owner(owner, pod);
+	return 0;
+}
+
+/* The name of the pod's container if it has only one, else NULL. */
+static const char *only_container(const json_t *spec)
+{
+	const json_t *containers = json_object_get(spec, "containers");
+
+	if (json_array_size(containers) != 1 ||
+	    json_array_size(json_object_get(spec, "initContainers")) > 0 ||
+	    json_array_size(json_object_get(spec, "ephemeralContainers")) > 0)
+		return NULL;
+	return kube_part_text(json_object_get(json_array_get(containers, 0), "name"));
+}
+
+/* The kubelet calls cgroups of static pods by the hash of their files. */
+static const char *uid_in_cgroups(const json_t *pod, const struct container_facts *f)
+{
+	const json_t *metadata = json_object_get(pod, "metadata");
+	const json_t *annotations = json_object_get(metadata, "annotations");
+	const char *hash = kube_part_text(json_object_get(annotations, CONFIG_HASH_ANNOTATION));
+
+	return f->is_static && hash ? hash : f->pod_uid;
+}
+
+int pod_facts_of_pod(const json_t *pod, void (*fn)(void *ctx, const struct container_facts *f),
+		     void *ctx)
+{
+	char owner[KUBE_PART_BYTES], id[KUBE_PART_BYTES + sizeof("pod")];
+	struct container_facts f;
+	int r = read_common(&f, pod, owner);
+
+	if (r < 0)
+		return r;
+	snprintf(id, sizeof(id), "pod%s", uid_in_cgroups(pod, &f));
+	f.id = id;
+	f.sandbox = true;
+	f.likely_name = only_container(json_object_get(pod, "spec"));
+	fn(ctx, &f);
+	return 1;
+}
+
 int pod_facts_each(const json_t *pod, void (*fn)(void *ctx, const struct container_facts *f),
 		   void *ctx)
 {
-	const json_t *metadata = json_object_get(pod, "metadata");
 	const json_t *spec = json_object_get(pod, "spec");
 	const json_t *status = json_object_get(pod, "status");
 	char owner[KUBE_PART_BYTES];
-	struct report r = {
-		.fn = fn,
-		.ctx = ctx,
-		.facts = {.namespace = kube_part_text(json_object_get(metadata, "namespace")),
-			  .pod = kube_part_text(json_object_get(metadata, "name")),
-			  .pod_uid = kube_part_text(json_object_get(metadata, "uid")),
-			  .owner = owner,
-			  .is_static = kube_pod_is_static(pod),
-			  .profiling_disabled = is_disabled(metadata),
-			  .annotation_is_live = true},
-	};
+	struct report r = {.fn = fn, .ctx = ctx};
+	int error = read_common(&r.facts, pod, owner);
 
-	if (!r.facts.namespace || !r.facts.pod || !r.facts.pod_uid)
-		return -EBADMSG;
-	kube_pod_owner(owner, pod);
+	if (error < 0)
+		return error;
 	report_statuses(&r, json_object_get(status, "initContainerStatuses"),
 			json_object_get(spec, "initContainers"));
 	report_statuses(&r, json_object_get(status, "containerStatuses"),

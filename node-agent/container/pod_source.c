@@ -6,6 +6,11 @@
  * they are marked with the time at which no pod named them any more, and dropped some minutes
  * later. A list of all pods marks in the same way those that it does not name.
  *
+ * The status of a pod never names its sandbox, and not all containers of a crash loop. Of an id
+ * that it has not named in time, the cgroup's path says which pod it is in: then what is known of
+ * the pod is the answer, and stands in the table under that id as well, without a name, until the
+ * pod names it after all.
+ *
  * The host's name is taken for the node's unless another one is given. If it is wrong, no pod
  * has it, and all that happens is a line in the log.
  */
@@ -21,6 +26,7 @@
 #include "common/telemetry/log.h"
 #include "common/text/kube_names.h"
 #include "node-agent/container/pod_facts.h"
+#include "node-agent/workload/workload.h"
 
 #define WAIT_NS (2 * NS_PER_S)
 #define METRICS_PREFIX "coroot_node_agent"
@@ -55,9 +61,15 @@ struct known_container {
 	char texts[];
 };
 
+/* Strings are owned. */
+struct asked_container {
+	char *id;
+	char *pod; /* the id of its pod: "pod<uid>"; "pod" if unknown */
+};
+
 /* A request of the directory. */
 struct pod_request {
-	char **ids; /* those not answered yet; NULL: there is no request */
+	struct asked_container *asked; /* those not answered yet; NULL: there is no request */
 	size_t n;
 	uint64_t deadline_ns;
 	container_source_done_fn done;
@@ -72,6 +84,7 @@ struct pod_source {
 	uint64_t wait_ns;
 	char *node;
 	struct known_container *table;
+	size_t n_named; /* containers of the table that have a name */
 	struct pod_request request;
 	uint64_t n_states;      /* of pods, read so far */
 	uint64_t list_began_at; /* n_states at the beginning of the list */
@@ -84,12 +97,12 @@ struct pod_source {
 
 /* ---- known containers ---- */
 
-enum { N_TEXTS = 7 };
+enum { N_TEXTS = 8 };
 
 static void list_texts(struct container_facts *f, const char **ret[static N_TEXTS])
 {
 	const char **const texts[N_TEXTS] = {&f->id,  &f->name,    &f->image, &f->namespace,
-					     &f->pod, &f->pod_uid, &f->owner};
+					     &f->pod, &f->pod_uid, &f->owner, &f->likely_name};
 
 	memcpy(ret, texts, sizeof(texts));
 }
@@ -141,11 +154,20 @@ static struct known_container *find(const struct pod_source *s, const char *id)
 	return k;
 }
 
+/* Pods and what is only known by them are no containers that the API server has named. */
+static void count_named(struct pod_source *s, const struct known_container *k, int change)
+{
+	if (!k->facts.name[0])
+		return;
+	s->n_named += (size_t)change;
+	metric_set(&s->metrics[METRIC_CONTAINERS], s->n_named);
+}
+
 static void drop(struct pod_source *s, struct known_container *k)
 {
 	HASH_DEL(s->table, k);
+	count_named(s, k, -1);
 	table_free(k);
-	metric_set(&s->metrics[METRIC_CONTAINERS], HASH_COUNT(s->table));
 }
 
 static int add(struct pod_source *s, struct known_container *k)
@@ -155,7 +177,7 @@ static int add(struct pod_source *s, struct known_container *k)
 		table_free(k);
 		return -ENOMEM;
 	}
-	metric_set(&s->metrics[METRIC_CONTAINERS], HASH_COUNT(s->table));
+	count_named(s, k, 1);
 	return 0;
 }
 
@@ -185,94 +207,6 @@ static void mark_gone(struct pod_source *s, const char *uid, uint64_t since)
 		    (!uid || strcmp(k->facts.pod_uid, uid) == 0))
 			k->gone_ns = now_ns;
 }
-
-/* ---- requests ---- */
-
-/*
- * A failing watch is not reported as a failed request: kube_watch logs and counts it, and there is
- * no need to ask again, since all that becomes known is passed on unasked.
- */
-static void free_ids(char **ids, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(ids[i]);
-	free(ids);
-}
-
-/* Returns NULL if out of memory. */
-static char **copy_ids(const char *const *ids, size_t n)
-{
-	char **copy = calloc(n, sizeof(*copy));
-
-	for (size_t i = 0; copy && i < n; i++) {
-		copy[i] = strdup(ids[i]);
-		if (!copy[i]) {
-			free_ids(copy, i);
-			return NULL;
-		}
-	}
-	return copy;
-}
-
-static void end_request(struct pod_source *s)
-{
-	struct pod_request r = s->request;
-
-	s->request = (struct pod_request){0};
-	free_ids(r.ids, r.n);
-	if (r.done)
-		r.done(r.ctx, 0);
-}
-
-static void on_timer(void *ctx)
-{
-	struct pod_source *s = ctx;
-	struct pod_request *r = &s->request;
-	uint64_t now_ns = clock_monotonic_ns();
-	size_t n = 0;
-
-	if (!r->ids)
-		return;
-	for (size_t i = 0; i < r->n; i++) {
-		const struct known_container *k = find(s, r->ids[i]);
-
-		if (!k) {
-			r->ids[n++] = r->ids[i];
-			continue;
-		}
-		s->sink.found(s->sink.ctx, &k->facts);
-		free(r->ids[i]);
-	}
-	r->n = n;
-	if (n == 0 || now_ns >= r->deadline_ns || kube_watch_problem(s->watch)[0])
-		end_request(s);
-	else
-		loop_set_timer(s->timer, r->deadline_ns - now_ns);
-}
-
-static int ask(void *source, const char *const *ids, size_t n, container_source_done_fn done,
-	       void *ctx)
-{
-	struct pod_source *s = source;
-	struct pod_request r = {.n = n, .done = done, .ctx = ctx};
-
-	r.ids = copy_ids(ids, n);
-	if (!r.ids)
-		return -ENOMEM;
-	r.deadline_ns = clock_monotonic_ns() + s->wait_ns;
-	s->request = r;
-	loop_set_timer(s->timer, 0);
-	return 0;
-}
-
-/* Something was learned, which may answer the request. */
-static void look_at_request(struct pod_source *s)
-{
-	if (s->request.ids)
-		loop_set_timer(s->timer, 0);
-}
-
-/* ---- the watch ---- */
 
 /*
  * A container keeps its image, whereas the pod's may change: then the kubelet makes another
@@ -310,6 +244,160 @@ static void take_container(void *ctx, const struct container_facts *facts)
 	s->sink.found(s->sink.ctx, &new->facts);
 }
 
+/*
+ * What is known of a pod, as facts about one of its containers, which the pod itself has not named:
+ * likely_name has room for the beginning of the id.
+ */
+static struct container_facts facts_by_pod(const struct container_facts *pod, const char *id,
+					   char likely_name[static WORKLOAD_SHORT_ID_LEN + 1])
+{
+	struct container_facts f = *pod;
+
+	snprintf(likely_name, WORKLOAD_SHORT_ID_LEN + 1, "%s", id);
+	f.id = id;
+	f.sandbox = false;
+	if (!f.likely_name || !f.likely_name[0])
+		f.likely_name = likely_name;
+	return f;
+}
+
+static void answer_by_pod(struct pod_source *s, const struct asked_container *a)
+{
+	const struct known_container *k = find(s, a->pod);
+	char likely_name[WORKLOAD_SHORT_ID_LEN + 1];
+	struct container_facts f;
+
+	if (!k)
+		return;
+	f = facts_by_pod(&k->facts, a->id, likely_name);
+	take_container(s, &f);
+}
+
+/* Also renews what was answered by the pod. */
+static void take_pod(void *ctx, const struct container_facts *pod)
+{
+	struct pod_source *s = ctx;
+	struct known_container *k, *next;
+	char likely_name[WORKLOAD_SHORT_ID_LEN + 1];
+
+	take_container(s, pod);
+	HASH_ITER(hh, s->table, k, next)
+	{
+		AUTO_FREE char *id = NULL;
+		struct container_facts f;
+
+		if (k->facts.name[0] || k->seen == s->n_states ||
+		    strcmp(k->facts.pod_uid, pod->pod_uid) != 0)
+			continue;
+		id = strdup(k->facts.id);
+		if (!id) {
+			s->no_memory = true;
+			return;
+		}
+		f = facts_by_pod(pod, id, likely_name);
+		take_container(s, &f);
+	}
+}
+
+/* ---- requests ---- */
+
+/*
+ * A failing watch is not reported as a failed request: kube_watch logs and counts it, and there is
+ * no need to ask again, since all that becomes known is passed on unasked.
+ */
+static void free_one(struct asked_container *a)
+{
+	free(a->id);
+	free(a->pod);
+}
+
+static void free_asked(struct asked_container *asked, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free_one(&asked[i]);
+	free(asked);
+}
+
+/* Returns NULL if out of memory. */
+static struct asked_container *copy_question(const struct container_question *q)
+{
+	struct asked_container *copy = calloc(q->n, sizeof(*copy));
+
+	for (size_t i = 0; copy && i < q->n; i++) {
+		copy[i].id = strdup(q->ids[i]);
+		if (asprintf(&copy[i].pod, "pod%s", q->pod_uids ? q->pod_uids[i] : "") < 0)
+			copy[i].pod = NULL;
+		if (!copy[i].id || !copy[i].pod) {
+			free_asked(copy, i + 1);
+			return NULL;
+		}
+	}
+	return copy;
+}
+
+static void end_request(struct pod_source *s)
+{
+	struct pod_request r = s->request;
+
+	s->request = (struct pod_request){0};
+	free_asked(r.asked, r.n);
+	if (r.done)
+		r.done(r.ctx, 0);
+}
+
+static void on_timer(void *ctx)
+{
+	struct pod_source *s = ctx;
+	struct pod_request *r = &s->request;
+	uint64_t now_ns = clock_monotonic_ns();
+	size_t n = 0;
+
+	if (!r->asked)
+		return;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct known_container *k = find(s, r->asked[i].id);
+
+		if (!k) {
+			r->asked[n++] = r->asked[i];
+			continue;
+		}
+		s->sink.found(s->sink.ctx, &k->facts);
+		free_one(&r->asked[i]);
+	}
+	r->n = n;
+	if (n > 0 && now_ns < r->deadline_ns && !kube_watch_problem(s->watch)[0]) {
+		loop_set_timer(s->timer, r->deadline_ns - now_ns);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		answer_by_pod(s, &r->asked[i]);
+	end_request(s);
+}
+
+static int ask(void *source, const struct container_question *q, container_source_done_fn done,
+	       void *ctx)
+{
+	struct pod_source *s = source;
+	struct pod_request r = {.n = q->n, .done = done, .ctx = ctx};
+
+	r.asked = copy_question(q);
+	if (!r.asked)
+		return -ENOMEM;
+	r.deadline_ns = clock_monotonic_ns() + s->wait_ns;
+	s->request = r;
+	loop_set_timer(s->timer, 0);
+	return 0;
+}
+
+/* Something was learned, which may answer the request. */
+static void look_at_request(struct pod_source *s)
+{
+	if (s->request.asked)
+		loop_set_timer(s->timer, 0);
+}
+
+/* ---- the watch ---- */
+
 static const char *uid_of(const json_t *pod)
 {
 	const json_t *metadata = json_object_get(pod, "metadata");
@@ -324,7 +412,7 @@ static int on_pod(void *ctx, const json_t *pod)
 	s->n_states++;
 	s->found_none = false;
 	s->no_memory = false;
-	if (pod_facts_each(pod, take_container, s) < 0)
+	if (pod_facts_each(pod, take_container, s) < 0 || pod_facts_of_pod(pod, take_pod, s) < 0)
 		metric_add(&s->metrics[METRIC_UNREADABLE], 1);
 	if (s->no_memory)
 		return -ENOMEM;

@@ -7,6 +7,7 @@
 #include "node-agent/workload/workload.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "common/data/buf.h"
 #include "common/system/fs.h"
@@ -31,6 +32,28 @@ static const char *const folders[] = {
 	[CGROUP_MACHINE] = "machine",
 	[CGROUP_NOMAD] = "nomad",
 };
+
+/*
+ * The runtime whose process has not yet executed the first program of a container, which it calls
+ * "runc:[2:INIT]" until then; NULL for all other processes. The executable is one of the runtime,
+ * or its sealed copy ("/memfd:runc_cloned:/proc/self/exe").
+ */
+static const char *starting_runtime(const struct workload_facts *f)
+{
+	static const char *const runtimes[] = {"runc", "youki"};
+
+	if (f->kernel_thread || f->cgroup.kind == CGROUP_SYSTEMD || !f->comm)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
+		size_t len = strlen(runtimes[i]);
+
+		if (strncmp(f->comm, runtimes[i], len) == 0 &&
+		    strncmp(f->comm + len, ":[", 2) == 0 &&
+		    (!f->exe || !f->exe[0] || strstr(f->exe, runtimes[i])))
+			return runtimes[i];
+	}
+	return NULL;
+}
 
 static void process_name(const struct workload_facts *f, char *ret, size_t size)
 {
@@ -87,6 +110,7 @@ static int make(struct workload **ret, enum cgroup_kind kind, const char *runtim
 	atomic_init(&w->refs, 1);
 	w->kind = kind;
 	w->profiling_disabled = names->profiling_disabled;
+	w->is_pause = names->is_pause;
 	at = put(w->text, &w->service, names->service);
 	at = put(at, &w->container_id, names->container_id);
 	at = put(at, &w->runtime_id, runtime_id);
@@ -104,19 +128,34 @@ static bool has_runtime_id(enum cgroup_kind kind)
 	return kind != CGROUP_NONE && kind != CGROUP_SYSTEMD && kind != CGROUP_TALOS;
 }
 
-int workload_new(struct workload **ret, const struct workload_facts *facts)
+static int new_raw(struct workload **ret, const struct workload_facts *facts)
 {
 	char service[WORKLOAD_NAME_BYTES];
 	const struct workload_names names = {
 		.service = service,
 		.container_id = service,
 		.pod_uid = facts->kernel_thread ? NULL : facts->cgroup.pod_uid,
+		.is_pause = facts->comm && strcmp(facts->comm, "pause") == 0,
 	};
 	bool has_id = !facts->kernel_thread && has_runtime_id(facts->cgroup.kind);
 
 	service_name(facts, service);
 	return make(ret, facts->kernel_thread ? CGROUP_NONE : facts->cgroup.kind,
 		    has_id ? facts->cgroup.id : "", &names);
+}
+
+int workload_new(struct workload **ret, const struct workload_facts *facts)
+{
+	const char *runtime = starting_runtime(facts);
+	struct workload_facts outside = *facts;
+	char name[WORKLOAD_NAME_BYTES];
+
+	if (!runtime)
+		return new_raw(ret, facts);
+	snprintf(name, sizeof(name), "/process/%s", runtime);
+	outside.cgroup = (struct cgroup_path){.kind = CGROUP_NONE};
+	outside.name = name;
+	return new_raw(ret, &outside);
 }
 
 int workload_new_named(struct workload **ret, const struct workload *raw,
@@ -199,12 +238,40 @@ static int ask_namer(struct workload_facts *f, int proc_fd, char name[static WOR
 	return process_namer_name(f->namer, &p, name, WORKLOAD_NAME_BYTES);
 }
 
+/*
+ * A runtime that starts a container is of the unit of the process that started it. Leaves the
+ * facts alone if that is unknown.
+ */
+static void use_unit_of_parent(struct workload_facts *f, int proc_fd)
+{
+	struct proc_stat before, after;
+	struct workload_cgroup cgroup;
+	AUTO_CLOSE int fd = -1;
+	char path[32];
+
+	if (procfs_read_stat(proc_fd, &before) < 0 || before.parent == 0)
+		return;
+	snprintf(path, sizeof(path), "../%d", (int)before.parent);
+	fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || workload_read_cgroup(&cgroup, fd, NULL) < 0 ||
+	    cgroup.path.kind != CGROUP_SYSTEMD)
+		return;
+	/* else its number may have been that of another process */
+	if (procfs_read_stat(proc_fd, &after) == 0 && after.parent == before.parent)
+		f->cgroup = cgroup.path;
+}
+
 int workload_read_name(struct workload **ret, int proc_fd, const struct workload_facts *facts)
 {
 	struct workload_facts complete = *facts;
 	char name[WORKLOAD_NAME_BYTES];
-	int r = ask_namer(&complete, proc_fd, name);
+	int r;
 
+	if (starting_runtime(facts)) {
+		use_unit_of_parent(&complete, proc_fd);
+		return workload_new(ret, &complete);
+	}
+	r = ask_namer(&complete, proc_fd, name);
 	return r == 0 ? workload_new(ret, &complete) : r;
 }
 

@@ -26,6 +26,7 @@ struct workload {
 	atomic_uint refs;
 	enum cgroup_kind kind;
 	bool profiling_disabled; /* its pod asks not to be profiled; false while raw */
+	bool is_pause; /* its program is called "pause", as the one that holds a pod together */
 	/*
 	 * "/docker/0123456789ab", "/system.slice/cron.service", "/kernel"; for a process without
 	 * a manager "/process/<name of the program>" (docs/naming.md);
@@ -62,7 +63,11 @@ struct workload_facts {
 	bool kernel_thread;
 };
 
-/* Determines the workload; pure. The caller owns a reference. -ENOMEM is the only failure. */
+/*
+ * Determines the workload; pure. The caller owns a reference. -ENOMEM is the only failure. A
+ * container runtime whose process is to become the first of a container is a workload of its own,
+ * "/process/runc", though it is in the container's cgroup already.
+ */
 int workload_new(struct workload **ret, const struct workload_facts *facts) MUST_CHECK;
 
 /* The texts of a named workload, checked by the caller. NULL and "" mean the same. */
@@ -75,6 +80,7 @@ struct workload_names {
 	const char *container;
 	const char *image;
 	bool profiling_disabled;
+	bool is_pause;
 };
 
 /* The named workload of a container, whose raw one is only read. Returns 0 or -ENOMEM. */
@@ -101,7 +107,11 @@ int workload_read_cgroup(struct workload_cgroup *ret, int proc_fd,
 int workload_read(struct workload **ret, int proc_fd,
 		  const struct workload_facts *facts) MUST_CHECK;
 
-/* The same for facts that have the cgroup and the executable. -ENOMEM is the only failure. */
+/*
+ * The same for facts that have the cgroup and the executable. -ENOMEM is the only failure. A
+ * runtime that starts a container is of the unit of its parent, as far as /proc shows one:
+ * "/system.slice/containerd.service".
+ */
 int workload_read_name(struct workload **ret, int proc_fd,
 		       const struct workload_facts *facts) MUST_CHECK;
 

@@ -80,6 +80,7 @@ int main(int argc, char **argv)
 	static const struct container_sink sink = {.found = found};
 	static char *ids[MAX_IDS];
 	struct cri_source_config cfg = {.sink = &sink};
+	struct container_question question = {NULL};
 	struct cri_source *source = NULL;
 	size_t n;
 
@@ -90,6 +91,8 @@ int main(int argc, char **argv)
 	n = read_ids(ids);
 	if (n == 0 || loop_new(&loop) < 0)
 		return 1;
+	question.ids = (const char *const *)ids;
+	question.n = n;
 	cfg.loop = loop;
 	cfg.socket = argv[1];
 	cfg.node = argv[2];
@@ -99,8 +102,7 @@ int main(int argc, char **argv)
 		double cpu = cpu_ms();
 		uint64_t start_ns = clock_monotonic_ns();
 
-		if (cri_source_ops.ask(source, (const char *const *)ids, n, on_done, NULL) < 0 ||
-		    loop_run(loop) < 0)
+		if (cri_source_ops.ask(source, &question, on_done, NULL) < 0 || loop_run(loop) < 0)
 			return 1;
 		printf("{\"error\":\"%s\",\"cpu_ms\":%.1f,\"ms\":%.1f}\n",
 		       end_error ? strerrorname_np(-end_error) : "", cpu_ms() - cpu,

@@ -97,22 +97,22 @@ static void on_answer(void *ctx)
 	s->done(s->done_ctx, s->error);
 }
 
-static int ask(void *source, const char *const *ids, size_t n, container_source_done_fn done,
+static int ask(void *source, const struct container_question *q, container_source_done_fn done,
 	       void *ctx)
 {
 	struct source *s = source;
 
 	assert_false(s->is_under_way);
-	assert_true(n > 0 && n <= MAX_KNOWN);
+	assert_true(q->n > 0 && q->n <= MAX_KNOWN);
 	s->n_asked++;
-	s->n_ids += (unsigned)n;
+	s->n_ids += (unsigned)q->n;
 	if (s->refusal)
 		return s->refusal;
 	s->is_under_way = true;
 	s->done = done;
 	s->done_ctx = ctx;
-	for (size_t i = 0; i < n; i++)
-		s->ids[s->n_request++] = strdup(ids[i]);
+	for (size_t i = 0; i < q->n; i++)
+		s->ids[s->n_request++] = strdup(q->ids[i]);
 	if (!s->is_hanging)
 		loop_set_timer(s->timer, NS_PER_MS);
 	return 0;

@@ -213,19 +213,55 @@ TEST(a_service_is_a_guess_until_the_owner_is_known)
 	struct container_facts f = POD("shop", "web-x2x4z", "nginx");
 
 	assert_true(container_facts_have_name(&f));
-	assert_true(container_facts_need_owner(&f));
+	assert_true(container_facts_are_guess(&f));
 	f.owner = "web x";
-	assert_true(container_facts_need_owner(&f));
+	assert_true(container_facts_are_guess(&f));
 	f.owner = "web";
-	assert_false(container_facts_need_owner(&f));
+	assert_false(container_facts_are_guess(&f));
 	f = (struct container_facts){.name = "web"};
 	assert_true(container_facts_have_name(&f));
-	assert_false(container_facts_need_owner(&f));
+	assert_false(container_facts_are_guess(&f));
 	f.name = NULL;
 	assert_false(container_facts_have_name(&f));
 	assert_false(container_kind_has_names(CGROUP_SYSTEMD));
 	assert_false(container_kind_has_names(CGROUP_NONE));
 	assert_true(container_kind_has_names(CGROUP_KUBEPODS));
+}
+
+TEST(a_container_of_which_only_the_pod_is_known_has_a_likely_name)
+{
+	const struct container_name_rules rules = {.naming = KUBE_NAMING_OWN};
+	struct container_facts f = {.namespace = "shop",
+				    .pod = "web-x2x4z",
+				    .owner = "web",
+				    .likely_name = "0123456789ab"};
+	const struct {
+		const char *comm, *name;
+		bool sandbox;
+		const char *want;
+	} cases[] = {
+		{"nginx", NULL, false, "/k8s/shop/web-x2x4z/0123456789ab"},
+		{"pause", NULL, false, "/k8s/shop/web-x2x4z/sandbox"},
+		{"nginx", "web", false, "/k8s/shop/web-x2x4z/web"},
+		{"pause", "web", false, "/k8s/shop/web-x2x4z/web"},
+		{"nginx", NULL, true, "/k8s/shop/web-x2x4z/sandbox"},
+	};
+
+	assert_true(container_facts_have_name(&f));
+	assert_true(container_facts_are_guess(&f));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(workload_unrefp) struct workload *raw = NULL, *named = NULL;
+		const struct workload_facts of = {
+			.exe = "", .comm = cases[i].comm, .cgroup = {CGROUP_KUBEPODS, "id", "uid"}};
+
+		f.name = cases[i].name;
+		f.sandbox = cases[i].sandbox;
+		assert_int_equal(workload_new(&raw, &of), 0);
+		assert_int_equal(container_name(&named, raw, &f, &rules), 0);
+		assert_string_equal(named->container_id, cases[i].want);
+		assert_string_equal(named->service, "/k8s/shop/web");
+		assert_int_equal(container_facts_are_guess(&f), !f.name && !f.sandbox);
+	}
 }
 
 static int name_one(void *arg)

@@ -224,10 +224,11 @@ static void on_done(void *ctx, int error)
 
 static int ask_ids(struct fixture *f, const char *const *ids, size_t n)
 {
+	const struct container_question q = {ids, NULL, n};
 	int n_before = f->n_done;
 
 	f->n_found = f->n_sandboxes = f->n_images = f->n_disabled = 0;
-	assert_int_equal(cri_source_ops.ask(f->source, ids, n, on_done, f), 0);
+	assert_int_equal(cri_source_ops.ask(f->source, &q, on_done, f), 0);
 	assert_int_equal(f->n_done, n_before);
 	assert_int_equal(loop_run(f->loop), 0);
 	assert_int_equal(f->n_done, n_before + 1);
@@ -554,11 +555,12 @@ TEST_FIXTURE(a_question_may_be_cancelled_at_any_time, set_up, tear_down)
 	struct fixture *f = *state;
 	char id[ID_DIGITS + 1];
 	const char *ids[] = {id};
+	const struct container_question q = {ids, NULL, 1};
 
 	make_id(id, 'c', 1);
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		set_fault(f, steps[i], H2_HANG);
-		assert_int_equal(cri_source_ops.ask(f->source, ids, 1, on_done, f), 0);
+		assert_int_equal(cri_source_ops.ask(f->source, &q, on_done, f), 0);
 		while (steps[i] && count_requests(f, steps[i] + 1) == 0) {
 			loop_set_timer(f->ticker, NS_PER_MS);
 			assert_int_equal(loop_run(f->loop), 0);

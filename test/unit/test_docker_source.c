@@ -180,11 +180,12 @@ static void restart(struct fixture *f, bool untrusted)
 
 static int ask(struct fixture *f, const char *const *ids, size_t n)
 {
+	const struct container_question q = {ids, NULL, n};
 	unsigned before = f->n_done;
 
-	assert_int_equal(docker_source_ops.ask(f->source, ids, n, on_done, f), 0);
+	assert_int_equal(docker_source_ops.ask(f->source, &q, on_done, f), 0);
 	assert_int_equal(f->n_done, before);
-	assert_int_equal(docker_source_ops.ask(f->source, ids, n, on_done, f), -EBUSY);
+	assert_int_equal(docker_source_ops.ask(f->source, &q, on_done, f), -EBUSY);
 	while (f->n_done == before)
 		assert_int_equal(loop_run(f->loop), 0);
 	assert_int_equal(f->n_done, before + 1);
@@ -428,10 +429,11 @@ TEST_FIXTURE(a_request_under_way_ends_with_the_source, set_up, tear_down)
 {
 	static const struct reply replies[] = {{"/containers/", NULL, true}, {0}};
 	static const char *const ids[] = {ID_A};
+	static const struct container_question q = {ids, NULL, 1};
 	struct fixture *f = *state;
 
 	start(f, replies, true, true);
-	assert_int_equal(docker_source_ops.ask(f->source, ids, 1, on_done, f), 0);
+	assert_int_equal(docker_source_ops.ask(f->source, &q, on_done, f), 0);
 	docker_source_ops.free(f->source);
 	f->source = NULL;
 	assert_int_equal(f->n_done, 0);

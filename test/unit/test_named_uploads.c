@@ -86,12 +86,11 @@ static void answer_probe(void *ctx, struct http_exchange *x)
 
 /* ---- the source ---- */
 
-static int never_answer(void *source, const char *const *ids, size_t n,
+static int never_answer(void *source, const struct container_question *q,
 			container_source_done_fn done, void *ctx)
 {
 	(void)source;
-	(void)ids;
-	(void)n;
+	(void)q;
 	(void)done;
 	(void)ctx;
 	return 0;

@@ -71,6 +71,51 @@ TEST(containers_of_all_kinds_are_found)
 				    "e1 debug busybox web\n");
 }
 
+static void see_pod(void *ctx, const struct container_facts *f)
+{
+	char *text = ctx;
+
+	assert_null(f->name);
+	assert_true(f->sandbox);
+	snprintf(text, 256, "%s %s %s", f->id, f->owner, f->likely_name ? f->likely_name : "-");
+}
+
+TEST(a_pod_is_called_as_in_the_paths_of_its_cgroups)
+{
+	static const struct {
+		const char *pod, *want;
+	} cases[] = {
+		{"'uid':'u-1'},'spec':{'containers':[{'name':'c'}]}", "podu-1 web-0 c"},
+		{"'uid':'u-1'},'spec':{'containers':[{'name':'c'},{'name':'d'}]}",
+		 "podu-1 web-0 -"},
+		{"'uid':'u-1'},'spec':{'containers':[{'name':'c'}],'initContainers':[{'name':'d'}]"
+		 "}",
+		 "podu-1 web-0 -"},
+		{"'uid':'u-1'},'spec':{'containers':[{'name':'c/d'}]}", "podu-1 web-0 -"},
+		{"'uid':'u-1','annotations':{'kubernetes.io/config.hash':'ab'}},'spec':{}",
+		 "podu-1 web-0 -"},
+		{"'uid':'u-1','annotations':{'kubernetes.io/config.hash':'ab'},"
+		 "'ownerReferences':[{'kind':'Node','name':'n','controller':true}]},'spec':{}",
+		 "podab web-0 -"},
+	};
+	char json[512], text[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		json_t *pod;
+
+		snprintf(json, sizeof(json), "{'metadata':{'name':'web-0','namespace':'ns',%s}",
+			 cases[i].pod);
+		for (char *p = json; *p; p++)
+			if (*p == '\'')
+				*p = '"';
+		pod = json_loads(json, 0, NULL);
+		assert_non_null(pod);
+		assert_int_equal(pod_facts_of_pod(pod, see_pod, text), 1);
+		assert_string_equal(text, cases[i].want);
+		json_decref(pod);
+	}
+}
+
 /* The node calls an image by the first name it had, whatever this pod asks for. */
 TEST(images_are_called_as_the_pod_asks_for_them)
 {

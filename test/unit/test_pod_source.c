@@ -43,9 +43,16 @@ static void on_found(void *ctx, const struct container_facts *c)
 	size_t used = strlen(f->seen);
 
 	assert_string_equal(c->namespace, "ns");
+	assert_string_equal(c->owner, c->pod);
+	if (c->sandbox) /* the pod itself */
+		return;
+	if (!c->name[0]) {
+		snprintf(f->seen + used, sizeof(f->seen) - used, "%s%s %s (%s) ",
+			 c->profiling_disabled ? "!" : "+", c->id, c->pod, c->likely_name);
+		return;
+	}
 	assert_string_equal(c->name, "c");
 	assert_string_equal(c->image, "i");
-	assert_string_equal(c->owner, c->pod);
 	snprintf(f->seen + used, sizeof(f->seen) - used, "%s%s %s ",
 		 c->profiling_disabled ? "!" : "+", c->id, c->pod);
 }
@@ -123,10 +130,10 @@ static void tear_down(struct fixture *f)
 static void ask_for(struct fixture *f, const char *id)
 {
 	const char *const ids[] = {id, "never-known"};
+	const struct container_question q = {ids, NULL, strcmp(id, "c1") == 0 ? 1 : 2};
 
 	f->is_asking = true;
-	assert_int_equal(
-		pod_source_ops.ask(f->source, ids, strcmp(id, "c1") == 0 ? 1 : 2, on_done, f), 0);
+	assert_int_equal(pod_source_ops.ask(f->source, &q, on_done, f), 0);
 	assert_true(f->is_asking);
 }
 
@@ -187,6 +194,83 @@ TEST(a_container_keeps_its_image)
 
 	play(&f, replies, ARRAY_SIZE(replies), 50 * NS_PER_MS);
 	check_seen(&f, "+c1 one !c1 one ");
+	tear_down(&f);
+}
+
+static void ask_by_pod(struct fixture *f, const char *id, const char *uid)
+{
+	const struct container_question q = {&id, &uid, 1};
+
+	f->is_asking = true;
+	assert_int_equal(pod_source_ops.ask(f->source, &q, on_done, f), 0);
+}
+
+#define LONG "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* Of sandboxes and crash loops: their cgroup says which pod it was. */
+TEST(containers_that_no_status_names_are_called_by_their_pod)
+{
+	static const char only[] = "{\"metadata\":{\"name\":\"solo\",\"namespace\":\"ns\","
+				   "\"uid\":\"u\",\"resourceVersion\":\"2\"},"
+				   "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}";
+	char list[1024];
+	const struct script_reply replies[] = {
+		{list, SCRIPT_CLOSE, 0},
+	};
+	struct fixture f;
+
+	snprintf(list, sizeof(list),
+		 OK_HEAD "{\"metadata\":{\"resourceVersion\":\"1\"},"
+			 "\"items\":[%s,%s]}",
+		 POD("one", "", STATUS("c1")), only);
+	play(&f, replies, 1, 50 * NS_PER_MS);
+	check_seen(&f, "+c1 one ");
+	ask_by_pod(&f, LONG, "one");
+	check_seen(&f, "+" LONG " one (0123456789ab) .");
+	ask_by_pod(&f, LONG, "one"); /* it is known from now on */
+	check_seen(&f, "+" LONG " one (0123456789ab) .");
+	ask_by_pod(&f, "x", "u");
+	check_seen(&f, "+x solo (main) .");
+	ask_by_pod(&f, "y", "another");
+	check_seen(&f, ".");
+	ask_by_pod(&f, "z", "");
+	check_seen(&f, ".");
+	tear_down(&f);
+}
+
+static void stop_when_done(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	if (!f->is_asking || clock_monotonic_ns() > f->deadline_ns)
+		loop_stop(f->loop);
+	else
+		loop_set_timer(f->timer, 2 * NS_PER_MS);
+}
+
+TEST(what_is_called_by_its_pod_follows_the_pod)
+{
+	static const struct script_reply replies[] = {
+		{LIST(POD("one", "", STATUS("c1"))), SCRIPT_CLOSE, 0},
+		{OK_HEAD, SCRIPT_CLOSE, 200},
+		{OK_HEAD EVENT("MODIFIED", POD("one", OFF, STATUS("c1"))), SCRIPT_HOLD, 0},
+	};
+	struct loop_source *poll;
+	struct fixture f;
+
+	play(&f, replies, ARRAY_SIZE(replies), NS_PER_MS);
+	poll = f.timer;
+	assert_int_equal(loop_add_timer(f.loop, stop_when_done, &f, &f.timer), 0);
+	f.deadline_ns = clock_monotonic_ns() + 300 * NS_PER_S;
+	while (!strstr(f.seen, "!s1 one (s1) ") && clock_monotonic_ns() < f.deadline_ns) {
+		f.seen[0] = '\0';
+		ask_by_pod(&f, "s1", "one");
+		loop_set_timer(f.timer, 0);
+		assert_int_equal(loop_run(f.loop), 0);
+	}
+	assert_non_null(strstr(f.seen, "!s1 one (s1) "));
+	loop_remove(f.timer);
+	f.timer = poll;
 	tear_down(&f);
 }
 

@@ -414,12 +414,11 @@ TEST_FIXTURE(processes_start_and_exit_while_metrics_are_scraped, set_up, tear_do
 
 /* ---- names ---- */
 
-static int never_ask(void *source, const char *const *ids, size_t n, container_source_done_fn done,
-		     void *ctx)
+static int never_ask(void *source, const struct container_question *q,
+		     container_source_done_fn done, void *ctx)
 {
 	(void)source;
-	(void)ids;
-	(void)n;
+	(void)q;
 	(void)done;
 	(void)ctx;
 	fail_msg("the loop does not run");

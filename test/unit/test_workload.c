@@ -4,6 +4,7 @@
 #include "common/text/utf8.h"
 #include "node-agent/workload/program_name.h"
 #include "node-agent/workload/workload.h"
+#include "test/lib/fake_proc.h"
 #include "test/lib/unit.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -33,6 +34,66 @@ TEST(containers_have_short_ids_and_units_their_names)
 	check_name(&f, "/lxc/web");
 	f.cgroup = (struct cgroup_path){CGROUP_TALOS, "apid"};
 	check_name(&f, "/talos/apid");
+}
+
+/* It is in the container's cgroup before it executes what the container is made of. */
+TEST(a_runtime_that_starts_a_container_is_not_the_container)
+{
+	struct workload_facts f = {.exe = "/memfd:runc_cloned:/proc/self/exe (deleted)"};
+
+	f.cgroup = (struct cgroup_path){CGROUP_KUBEPODS, ID, "uid"};
+	f.comm = "runc:[2:INIT]";
+	check_name(&f, "/process/runc");
+	f.exe = "/usr/sbin/runc";
+	check_name(&f, "/process/runc");
+	f.exe = "";
+	check_name(&f, "/process/runc");
+	f.comm = "youki:[2:INIT]";
+	check_name(&f, "/process/youki");
+	f.comm = "runc";
+	check_name(&f, "/kubepods/0123456789ab");
+	/* a program of the container may call itself so */
+	f.comm = "runc:[2:INIT]";
+	f.exe = "/usr/bin/python3";
+	check_name(&f, "/kubepods/0123456789ab");
+	f.exe = "/usr/sbin/runc";
+	f.cgroup = (struct cgroup_path){CGROUP_SYSTEMD, "/system.slice/containerd.service"};
+	check_name(&f, "/system.slice/containerd.service");
+}
+
+TEST(a_runtime_that_starts_a_container_is_of_the_unit_of_its_parent)
+{
+	const struct workload_facts f = {.exe = "/usr/sbin/runc",
+					 .comm = "runc:[2:INIT]",
+					 .cgroup = {CGROUP_CONTAINERD, ID, "uid"}};
+	static const struct {
+		const char *parent, *want;
+	} cases[] = {
+		{"0::/system.slice/containerd.service\n", "/system.slice/containerd.service"},
+		{"0::/kubepods/podx/" ID "\n", "/process/runc"},
+		{NULL, "/process/runc"},
+	};
+	struct fake_proc proc;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(workload_unrefp) struct workload *w = NULL;
+		AUTO_CLOSE int fd = -1;
+
+		fake_proc_begin(&proc);
+		fake_proc_start(&proc, 7, 1, "runc");
+		fake_proc_put_file(&proc, "7/stat",
+				   "7 (runc:[2:INIT]) S 5 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0"
+				   " 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
+		if (cases[i].parent) {
+			fake_proc_start(&proc, 5, 1, "shim");
+			fake_proc_put_file(&proc, "5/cgroup", cases[i].parent);
+		}
+		fd = openat(proc.root_fd, "7", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		assert_int_equal(workload_read_name(&w, fd, &f), 0);
+		assert_string_equal(w->service, cases[i].want);
+		fake_proc_end(&proc);
+	}
 }
 
 TEST(everything_else_is_called_as_its_executable)
