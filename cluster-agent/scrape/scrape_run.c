@@ -36,6 +36,9 @@
 #define NOT_FOUND_LIMIT 3u
 #define NOT_FOUND_SLOTS 10u
 
+/* A first scrape that fails is repeated after 1, 2, 4 … seconds, this many times. */
+#define MAX_REPEATED 6u
+
 /* Profiles of which it is not known yet whether they were taken; more than wait anywhere. */
 #define N_RECEIPTS 16384u
 
@@ -199,11 +202,27 @@ static uint64_t recording_ns(const struct scrape_run *run, const struct target_e
 	return ns > NS_PER_S ? ns : NS_PER_S;
 }
 
+/*
+ * A pod has its address, and a file names its targets, before their programs listen. Until an
+ * endpoint has answered for the first time, it is asked again soon. Returns UINT64_MAX if not.
+ */
+static uint64_t repeat_ns(struct scrape_run *run, struct target_endpoint *e, uint64_t now_ns)
+{
+	if (e->state != TARGET_DOWN || e->n_not_found > 0 || e->previous_at_ns != 0 ||
+	    e->n_repeated >= MAX_REPEATED)
+		return UINT64_MAX;
+	return scrape_schedule_early_ns(&run->schedule, SCHEDULE_REPEATED, &e->item,
+					now_ns + (NS_PER_S << e->n_repeated++));
+}
+
 static void schedule_again(struct scrape_run *run, struct target_endpoint *e, bool is_first)
 {
 	uint64_t now_ns = clock_monotonic_ns(), missed = 0;
+	uint64_t soon_ns = repeat_ns(run, e, now_ns);
 
-	if (e->n_not_found >= NOT_FOUND_LIMIT)
+	if (soon_ns != UINT64_MAX)
+		scrape_schedule_put_now(&run->schedule, &e->item, soon_ns);
+	else if (e->n_not_found >= NOT_FOUND_LIMIT)
 		scrape_schedule_put(&run->schedule, &e->item,
 				    now_ns + (NOT_FOUND_SLOTS - 1) * e->item.interval_ns);
 	else if (is_first)
@@ -577,20 +596,20 @@ static uint64_t place_of(const struct target_endpoint *e)
 
 void scrape_run_start(struct scrape_run *run, struct target *target)
 {
-	uint64_t now_ns = clock_monotonic_ns();
-	int burst = -1; /* -1: not determined yet */
+	uint64_t now_ns = clock_monotonic_ns(), early_ns = 0; /* 0: not determined yet */
 
 	for (size_t i = 0; i < target->n_endpoints; i++) {
 		struct target_endpoint *e = target->endpoints[i];
 
 		if (e->job || e->item.position != 0)
 			continue;
-		if (burst < 0)
-			burst = scrape_schedule_may_burst(&run->schedule, now_ns);
 		e->item.interval_ns = group_of(run, e)->settings.interval_ns;
 		scrape_schedule_place(&run->schedule, &e->item, place_of(e));
-		if (burst)
-			scrape_schedule_put_now(&run->schedule, &e->item, now_ns);
+		if (early_ns == 0)
+			early_ns = scrape_schedule_early_ns(&run->schedule, SCHEDULE_NEW, &e->item,
+							    now_ns);
+		if (early_ns != UINT64_MAX)
+			scrape_schedule_put_now(&run->schedule, &e->item, early_ns);
 		else
 			scrape_schedule_put(&run->schedule, &e->item, now_ns);
 	}
@@ -631,6 +650,7 @@ void scrape_run_stop(struct scrape_run *run, struct target *target)
 		e->last_at_ns = e->last_took_ns = e->last_bytes = 0;
 		e->restarted = false;
 		e->n_not_found = 0;
+		e->n_repeated = 0;
 	}
 	arm(run);
 }

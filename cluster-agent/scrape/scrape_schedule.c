@@ -31,17 +31,6 @@ int scrape_schedule_reserve(struct scrape_schedule *s, size_t n)
 	return ARRAY_RESERVE(s->heap, s->cap, n);
 }
 
-bool scrape_schedule_may_burst(struct scrape_schedule *s, uint64_t now_ns)
-{
-	const uint64_t each_ns = NS_PER_S / SCHEDULE_BURST_PER_S;
-	uint64_t full_at = s->burst_full_at_ns > now_ns ? s->burst_full_at_ns : now_ns;
-
-	if (full_at + each_ns - now_ns > SCHEDULE_BURST * each_ns)
-		return false;
-	s->burst_full_at_ns = full_at + each_ns;
-	return true;
-}
-
 static void set(struct scrape_schedule *s, size_t position, struct schedule_item *item)
 {
 	s->heap[position - 1] = item;
@@ -114,6 +103,21 @@ static uint64_t slot_after(const struct schedule_item *item, uint64_t after_ns)
 	if (after_ns < item->offset_ns)
 		return item->offset_ns;
 	return after_ns - (after_ns - item->offset_ns) % item->interval_ns + item->interval_ns;
+}
+
+uint64_t scrape_schedule_early_ns(struct scrape_schedule *s, enum schedule_early what,
+				  const struct schedule_item *item, uint64_t not_before_ns)
+{
+	const uint64_t each_ns = NS_PER_S / SCHEDULE_BURST_PER_S;
+	uint64_t *full_at = &s->burst_full_at_ns[what], full, place = not_before_ns;
+
+	full = (*full_at > not_before_ns ? *full_at : not_before_ns) + each_ns;
+	if (full - not_before_ns > SCHEDULE_BURST * each_ns)
+		place = full - SCHEDULE_BURST * each_ns;
+	if (place >= slot_after(item, not_before_ns))
+		return UINT64_MAX;
+	*full_at = full;
+	return place;
 }
 
 /* The number of slots with after_ns < slot <= now_ns. */

@@ -12,10 +12,19 @@
 
 /*
  * New targets are scraped immediately, so that the page shows them: a burst of this many,
- * refilled at this rate. Beyond that they wait for their slot.
+ * refilled at this rate. Beyond that they take turns at this rate, or wait for their slot if that
+ * comes first. First scrapes that failed, since the program is still starting, are repeated within
+ * a budget of the same size.
  */
 #define SCHEDULE_BURST 20u
 #define SCHEDULE_BURST_PER_S 2u
+
+/* What the budgets are for. */
+enum schedule_early {
+	SCHEDULE_NEW,
+	SCHEDULE_REPEATED,
+	SCHEDULE_EARLY_MAX,
+};
 
 /* Embedded in the scheduled object. If zeroed, it is not in a schedule. */
 struct schedule_item {
@@ -30,8 +39,8 @@ struct scrape_schedule {
 	struct schedule_item **heap; /* the earliest at the top */
 	size_t n;
 	size_t cap;
-	uint64_t interval_ns;      /* of items that have none of their own */
-	uint64_t burst_full_at_ns; /* when the burst is fully available again */
+	uint64_t interval_ns;                          /* of items that have none of their own */
+	uint64_t burst_full_at_ns[SCHEDULE_EARLY_MAX]; /* when it is fully available again */
 };
 
 void scrape_schedule_init(struct scrape_schedule *s, uint64_t interval_ns);
@@ -44,14 +53,17 @@ void scrape_schedule_fini(struct scrape_schedule *s);
 int scrape_schedule_reserve(struct scrape_schedule *s, size_t n) MUST_CHECK;
 
 /*
- * Returns whether a new target may be scraped immediately; each true consumes one of the burst.
+ * Returns when, from not_before_ns on, there is a place for a scrape outside its slot, or
+ * UINT64_MAX if there is none before the item's next slot. Each other answer consumes one of the
+ * burst. The item must have been placed.
  */
-bool scrape_schedule_may_burst(struct scrape_schedule *s, uint64_t now_ns);
+uint64_t scrape_schedule_early_ns(struct scrape_schedule *s, enum schedule_early what,
+				  const struct schedule_item *item, uint64_t not_before_ns);
 
 /* Sets the item's offset in the interval. Does not add it to the schedule. */
 void scrape_schedule_place(const struct scrape_schedule *s, struct schedule_item *item,
 			   uint64_t hash);
-/* Adds the item as due now, as if this were its slot. */
+/* Adds the item as due at now_ns, as if this were its slot. */
 void scrape_schedule_put_now(struct scrape_schedule *s, struct schedule_item *item,
 			     uint64_t now_ns);
 /* Adds the item for its first slot after after_ns. */

@@ -330,6 +330,7 @@ static void inherit(struct target_endpoint **fresh, struct target *old)
 		if (restarted) {
 			(*fresh)->restarted = true;
 			(*fresh)->n_not_found = 0;
+			(*fresh)->n_repeated = 0;
 		}
 		return;
 	}

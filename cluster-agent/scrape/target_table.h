@@ -46,6 +46,7 @@ struct target_endpoint {
 	bool https;
 	bool asked_for;
 	bool restarted;      /* its container has restarted since the last profile */
+	uint8_t n_repeated;  /* first scrapes that were repeated outside their slots */
 	uint8_t n_not_found; /* answers in a row that it does not exist, up to the maximum */
 	uint64_t
 		last_at_ns; /* when the last answer was complete, since the Unix epoch; 0 if none */

@@ -128,20 +128,42 @@ TEST(a_deferred_item_keeps_its_slot)
 TEST(new_targets_go_first_up_to_the_burst)
 {
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+	const struct schedule_item item = {.offset_ns = S / 4, .interval_ns = S / 2};
 	uint64_t now = 5000 * S;
 	unsigned n = 0;
 
 	setup(&s, 1);
-	while (scrape_schedule_may_burst(&s, now))
+	while (scrape_schedule_early_ns(&s, SCHEDULE_NEW, &item, now) == now)
 		n++;
 	assert_int_equal(n, SCHEDULE_BURST);
-	assert_false(scrape_schedule_may_burst(&s, now + S / 2 - 1));
-	assert_true(scrape_schedule_may_burst(&s, now + S / 2));
-	assert_false(scrape_schedule_may_burst(&s, now + S / 2));
+	assert_true(scrape_schedule_early_ns(&s, SCHEDULE_NEW, &item, now + S / 4 - 1) ==
+		    UINT64_MAX);
+	assert_true(scrape_schedule_early_ns(&s, SCHEDULE_NEW, &item, now + S / 2) == now + S / 2);
+	assert_true(scrape_schedule_early_ns(&s, SCHEDULE_NEW, &item, now + S / 2) == UINT64_MAX);
+	/* that of repeated scrapes is another */
+	assert_true(scrape_schedule_early_ns(&s, SCHEDULE_REPEATED, &item, now) == now);
 	now += 3600 * S;
-	for (n = 0; scrape_schedule_may_burst(&s, now);)
+	for (n = 0; scrape_schedule_early_ns(&s, SCHEDULE_NEW, &item, now) == now;)
 		n++;
 	assert_int_equal(n, SCHEDULE_BURST);
+}
+
+TEST(beyond_the_burst_they_take_turns_or_their_slot)
+{
+	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+	struct schedule_item item = {.offset_ns = 30 * S, .interval_ns = 60 * S};
+	uint64_t now = 6000 * S;
+
+	setup(&s, 1);
+	for (unsigned n = 0; n < SCHEDULE_BURST; n++)
+		assert_true(scrape_schedule_early_ns(&s, SCHEDULE_NEW, &item, now) == now);
+	for (unsigned n = 1; n < 60; n++)
+		assert_true(scrape_schedule_early_ns(&s, SCHEDULE_NEW, &item, now) ==
+			    now + n * (S / SCHEDULE_BURST_PER_S));
+	/* its slot is as early, and leaves the turn to others */
+	assert_true(scrape_schedule_early_ns(&s, SCHEDULE_NEW, &item, now) == UINT64_MAX);
+	item.offset_ns = 31 * S;
+	assert_true(scrape_schedule_early_ns(&s, SCHEDULE_NEW, &item, now) == now + 30 * S);
 }
 
 TEST(one_put_for_now_that_waits_past_a_slot_has_missed_nothing)

@@ -57,6 +57,25 @@ TEST(every_failure_has_its_outcome_and_sentence)
 	assert_failure("/never", "", 0, "timeout", "");
 }
 
+static bool failed_twice(struct fixture *f)
+{
+	return outcomes(f, "http_status") >= 2;
+}
+
+/* A pod is annotated, and has its address, before its program is ready. */
+TEST(a_first_scrape_that_fails_is_repeated_before_its_slot)
+{
+	static const struct scraper_config seldom = {.interval_ns = 3600 * NS_PER_S};
+	CLEANUP(teardown) struct fixture f;
+
+	setup_with(&f, &seldom);
+	f.answer = "starting";
+	f.answer_status = 503;
+	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_HEAP, "/text"));
+	run_until(&f, failed_twice);
+	assert_int_equal(outcomes(&f, "http_status"), 2);
+}
+
 static bool not_offered(struct fixture *f)
 {
 	return outcomes(f, "not_offered") > 0;
