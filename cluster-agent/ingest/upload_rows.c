@@ -139,16 +139,17 @@ static const struct row_text *find_label(const struct upload_part *u, const char
 }
 
 /*
- * An instance is a container, or a pod and the port at which it is scraped. The container alone
- * counts if there is one: its pod may become known between two of its profiles.
+ * An instance is a container or a pod, and the port at which it is scraped. The container counts
+ * without its pod, which may become known between two of its profiles.
  */
 static uint64_t instance_of(const struct upload_part *u)
 {
-	static const char *const names[] = {"container.id", "namespace", "pod", "port"};
-	size_t n = find_label(u, names[0]) ? 1 : ARRAY_SIZE(names);
+	static const char *const names[] = {"container.id", "port", "namespace", "pod", "port"};
+	bool has_container = find_label(u, names[0]) != NULL;
+	size_t first = has_container ? 0 : 2, n = has_container ? 2 : ARRAY_SIZE(names);
 	uint64_t hash = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = first; i < n; i++) {
 		const struct row_text *value = find_label(u, names[i]);
 
 		if (value)

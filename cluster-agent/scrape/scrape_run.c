@@ -272,9 +272,26 @@ static void end_scrape(struct scrape_run *run, struct target_endpoint *e,
 /* Room for those of a pod, or of another target, and the end. */
 #define MAX_LABELS (SCRAPE_TARGET_MAX_LABELS + 10)
 
+/*
+ * The id of the container by which the node agent's profiles of it are labelled too. "" if the
+ * container is unknown, or the receiver wants no labels of ours.
+ */
+static void make_container_id(char ret[static KUBE_NAME_BYTES], const struct target_endpoint *e,
+			      const struct receiver_wishes *w)
+{
+	const struct kube_pod pod = {.namespace = e->target->namespace,
+				     .pod = e->target->pod,
+				     .container = e->container->name};
+	int64_t now_s = (int64_t)(clock_realtime_ns() / NS_PER_S);
+
+	if (!w->extra_labels || !e->container->name[0] ||
+	    kube_container_id(ret, &pod, w->naming, now_s) < 0)
+		ret[0] = '\0';
+}
+
 static void label_pod(struct upload_label labels[static MAX_LABELS],
 		      const struct target_endpoint *e, const struct receiver_wishes *w,
-		      const char *port)
+		      const char *port, const char *container_id)
 {
 	const struct target *t = e->target;
 	const struct upload_label all[] = {
@@ -286,6 +303,7 @@ static void label_pod(struct upload_label labels[static MAX_LABELS],
 		{"k8s.namespace.name", w->extra_labels ? t->namespace : NULL},
 		{"k8s.pod.name", w->extra_labels ? t->pod : NULL},
 		{"k8s.container.name", w->extra_labels ? e->container->name : NULL},
+		{"container.id", container_id},
 		{0},
 	};
 
@@ -309,7 +327,7 @@ static void pass_on(struct scrape_run *run, struct target_endpoint *e, struct sc
 {
 	struct upload_label labels[MAX_LABELS];
 	const struct target *t = e->target;
-	char port[8] = "";
+	char port[8] = "", container_id[KUBE_NAME_BYTES];
 
 	if (c->upload.len == 0) {
 		/* nothing that can be refused, maybe for hours */
@@ -318,10 +336,12 @@ static void pass_on(struct scrape_run *run, struct target_endpoint *e, struct sc
 	}
 	if (t->several_ports)
 		snprintf(port, sizeof(port), "%u", e->port);
-	if (t->is_pod)
-		label_pod(labels, e, &run->scraper->wishes, port);
-	else
+	if (t->is_pod) {
+		make_container_id(container_id, e, &run->scraper->wishes);
+		label_pod(labels, e, &run->scraper->wishes, port, container_id);
+	} else {
 		label_other(labels, t, port);
+	}
 	count(run, SCRAPE_METRIC_PROFILES + (unsigned)e->kind, 1);
 	run->scraper->put(run->scraper->ctx, new_receipt(run, e), labels, &c->upload);
 }

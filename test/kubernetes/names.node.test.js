@@ -308,7 +308,12 @@ test("labels say which pod, container and image it was", async () => {
       if (!TYPES.includes(Type)) continue;
       const { "host.name": host, "host.id": id, "container.image.name": image, ...rest } = Labels;
       if (SCRAPED.includes(Type)) {
-        const scraped = { ...common, "k8s.container.name": "workload", node: "testnode" };
+        const scraped = {
+          ...common,
+          "k8s.container.name": "workload",
+          "container.id": `/k8s/${namespace}/${pod.metadata.name}/workload`,
+          node: "testnode",
+        };
         assert.deepStrictEqual(Labels, scraped, name);
         continue;
       }

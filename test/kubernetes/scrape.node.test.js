@@ -205,6 +205,7 @@ test("profiles of annotated pods of every Go release show exactly what they did"
       "k8s.namespace.name": "default",
       "k8s.pod.name": pod.metadata.name,
       "k8s.container.name": "workload",
+      "container.id": `/k8s/default/${pod.metadata.name}/workload`,
     });
     assert.strictEqual((await application(agent, pod.metadata.name)).service, service);
     const graph = await flame(agent, {

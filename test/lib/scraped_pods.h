@@ -23,7 +23,7 @@
 #define PATIENCE_NS (300 * NS_PER_S)
 
 struct put {
-	char service[64], pod[64], port[8], container[64];
+	char service[64], pod[64], port[8], container[64], container_id[64];
 	bool has_extra_labels;
 	char types[128];
 	uint32_t n_samples;
@@ -212,6 +212,8 @@ static inline void put(void *ctx, uint64_t number, const struct upload_label *la
 	put->has_extra_labels = label(labels, "k8s.pod.name") != NULL;
 	snprintf(put->container, sizeof(put->container), "%s",
 		 label(labels, "k8s.container.name") ?: "");
+	snprintf(put->container_id, sizeof(put->container_id), "%s",
+		 label(labels, "container.id") ?: "");
 	assert_string_equal(label(labels, "namespace"), "shop");
 	assert_string_equal(label(labels, "node"), "node-1");
 	for (uint32_t i = 0; i < p.n_types; i++)

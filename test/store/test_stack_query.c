@@ -188,9 +188,10 @@ TEST(states_are_those_of_the_instances_at_the_end)
 	assert_int_equal(r.quality.runtimes.n, 0);
 }
 
-static struct quality quality_of(const char *service, const char *instance, const char *where)
+static struct quality quality_of_type(const char *service, const char *type, const char *instance,
+				      const char *where)
 {
-	struct query_filter f = filter(service, CPU, 0, 60);
+	struct query_filter f = filter(service, type, 0, 60);
 	struct label_matchers m;
 	struct quality q;
 	struct err err = {""};
@@ -201,6 +202,44 @@ static struct quality quality_of(const char *service, const char *instance, cons
 	if (quality_query(store, &f, &q, &err) < 0)
 		fail_msg("%s", err.msg);
 	return q;
+}
+
+static struct quality quality_of(const char *service, const char *instance, const char *where)
+{
+	return quality_of_type(service, CPU, instance, where);
+}
+
+/*
+ * What is scraped has the id of its container since it is known, and before, as what Coroot's
+ * agent scrapes, no more than its pod.
+ */
+TEST(an_instance_is_chosen_by_any_of_its_names)
+{
+	static const struct {
+		const char *instance;
+		uint64_t n;
+	} cases[] = {
+		{"/k8s/shop/q-0/app", 1},    {"shop/q-0", 1 + 10},       {"shop/q-0@n", 1 + 10},
+		{"/k8s/shop/q-1/app", 100},  {"shop/q-1", 100},          {"shop/q-1@n", 100},
+		{"/k8s/shop/q-0/proxy", 10}, {"/k8s/shop/q-0/other", 0}, {"shop/q", 0},
+		{"/k8s/shop/q-0/app@n", 1},  {"/k8s/shop/q-0/app@m", 0},
+	};
+
+	run("INSERT INTO profiling_quality SELECT 'named', '" HEAP "', t, t + 60, 'n', n, 0, n, 1, "
+	    "map(), 1, map(), map(), map(), labels, n FROM (SELECT "
+	    "toDateTime64('2026-01-10 12:00:00', 9, 'UTC') AS t, arrayJoin(["
+	    "(1, map('container.id', '/k8s/shop/q-0/app', 'namespace', 'shop', 'pod', 'q-0', "
+	    "'node', 'n')), "
+	    "(10, map('container.id', '/k8s/shop/q-0/proxy', 'namespace', 'shop', 'pod', 'q-0', "
+	    "'node', 'n')), "
+	    "(100, map('namespace', 'shop', 'pod', 'q-1', 'node', 'n'))]) AS one, "
+	    "one.1 AS n, one.2 AS labels)");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct quality q = quality_of_type("named", HEAP, cases[i].instance, "");
+
+		if (q.n_samples != cases[i].n)
+			fail_msg("%s: %llu", cases[i].instance, (unsigned long long)q.n_samples);
+	}
 }
 
 /* Pod i of 4, on two nodes, has 100 samples; those of the last one are broken. */

@@ -54,6 +54,8 @@ TEST(the_receivers_wishes_are_kept)
 	assert_string_equal(f.puts[1].service, "/k8s/shop/cart");
 	assert_true(f.puts[1].has_extra_labels);
 	assert_string_equal(f.puts[1].container, "main");
+	/* as the node agent calls it */
+	assert_string_equal(f.puts[1].container_id, "/k8s/shop/pod-1/main");
 
 	f.n_puts = 0;
 	scraper_set_wishes(f.scraper, &RECEIVER_WISHES_COROOT);
@@ -61,6 +63,7 @@ TEST(the_receivers_wishes_are_kept)
 	assert_string_equal(f.puts[1].service, "/k8s-cronjob/shop/cart/main");
 	assert_false(f.puts[1].has_extra_labels);
 	assert_string_equal(f.puts[1].container, "");
+	assert_string_equal(f.puts[1].container_id, "");
 }
 
 static bool one_begins_anew(struct fixture *f)

@@ -39,10 +39,10 @@
 	"End > fromUnixTimestamp64Nano({from:Int64} - toInt64({hold:UInt64}))"
 #define HOST "if(Labels['host.name'] != '', Labels['host.name'], Labels['node'])"
 #define ID_CONTAINER "Labels['container.id']"
-#define ID_POD                                                                      \
-	"if(Labels['pod'] != '', concat(Labels['namespace'], '/', Labels['pod']), " \
-	"Labels['container.id'])"
 #define K8S "/k8s/" /* container ids of pods begin so */
+#define ID_POD                                                                           \
+	"if(Labels['pod'] != '' AND NOT startsWith(Labels['container.id'], '" K8S "'), " \
+	"concat(Labels['namespace'], '/', Labels['pod']), Labels['container.id'])"
 #define WINDOW_NS "greatest(toUnixTimestamp64Nano(End) - toUnixTimestamp64Nano(Start), 1)"
 #define OVERLAP_NS                                                  \
 	"greatest(least(toUnixTimestamp64Nano(End), {to:Int64}) - " \
@@ -213,8 +213,9 @@ static size_t pod_len(const char *text, size_t len)
 }
 
 /*
- * The same instance in the types of the other agent: the beginning of the ids of a pod's
- * containers, or the pod of a container. False if it has nothing to do with a pod.
+ * The same instance where profiles know more or less of it: the beginning of the ids of a pod's
+ * containers, which begins with '/', or the pod of a container, which does not. False if there is
+ * no such name.
  */
 static bool other_name(char ret[static KUBE_NAME_BYTES], const struct query_filter *f)
 {
@@ -223,12 +224,12 @@ static bool other_name(char ret[static KUBE_NAME_BYTES], const struct query_filt
 
 	if (len >= KUBE_NAME_BYTES - sizeof(K8S "/"))
 		return false;
-	if (is_of_node_agent(f)) {
-		n = pod_len(text, len);
+	n = pod_len(text, len);
+	if (n > 0) {
 		snprintf(ret, KUBE_NAME_BYTES, K8S "%.*s/", (int)n, text);
-		return n > 0;
+		return true;
 	}
-	if (strncmp(text, K8S, strlen(K8S)) != 0)
+	if (is_of_node_agent(f) || strncmp(text, K8S, strlen(K8S)) != 0)
 		return false;
 	last = memrchr(text, '/', len);
 	if (last + 1 == text + len || last < text + strlen(K8S))
@@ -354,8 +355,8 @@ static void add_which_instance(struct bound_query *q, const struct query_filter 
 			 id, id);
 	if (other_name(other, f))
 		bound_query_addf(q,
-				 is_of_node_agent(f) ? " OR startsWith(%s, {other:String})"
-						     : " OR %s = {other:String}",
+				 other[0] == '/' ? " OR startsWith(%s, {other:String})"
+						 : " OR %s = {other:String}",
 				 id);
 	bound_query_addf(q, ")");
 }

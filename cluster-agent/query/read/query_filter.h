@@ -1,9 +1,9 @@
 /*
  * The selection of a query: service, type, range, instance and labels.
  *
- * An instance is a container of a service: its container.id for types that the node-agent makes,
- * "namespace/pod" for the others. "id@host" names it where the same id exists on several hosts, as
- * systemd units do.
+ * An instance is a container of a service: its container.id, or "namespace/pod" where profiles do
+ * not have that (those that Coroot's agents scraped, or pods push). "id@host" names it where the
+ * same id exists on several hosts, as systemd units do.
  *
  * A reader who has chosen an instance of one type keeps it when he looks at another, so each of
  * the two forms also selects profiles of the other: "/k8s/<namespace>/<pod>/<container>" those
