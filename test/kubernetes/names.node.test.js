@@ -97,24 +97,6 @@ const workloads = {
   till: { pod: "front" }, // by its annotation
   agentd: { pod: "agentd-testnode" }, // a static pod
 };
-// Too short for their containers to be in the pod's status when they are sampled, and again and
-// again: of such ids, only the cgroup's path says which pod they are of.
-const crashes = {
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: "crashes", namespace },
-  spec: {
-    terminationGracePeriodSeconds: 0,
-    containers: [
-      {
-        name: "loop",
-        image: IMAGE,
-        imagePullPolicy: "Never",
-        args: ["-no-such-flag"],
-      },
-    ],
-  },
-};
 const quiet = podOf("quiet", { ...scrapeOn, [SWITCH]: "disabled" });
 
 async function create() {
@@ -128,7 +110,6 @@ async function create() {
     promoted(podOf("adhoc")),
     controller("DaemonSet", "catalog-db"),
     job("migrate-2"),
-    crashes,
     podOf("front", { ...scrapeOn, "coroot.com/custom-application-name": "till" }),
     quiet,
   );
@@ -153,18 +134,17 @@ const pods = {};
 const agents = [];
 let store;
 let runtimeStore; // of the agent that asks nothing but the container runtime
-let apiStore; // of the agent that asks nothing but the API server
 
 // Only this test's pods are profiled: the agent sees the whole machine.
-async function startAgent(cluster, args, socket = runtimeSocket, allowed = `^/k8s/${namespace}/`) {
+async function startAgent(cluster, args) {
   const agent = await startNode({
     cluster,
     interval: "3s",
     args: [
-      `--cri-socket=${socket}`,
+      `--cri-socket=${runtimeSocket}`,
       "--node-name=testnode",
       "--go-heap-interval=3s",
-      `--container-allowlist=${allowed}`,
+      `--container-allowlist=^/k8s/${namespace}/`,
       ...args,
     ],
   });
@@ -188,13 +168,6 @@ before(async () => {
   // before there are any pods: names are right from the first sample on
   await startAgent(store, [`--kubeconfig=${kubeconfig}`]);
   await startAgent(runtimeStore, ["--kubernetes-api=off"]);
-  apiStore = await startStore(startCluster());
-  await startAgent(
-    apiStore,
-    [`--kubeconfig=${kubeconfig}`, "--profile-frequency=997"],
-    "/run/no-such.sock",
-    "^/(k8s|kubepods|containerd)/",
-  );
   images("tag", "--force", IMAGE, PROMOTED);
   await create();
   for (const [name, w] of Object.entries(workloads)) {
@@ -259,37 +232,6 @@ test("all profiles of a workload stand under one name", () => hasOneName(store, 
 
 test("without the API server, the container runtime gives the same names", () =>
   hasOneName(runtimeStore, [SAMPLED, READ]));
-
-// Sandboxes, and containers that have ended before a status had them, are in no status at all.
-test("without a container runtime to ask, no application is called by an id", async () => {
-  await hasOneName(apiStore, [SAMPLED, READ]);
-  await eventually("profiles of the crash loop", async () => {
-    const rows = await sql(
-      apiStore,
-      `SELECT uniqExact(Start) AS n FROM profiling_samples
-       WHERE ServiceName = '${serviceOf("crashes")}'`,
-    );
-    if (rows[0].n < 3) throw new Error(JSON.stringify(rows));
-    return true;
-  });
-  const ids = await sql(
-    apiStore,
-    `SELECT DISTINCT ServiceName, Labels['container.id'] AS id FROM profiling_samples
-     WHERE match(ServiceName, '^/(kubepods|containerd)/')`,
-  );
-  assert.deepStrictEqual(ids, []);
-});
-
-test("what a container runtime does to start a container is not the container's", async () => {
-  for (const from of [store, apiStore]) {
-    const frames = await sql(
-      from,
-      `SELECT DISTINCT ServiceName, frame FROM profiling_stacks ARRAY JOIN Stack AS frame
-       WHERE startsWith(ServiceName, '/k8s/') AND position(frame, 'opencontainers/runc') > 0`,
-    );
-    assert.deepStrictEqual(frames, []);
-  }
-});
 
 test("labels say which pod, container and image it was", async () => {
   for (const [name, pod] of Object.entries(pods)) {
