@@ -61,15 +61,9 @@ struct known_container {
 	char texts[];
 };
 
-/* Strings are owned. */
-struct asked_container {
-	char *id;
-	char *pod; /* the id of its pod: "pod<uid>"; "pod" if unknown */
-};
-
 /* A request of the directory. */
 struct pod_request {
-	struct asked_container *asked; /* those not answered yet; NULL: there is no request */
+	char **asked; /* see join(); those not answered yet; NULL: there is no request */
 	size_t n;
 	uint64_t deadline_ns;
 	container_source_done_fn done;
@@ -261,18 +255,6 @@ static struct container_facts facts_by_pod(const struct container_facts *pod, co
 	return f;
 }
 
-static void answer_by_pod(struct pod_source *s, const struct asked_container *a)
-{
-	const struct known_container *k = find(s, a->pod);
-	char likely_name[WORKLOAD_SHORT_ID_LEN + 1];
-	struct container_facts f;
-
-	if (!k)
-		return;
-	f = facts_by_pod(&k->facts, a->id, likely_name);
-	take_container(s, &f);
-}
-
 /* Also renews what was answered by the pod. */
 static void take_pod(void *ctx, const struct container_facts *pod)
 {
@@ -305,30 +287,40 @@ static void take_pod(void *ctx, const struct container_facts *pod)
  * A failing watch is not reported as a failed request: kube_watch logs and counts it, and there is
  * no need to ask again, since all that becomes known is passed on unasked.
  */
-static void free_one(struct asked_container *a)
-{
-	free(a->id);
-	free(a->pod);
-}
-
-static void free_asked(struct asked_container *asked, size_t n)
+static void free_asked(char **asked, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		free_one(&asked[i]);
+		free(asked[i]);
 	free(asked);
 }
 
-/* Returns NULL if out of memory. */
-static struct asked_container *copy_question(const struct container_question *q)
+/* The id, and after its NUL that of its pod, "pod<uid>", which is "pod" if unknown. */
+static char *join(const char *id, const char *pod_uid)
 {
-	struct asked_container *copy = calloc(q->n, sizeof(*copy));
+	size_t id_size = strlen(id) + 1, pod_size = strlen("pod") + strlen(pod_uid) + 1;
+	char *s = malloc(id_size + pod_size);
+
+	if (!s)
+		return NULL;
+	memcpy(s, id, id_size);
+	snprintf(s + id_size, pod_size, "pod%s", pod_uid);
+	return s;
+}
+
+static const char *pod_of(const char *asked)
+{
+	return asked + strlen(asked) + 1;
+}
+
+/* Returns NULL if out of memory. */
+static char **copy_question(const struct container_question *q)
+{
+	char **copy = calloc(q->n, sizeof(*copy));
 
 	for (size_t i = 0; copy && i < q->n; i++) {
-		copy[i].id = strdup(q->ids[i]);
-		if (asprintf(&copy[i].pod, "pod%s", q->pod_uids ? q->pod_uids[i] : "") < 0)
-			copy[i].pod = NULL;
-		if (!copy[i].id || !copy[i].pod) {
-			free_asked(copy, i + 1);
+		copy[i] = join(q->ids[i], q->pod_uids ? q->pod_uids[i] : "");
+		if (!copy[i]) {
+			free_asked(copy, i);
 			return NULL;
 		}
 	}
@@ -345,6 +337,18 @@ static void end_request(struct pod_source *s)
 		r.done(r.ctx, 0);
 }
 
+static void answer_by_pod(struct pod_source *s, const char *asked)
+{
+	const struct known_container *k = find(s, pod_of(asked));
+	char likely_name[WORKLOAD_SHORT_ID_LEN + 1];
+	struct container_facts f;
+
+	if (!k)
+		return;
+	f = facts_by_pod(&k->facts, asked, likely_name);
+	take_container(s, &f);
+}
+
 static void on_timer(void *ctx)
 {
 	struct pod_source *s = ctx;
@@ -355,14 +359,14 @@ static void on_timer(void *ctx)
 	if (!r->asked)
 		return;
 	for (size_t i = 0; i < r->n; i++) {
-		const struct known_container *k = find(s, r->asked[i].id);
+		const struct known_container *k = find(s, r->asked[i]);
 
 		if (!k) {
 			r->asked[n++] = r->asked[i];
 			continue;
 		}
 		s->sink.found(s->sink.ctx, &k->facts);
-		free_one(&r->asked[i]);
+		free(r->asked[i]);
 	}
 	r->n = n;
 	if (n > 0 && now_ns < r->deadline_ns && !kube_watch_problem(s->watch)[0]) {
@@ -370,7 +374,7 @@ static void on_timer(void *ctx)
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		answer_by_pod(s, &r->asked[i]);
+		answer_by_pod(s, r->asked[i]);
 	end_request(s);
 }
 
