@@ -1,6 +1,26 @@
 {{/* The spec: all values but those of the chart itself, without what is null. As YAML. */}}
 {{- define "coroot-ce.spec" -}}
-{{- include "coroot-ce.withoutNulls" (omit .Values "chart" "global") -}}
+{{- $spec := include "coroot-ce.withoutNulls" (omit .Values "chart" "global") | fromYaml -}}
+{{- if .Values.chart.retain -}}
+{{- $retained := dict "storage" (dict "reclaimPolicy" "Retain") -}}
+{{- if hasKey $spec "clickhouse" -}}
+{{- $_ := set $retained "clickhouse" (dict "storage" (dict "reclaimPolicy" "Retain") "keeper" (dict "storage" (dict "reclaimPolicy" "Retain"))) -}}
+{{- end -}}
+{{- $spec = merge $spec $retained -}}
+{{- end -}}
+{{- toYaml $spec -}}
+{{- end -}}
+
+{{/* "true" if volumes with profiles go with the resource. */}}
+{{- define "coroot-ce.deletes" -}}
+{{- $spec := include "coroot-ce.spec" . | fromYaml -}}
+{{- $deletes := ne (dig "storage" "reclaimPolicy" "" $spec) "Retain" -}}
+{{- if $spec.externalClickhouse -}}
+{{- $deletes = false -}}
+{{- else if hasKey $spec "clickhouse" -}}
+{{- $deletes = ne (dig "storage" "reclaimPolicy" "" ($spec.clickhouse | default dict)) "Retain" -}}
+{{- end -}}
+{{- if and $deletes (not $spec.agentsOnly) -}}true{{- end -}}
 {{- end -}}
 
 {{/* A map without the members that are null, also in maps inside it. As YAML. */}}
