@@ -276,6 +276,9 @@ static void say_losses(const struct recorder *c)
 	if (r->tables_late)
 		fprintf(stderr, "unwinding tables were still being built when this began; a longer "
 				"recording has more whole stacks\n");
+	if (r->unknown_language)
+		fprintf(stderr, "functions of %s are not shown: its release is not known (%s)\n",
+			r->unknown_language, LOG_QUOTED(r->unknown_file));
 	if (r->n_lost > 0)
 		fprintf(stderr, "%" PRIu64 " samples were lost\n", r->n_lost);
 }

@@ -122,6 +122,7 @@ int mapped_file_new(struct mapped_file **ret, const struct file_id *id, int fd, 
 	f->may_hang = false;
 	f->layered = false;
 	atomic_init(&f->has_interpreter, false);
+	atomic_init(&f->unknown_interpreter, 0);
 	f->id = *id;
 	if (path_len > 0)
 		memcpy(f->path, path, path_len);

@@ -47,9 +47,9 @@ int loaded_library_open(int proc_fd, const struct file_id *id, struct deadline_c
  * A file that processes have mapped executable, held open so that its symbols can be read
  * after the processes have exited or the file was replaced.
  *
- * Immutable except for the reference count and has_interpreter, which any thread may change.
- * Others may truncate or change the file at any time: read it with pread(2) and trust nothing,
- * never map it.
+ * Immutable except for the reference count and what is known of its interpreter, which any thread
+ * may change. Others may truncate or change the file at any time: read it with pread(2) and trust
+ * nothing, never map it.
  */
 
 struct mapped_file {
@@ -57,7 +57,8 @@ struct mapped_file {
 	int fd;        /* regular file, read-only; -1 if it could not be opened */
 	bool may_hang; /* reading may wait for another machine or program indefinitely */
 	bool layered;  /* of overlayfs, which may hang as the file system of a layer does */
-	atomic_bool has_interpreter; /* known to have one whose frames are shown by name */
+	atomic_bool has_interpreter;      /* known to have one whose frames are shown by name */
+	atomic_uchar unknown_interpreter; /* has one of this language, of a release not known */
 	struct file_id id;
 	char path[]; /* in the mount namespace of the process; for names only */
 };

@@ -19,6 +19,7 @@
 #include "common/system/clock.h"
 #include "common/system/loop.h"
 #include "common/telemetry/log.h"
+#include "node-agent/interpreter/process/interpreter_files.h"
 #include "node-agent/interpreter/process/interpreter_names.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/procfs/procfs.h"
@@ -161,6 +162,19 @@ static bool is_early(const struct sample_event *e)
 	       e->end == WALK_END_NO_MAPPING;
 }
 
+/* Its functions will be missed. */
+static void note_unknown(struct record_result *result, const struct process_snapshot *p)
+{
+	const struct mapped_file *m = interpreter_files_unknown(p);
+	enum interpreter_language language = m ? m->unknown_interpreter : INTERPRETER_NONE;
+	const struct interpreter_ops *ops = interpreter_ops_of(language);
+
+	if (!ops)
+		return;
+	result->unknown_language = ops->name;
+	snprintf(result->unknown_file, sizeof(result->unknown_file), "%s", m->path);
+}
+
 static void on_sample(void *ctx, const struct sample_event *e)
 {
 	struct record_session *s = ctx;
@@ -179,6 +193,8 @@ static void on_sample(void *ctx, const struct sample_event *e)
 		s->result->n_prepared++;
 	else if (cycle_add_sample(s->cycle, snapshot, e) == 0) { /* counts what it drops */
 		s->result->n_early += is_early(e);
+		if (!s->result->unknown_language)
+			note_unknown(s->result, snapshot);
 		interpreter_names_see(s->names, snapshot, sample_event_chain(e), e->n_chain,
 				      e->chain_state);
 	}

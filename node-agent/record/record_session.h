@@ -41,6 +41,8 @@ struct record_session_config {
 	void *ctx;
 };
 
+#define RECORD_FILE_BYTES 256u
+
 struct record_result {
 	struct buf pprof; /* gzipped; empty if there is no sample */
 	uint64_t n_samples;
@@ -52,6 +54,9 @@ struct record_result {
 	bool interrupted;
 	bool tables_late; /* tables were still being built when the recording began */
 	bool target_seen; /* a process that matches was running, at some time */
+	/* "erlang", and its file, of a recorded process; NULL: interpreters were known */
+	const char *unknown_language;
+	char unknown_file[RECORD_FILE_BYTES]; /* cut if longer */
 };
 
 /*

@@ -29,6 +29,7 @@ struct record {
 	struct process_snapshot *snapshot; /* a reference */
 	struct unwind_extent extents[EXTENTS];
 	struct unwind_ref ref; /* in the hash map */
+	uint8_t unknown;       /* language of its interpreter, if that is not known; or 0 */
 	uint32_t n;
 	struct part parts[]; /* of its n mappings */
 };
@@ -43,6 +44,7 @@ struct process_mappings {
 	struct part parts[UNWIND_MAPPINGS];
 	uint32_t n;
 	uint32_t owner;
+	uint8_t unknown;
 };
 
 static struct unwind_ref ref_to(const struct unwind_extent *e, size_t element_bytes)
@@ -92,6 +94,7 @@ static void detach(struct process_mappings *p, struct record *c)
 	HASH_DEL(p->records, c);
 	p->stats.n_processes--;
 	p->stats.n_chains -= c->extents[CHAIN_EXTENT].n_units > 0;
+	p->stats.n_unknown[c->unknown]--;
 }
 
 static void remove_from_map(const struct process_mappings *p, const struct record *c)
@@ -226,8 +229,10 @@ static void write_chain(struct process_mappings *p, const struct process_snapsho
 			struct unwind_extent *ret)
 {
 	struct chain_layout chain;
+	int r = p->cfg.find_chain ? p->cfg.find_chain(p->cfg.ctx, s, &chain) : -ENOENT;
 
-	if (!p->cfg.find_chain || p->cfg.find_chain(p->cfg.ctx, s, &chain) < 0)
+	p->unknown = r == -ENOTSUP ? chain.language % PROCESS_MAPPINGS_LANGUAGES : 0;
+	if (r < 0)
 		return;
 	if (write_extent(p, &chain, sizeof(chain), ret) < 0) {
 		*ret = (struct unwind_extent){0};
@@ -343,6 +348,7 @@ static struct record *make_record(struct process_mappings *p, struct process_sna
 		want_executable(p, s);
 	memcpy(c->extents, extents, sizeof(extents));
 	c->ref = ref_to(&extents[0], sizeof(struct unwind_process));
+	c->unknown = p->unknown;
 	return c;
 }
 
@@ -358,6 +364,7 @@ static bool publish(struct process_mappings *p, struct record *c, uint64_t now_n
 	}
 	p->stats.n_processes++;
 	p->stats.n_chains += c->extents[CHAIN_EXTENT].n_units > 0;
+	p->stats.n_unknown[c->unknown]++;
 	if (memory->put_process(memory->ctx, c->pid, &c->ref) == 0)
 		return true;
 	p->stats.lost_processes++;

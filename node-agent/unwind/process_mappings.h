@@ -23,16 +23,21 @@ struct process_mappings_config {
 	int proc_fd;   /* of /proc; borrowed */
 	bool want_all; /* tables of all mappings, not only of the executable, before a walk asks */
 	/*
-	 * How frames of its interpreter are found. Returns 0, or -errno if there is none. NULL: no.
+	 * How frames of its interpreter are found. Returns 0; -ENOTSUP with the language only if
+	 * they are not known; or another -errno if there is none. NULL: no.
 	 */
 	int (*find_chain)(void *ctx, const struct process_snapshot *s, struct chain_layout *ret);
 	void *ctx;
 };
 
+#define PROCESS_MAPPINGS_LANGUAGES 16u
+
 struct process_mappings_stats {
 	uint64_t n_processes;
 	uint64_t bytes;    /* of their records */
 	uint64_t n_chains; /* processes with an interpreter that is known */
+	/* By language: processes with one that is not known. */
+	uint64_t n_unknown[PROCESS_MAPPINGS_LANGUAGES];
 	/* totals */
 	uint64_t lost_processes; /* processes for which the hash map had no room */
 	uint64_t lost_budget;    /* processes for which slabs had no room */

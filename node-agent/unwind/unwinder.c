@@ -59,8 +59,21 @@ enum unwinder_metric {
 	LOST_TOO_LARGE,
 	LOST_INDEXES,
 	LOST_UNREADABLE,
+	UNKNOWN_PYTHON,
+	UNKNOWN_PHP,
+	UNKNOWN_RUBY,
+	UNKNOWN_PERL,
+	UNKNOWN_LUA,
+	UNKNOWN_JAVA,
+	UNKNOWN_V8,
+	UNKNOWN_LUAJIT,
+	UNKNOWN_ERLANG,
 	METRICS,
 };
+
+_Static_assert(INTERPRETER_MAX <= PROCESS_MAPPINGS_LANGUAGES, "each is counted");
+_Static_assert(METRICS - UNKNOWN_PYTHON == INTERPRETER_MAX - INTERPRETER_PYTHON,
+	       "in the order of enum interpreter_language");
 
 #define LOST(reason)                                                                              \
 	{                                                                                         \
@@ -68,6 +81,14 @@ enum unwinder_metric {
 		.help = "Processes, mappings and files that were left without unwinding "         \
 			"tables, by reason; their code is unwound by frame pointers",             \
 		.kind = METRIC_COUNTER                                                            \
+	}
+#define UNKNOWN(language)                                                         \
+	{                                                                         \
+		.name = "coroot_node_agent_interpreter_processes_unknown",        \
+		.labels = "language=\"" language "\"",                            \
+		.help = "Processes with an interpreter of a release that is not " \
+			"known: their functions are not shown",                   \
+		.kind = METRIC_GAUGE                                              \
 	}
 #define CACHE(result)                                                                              \
 	{                                                                                          \
@@ -134,6 +155,15 @@ static const struct metric_def metric_defs[METRICS] = {
 	[LOST_TOO_LARGE] = LOST("too_large"),
 	[LOST_INDEXES] = LOST("tables_full"),
 	[LOST_UNREADABLE] = LOST("unreadable"),
+	[UNKNOWN_PYTHON] = UNKNOWN("python"),
+	[UNKNOWN_PHP] = UNKNOWN("php"),
+	[UNKNOWN_RUBY] = UNKNOWN("ruby"),
+	[UNKNOWN_PERL] = UNKNOWN("perl"),
+	[UNKNOWN_LUA] = UNKNOWN("lua"),
+	[UNKNOWN_JAVA] = UNKNOWN("java"),
+	[UNKNOWN_V8] = UNKNOWN("v8"),
+	[UNKNOWN_LUAJIT] = UNKNOWN("luajit"),
+	[UNKNOWN_ERLANG] = UNKNOWN("erlang"),
 };
 METRIC_TABLE(metric_table, metric_defs);
 
@@ -274,6 +304,9 @@ static void set_metrics(struct unwinder *u)
 	metric_set(&u->metrics[LOST_TOO_LARGE], tables.lost_too_large);
 	metric_set(&u->metrics[LOST_INDEXES], tables.lost_indexes);
 	metric_set(&u->metrics[LOST_UNREADABLE], tables.lost_unreadable);
+	for (size_t i = UNKNOWN_PYTHON; i < METRICS; i++)
+		metric_set(&u->metrics[i],
+			   processes.n_unknown[i - UNKNOWN_PYTHON + INTERPRETER_PYTHON]);
 }
 
 static void tick(struct unwinder *u, uint64_t now_ns)

@@ -2,13 +2,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "common/system/clock.h"
+#include "common/telemetry/log.h"
 #include "node-agent/interpreter/process/interpreter_files.h"
 #include "node-agent/interpreter/process/interpreter_names.h"
 #include "node-agent/interpreter/process/process_memory.h"
+#include "test/lib/elf_builder.h"
 #include "test/lib/own_process.h"
 #include "test/lib/silent_file.h"
 #include "test/lib/unit.h"
@@ -93,6 +96,78 @@ TEST_FIXTURE(a_program_without_an_interpreter_has_no_layout, set_up, tear_down)
 		assert_int_equal(interpreter_files_find(files, f->self, &process), -ENOENT);
 		assert_int_equal(interpreter_files_layout(files, f->self, &layout), -ENOENT);
 	}
+}
+
+/* A file that has Erlang's compiler, and nothing else that is known. */
+static struct mapped_file *make_unknown(ino_t number)
+{
+	static struct elf_builder elf;
+	struct file_id id = {.dev = 1, .ino = number};
+	struct mapped_file *ret;
+	int fd = memfd_create("beam.smp", MFD_CLOEXEC);
+
+	elf_builder_init(&elf, EM_X86_64);
+	elf_builder_section(&elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, NULL, 256);
+	elf_builder_segment(&elf, PT_LOAD, PF_R | PF_X, 0, 0, 1024);
+	elf_builder_symbol(&elf, "etp_beamasm", STB_GLOBAL, STT_OBJECT, 64, 4);
+	elf_builder_symbol_table(&elf, SHT_DYNSYM);
+	elf_builder_finish(&elf);
+	assert_true(fd >= 0 && write(fd, elf.data, elf.len) == (ssize_t)elf.len);
+	id.size_bytes = elf.len;
+	assert_int_equal(mapped_file_new(&ret, &id, fd, "/opt/beam.smp", 13), 0);
+	return ret;
+}
+
+TEST_FIXTURE(a_release_that_is_not_known_is_said_by_file_and_language, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	CLEANUP(interpreter_files_freep) struct interpreter_files *files = NULL;
+	CLEANUP(mapped_file_unrefp) struct mapped_file *m = make_unknown(1);
+	struct process_mapping mapping = {.start = 4096, .end = 8192, .file = m};
+	struct process_snapshot s = *f->self;
+	struct interpreter_process process;
+	struct chain_layout layout;
+
+	s.mappings = &mapping;
+	s.n_mappings = 1;
+	assert_int_equal(interpreter_files_new(&files, NULL, NULL), 0);
+	assert_null(interpreter_files_unknown(&s)); /* yet */
+	assert_int_equal(interpreter_files_find(files, &s, &process), -ENOTSUP);
+	assert_ptr_equal(interpreter_files_unknown(&s), m);
+	assert_int_equal(m->unknown_interpreter, INTERPRETER_ERLANG);
+	assert_int_equal(interpreter_files_layout(files, &s, &layout), -ENOTSUP);
+	assert_int_equal(layout.language, INTERPRETER_ERLANG);
+	/* another one that the process has is */
+	atomic_store(&m->has_interpreter, true);
+	assert_null(interpreter_files_unknown(&s));
+}
+
+TEST_FIXTURE(a_file_that_is_not_known_is_in_one_line_of_the_log, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	CLEANUP(interpreter_files_freep) struct interpreter_files *files = NULL;
+	CLEANUP(mapped_file_unrefp) struct mapped_file *m = make_unknown(2);
+	struct process_mapping mapping = {.start = 4096, .end = 8192, .file = m};
+	struct process_snapshot s = *f->self;
+	struct chain_layout layout;
+	char said[1024] = "";
+	int log[2];
+
+	s.mappings = &mapping;
+	s.n_mappings = 1;
+	assert_int_equal(interpreter_files_new(&files, NULL, NULL), 0);
+	assert_int_equal(pipe2(log, O_CLOEXEC | O_NONBLOCK), 0);
+	log_set_fd(log[1]);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(interpreter_files_layout(files, &s, &layout), -ENOTSUP);
+	log_set_fd(STDERR_FILENO);
+	assert_true(read(log[0], said, sizeof(said) - 1) > 0);
+	assert_string_equal(
+		said, "level=warn msg=\"an interpreter is of a release that is not known; its "
+		      "functions are not shown\" language=erlang file=\"/opt/beam.smp\"\n");
+	assert_int_equal(read(log[0], said, sizeof(said)), -1);
+	close(log[0]);
+	close(log[1]);
 }
 
 static const char text[] = "in the memory of a process";

@@ -38,13 +38,21 @@ static struct mapped_file *find_file(void *ctx, uint32_t table)
 	return process_mappings_find_file(f->processes, table);
 }
 
+static int find_no_chain(void *ctx, const struct process_snapshot *s, struct chain_layout *ret)
+{
+	(void)ctx;
+	(void)s;
+	*ret = (struct chain_layout){.language = 3};
+	return -ENOTSUP;
+}
+
 static void begin(struct fixture *f, uint64_t max_bytes)
 {
 	struct process_table_config none = {0};
 	struct unwind_slabs_config slabs = {.max_bytes = max_bytes, .grace_ns = GRACE_NS};
 	struct file_tables_config tables = {
 		.max_table_bytes = max_bytes, .grace_ns = GRACE_NS, .find_file = find_file};
-	struct process_mappings_config processes = {0};
+	struct process_mappings_config processes = {.find_chain = find_no_chain};
 
 	*f = (struct fixture){.now_ns = clock_monotonic_ns()};
 	unwind_plain_init(&f->plain);
@@ -304,6 +312,23 @@ TEST(test_processes_share_tables_which_outlive_them)
 	assert_int_equal(stats_of(&f).n_processes, 0);
 	assert_int_equal(stats_of(&f).bytes, 0);
 	assert_int_equal(table_stats(&f).n_tables, built);
+	stop_child(child);
+	end(&f);
+}
+
+TEST(test_processes_with_an_interpreter_that_is_not_known_are_counted_by_language)
+{
+	static struct fixture f;
+	pid_t child = start_child();
+
+	begin(&f, 64 * MIB);
+	put(&f, getpid());
+	put(&f, child);
+	put(&f, child);
+	assert_int_equal(stats_of(&f).n_unknown[3], 2);
+	assert_int_equal(stats_of(&f).n_chains, 0);
+	process_mappings_remove(f.processes, child, read_process(&f, child)->start_time, f.now_ns);
+	assert_int_equal(stats_of(&f).n_unknown[3], 1);
 	stop_child(child);
 	end(&f);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "common/data/table.h"
+#include "common/telemetry/log.h"
 #include "node-agent/interpreter/erlang/erlang_interpreter.h"
 #include "node-agent/interpreter/hotspot/hotspot_interpreter.h"
 #include "node-agent/interpreter/interpreter_symbols.h"
@@ -23,6 +24,7 @@ struct file {
 	int recognised;                    /* 0: image is there; or why it is not */
 	struct interpreter_image *image;   /* owned */
 	const struct interpreter_ops *ops; /* that have recognised it */
+	bool is_reported;                  /* that it is not known */
 	struct libc_threads libc;          /* stride 0: it is none */
 	struct thread_variable variables[CHAIN_PATHS + CHAIN_STATES]; /* of the image's roots */
 	struct elf_segment segments[ELF_LAYOUT_SEGMENTS_MAX]; /* executable, with an image */
@@ -34,6 +36,7 @@ struct interpreter_files {
 	struct process_memory *memory;
 	struct file *files;       /* the oldest first */
 	struct elf_layout layout; /* of the file being read */
+	struct log_limit limits[INTERPRETER_MAX];
 };
 
 static const struct interpreter_ops *const all_ops[INTERPRETER_MAX] = {
@@ -211,7 +214,8 @@ struct found {
 	const struct mapped_file *mapped;
 	uint64_t bias;
 	const struct file *libc; /* likewise */
-	int error;               /* of an interpreter that is not known */
+	struct file *unknown;    /* has an interpreter that is not known; likewise */
+	const struct mapped_file *unknown_mapped;
 };
 
 /* Whether the mapping has code of the file, and what is to be added to addresses in the file. */
@@ -231,12 +235,21 @@ static bool bias_of(const struct file *e, const struct process_mapping *m, uint6
 	return false;
 }
 
+static enum interpreter_language language_of(const struct interpreter_ops *ops)
+{
+	enum interpreter_language i = INTERPRETER_NONE + 1;
+
+	while (i < INTERPRETER_MAX - 1 && all_ops[i] != ops)
+		i++;
+	return i;
+}
+
 static void look(struct interpreter_files *f, const struct process_snapshot *s, struct found *ret)
 {
-	*ret = (struct found){.error = -ENOENT};
+	*ret = (struct found){0};
 	for (size_t i = 0; i < s->n_mappings; i++) {
 		const struct process_mapping *m = &s->mappings[i];
-		const struct file *e = m->file ? get(f, m->file) : NULL;
+		struct file *e = m->file ? get(f, m->file) : NULL;
 
 		if (!e)
 			continue;
@@ -244,12 +257,52 @@ static void look(struct interpreter_files *f, const struct process_snapshot *s, 
 			ret->interpreter = e;
 			ret->mapped = m->file;
 			atomic_store(&m->file->has_interpreter, true);
-		} else if (e->recognised == -ENOTSUP) {
-			ret->error = -ENOTSUP;
+		} else if (e->recognised == -ENOTSUP && !ret->unknown) {
+			ret->unknown = e;
+			ret->unknown_mapped = m->file;
+			atomic_store(&m->file->unknown_interpreter,
+				     (unsigned char)language_of(e->ops));
 		}
 		if (!ret->libc && e->libc.keys.stride != 0)
 			ret->libc = e;
 	}
+}
+
+static int error_of(const struct found *p)
+{
+	return p->unknown ? -ENOTSUP : -ENOENT;
+}
+
+/* Sets the language. */
+static void report_unknown(struct interpreter_files *f, const struct found *p,
+			   struct chain_layout *ret)
+{
+	enum interpreter_language language = language_of(p->unknown->ops);
+
+	*ret = (struct chain_layout){.language = (uint8_t)language};
+	if (p->unknown->is_reported)
+		return;
+	p->unknown->is_reported = true;
+	log_line_limited(&f->limits[language], LOG_LEVEL_WARN,
+			 "an interpreter is of a release that is not known; its functions are "
+			 "not shown",
+			 "language=%s file=%s", p->unknown->ops->name,
+			 LOG_QUOTED(p->unknown_mapped->path));
+}
+
+const struct mapped_file *interpreter_files_unknown(const struct process_snapshot *s)
+{
+	const struct mapped_file *ret = NULL;
+
+	for (size_t i = 0; i < s->n_mappings; i++) {
+		struct mapped_file *m = s->mappings[i].file;
+
+		if (m && atomic_load(&m->has_interpreter))
+			return NULL;
+		if (m && !ret && atomic_load(&m->unknown_interpreter) != INTERPRETER_NONE)
+			ret = m;
+	}
+	return ret;
 }
 
 /* Reads what is not in the file. */
@@ -277,7 +330,7 @@ int interpreter_files_find(struct interpreter_files *f, const struct process_sna
 
 	look(f, s, &found);
 	if (!found.interpreter)
-		return found.error;
+		return error_of(&found);
 	r = complete(f, s, &found);
 	if (r < 0)
 		return r;
@@ -407,8 +460,10 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 	int r;
 
 	look(f, s, &p);
+	if (!p.interpreter && p.unknown)
+		report_unknown(f, &p, ret);
 	if (!p.interpreter)
-		return p.error;
+		return error_of(&p);
 	image = p.interpreter->image;
 	ops = p.interpreter->ops;
 	r = complete(f, s, &p);

@@ -42,10 +42,17 @@ int interpreter_files_find(struct interpreter_files *f, const struct process_sna
 
 /*
  * How frames of the process are found. Results as above, or -EAGAIN if it has not mapped its C
- * library yet, or one is not known.
+ * library yet, or one is not known. With -ENOTSUP, only the language is set, and a line of the log
+ * has said once which file it is.
  */
 int interpreter_files_layout(struct interpreter_files *f, const struct process_snapshot *s,
 			     struct chain_layout *ret) MUST_CHECK;
+
+/*
+ * The file of a process whose interpreter is of a release that is not known, as far as its files
+ * have been looked at; NULL: there is none, or one that is known as well. Any thread.
+ */
+const struct mapped_file *interpreter_files_unknown(const struct process_snapshot *s);
 
 const struct interpreter_ops *interpreter_ops_of(enum interpreter_language language);
 
