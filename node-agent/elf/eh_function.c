@@ -242,3 +242,63 @@ int eh_function_start(const struct elf_layout *layout, const struct byte_source 
 	*ret_vaddr = start;
 	return 0;
 }
+
+/* ---- gaps ---- */
+
+#define GAP_ENTRIES 256u           /* read at once */
+#define GAP_ENTRIES_MAX (4u << 20) /* of larger files, only the first are looked at */
+
+struct gap {
+	struct index_entry before; /* the function in front of it */
+	uint64_t next;             /* where that behind it begins */
+	uint64_t bytes;            /* between where both begin */
+};
+
+/* Keeps the longest one of those between entries that follow each other. */
+static int search_gap(const struct elf_layout *l, const struct byte_source *src, uint64_t index,
+		      uint32_t n, struct gap *ret)
+{
+	const struct elf_section *text = &l->sections[ELF_SECTION_TEXT];
+	struct index_entry entries[GAP_ENTRIES], last = {0};
+
+	for (uint32_t i = 0; i < n; i += GAP_ENTRIES) {
+		uint32_t n_read = n - i < GAP_ENTRIES ? n - i : GAP_ENTRIES;
+		int r = read_at(l, src, index + (uint64_t)i * sizeof(last), entries,
+				n_read * sizeof(last));
+
+		if (r < 0)
+			return r;
+		for (uint32_t k = 0; k < n_read; last = entries[k++]) {
+			uint64_t from = function_of(l, &last), to = function_of(l, &entries[k]);
+
+			if (i + k == 0 || from < text->vaddr || to <= from ||
+			    to - text->vaddr >= text->size_bytes || to - from <= ret->bytes)
+				continue;
+			*ret = (struct gap){.before = last, .next = to, .bytes = to - from};
+		}
+	}
+	return 0;
+}
+
+int eh_function_gap(const struct elf_layout *layout, const struct byte_source *src,
+		    uint64_t *ret_start, uint64_t *ret_end)
+{
+	struct gap gap = {0};
+	uint64_t index, start, bytes = 0;
+	uint32_t n;
+	int r = find_index(layout, src, &index, &n);
+
+	if (r == 0)
+		r = search_gap(layout, src, index, n < GAP_ENTRIES_MAX ? n : GAP_ENTRIES_MAX, &gap);
+	if (r < 0 || gap.bytes == 0)
+		return r < 0 ? r : -ENOENT;
+	start = function_of(layout, &gap.before);
+	r = read_range(layout, src,
+		       layout->eh_frame_hdr + (uint64_t)(int64_t)gap.before.description, start,
+		       &bytes);
+	if (r < 0 || bytes >= gap.bytes)
+		return r < 0 ? r : -ENOENT;
+	*ret_start = start + bytes;
+	*ret_end = gap.next;
+	return 0;
+}

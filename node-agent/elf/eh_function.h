@@ -28,4 +28,11 @@ int eh_function_start(const struct elf_layout *layout, const struct byte_source 
 int eh_function_before(const struct elf_layout *layout, const struct byte_source *src,
 		       uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end) MUST_CHECK;
 
+/*
+ * The longest range of .text that is in no function: from the end of one to the start of the next.
+ * Returns 0; -ENOENT as above, or if there is none; or an error of byte_source_read().
+ */
+int eh_function_gap(const struct elf_layout *layout, const struct byte_source *src,
+		    uint64_t *ret_start, uint64_t *ret_end) MUST_CHECK;
+
 #endif /* NODE_AGENT_ELF_EH_FUNCTION_H */

@@ -1,4 +1,7 @@
-/* Any bytes as an ELF file: the start of a function is never behind the address looked up. */
+/*
+ * Any bytes as an ELF file: the start of a function is never behind the address looked up, and what
+ * is in no function is a range.
+ */
 #include <assert.h>
 
 #include "node-agent/elf/eh_function.h"
@@ -9,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct byte_source src;
 	struct elf_layout l;
-	uint64_t address, start;
+	uint64_t address, start, end;
 
 	byte_source_from_memory(&src, data, size);
 	if (elf_layout_parse(&l, &src) < 0)
@@ -19,5 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    eh_function_start(&l, &src, address, &start) == 0)
 			assert(start <= address);
 	}
+	if (eh_function_gap(&l, &src, &start, &end) == 0)
+		assert(start < end);
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "node-agent/elf/eh_function.h"
 #include "node-agent/elf/elf_exports.h"
 #include "node-agent/interpreter/interpreter_symbols.h"
 
@@ -18,6 +19,7 @@
 #define RELEASE_KINDS 900u
 #define RELEASE_QUARTERS 1400u /* of tables of positions */
 #define BUILTINS_BYTES_MAX (UINT64_C(64) << 20)
+#define BUILTINS_BYTES_MIN (UINT64_C(512) << 10) /* those of Node.js 14 to 26 have 1.1 to 2.1 MB */
 
 enum value {
 	MAJOR,
@@ -240,6 +242,25 @@ static int find_bytecodes(const struct elf_layout *layout, const struct byte_sou
 
 enum blob { BLOB_CODE, BLOB_CODE_DATA, BLOB_DATA, BLOB_CODE_SIZE, BLOB_SIZE, BLOBS };
 
+/*
+ * The linker knows nothing of what is in the builtins, so in a stripped file they are code that is
+ * in no function: megabytes of it, where what is written in assembly otherwise has some 100 KB.
+ */
+static int find_unnamed_builtins(const struct elf_layout *layout, const struct byte_source *src,
+				 struct v8_offsets *ret)
+{
+	uint64_t start, end;
+	int r = eh_function_gap(layout, src, &start, &end);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	if (end - start >= BUILTINS_BYTES_MIN && end - start <= BUILTINS_BYTES_MAX) {
+		ret->builtins = start;
+		ret->builtins_bytes = end - start;
+	}
+	return 0;
+}
+
 /* Some of these names are of the code in one release, and of a pointer to it in another. */
 static int find_builtins(const struct elf_layout *layout, const struct byte_source *src,
 			 struct v8_offsets *ret)
@@ -260,7 +281,7 @@ static int find_builtins(const struct elf_layout *layout, const struct byte_sour
 			ret->builtins = vaddrs[i];
 	}
 	if (r < 0 || ret->builtins == 0)
-		return r < 0 ? r : 0;
+		return r < 0 ? r : find_unnamed_builtins(layout, src, ret);
 	r = read_int(layout, src, vaddrs[BLOB_CODE_SIZE] ?: vaddrs[BLOB_SIZE], &bytes);
 	if (bytes > 0 && (uint64_t)bytes <= BUILTINS_BYTES_MAX)
 		ret->builtins_bytes = (uint64_t)bytes;
