@@ -154,7 +154,7 @@ static void comment(void *ctx, const struct workload *w, struct cpu_profile_comm
 
 /*
  * Frame 3 is the interpreter's own, of frame 4 nothing could be read, and 6 is a finalizer. Frame 7
- * is that of three functions, and below 8 the stack is another thread's.
+ * is that of three functions, below 8 the stack is another thread's, and 9 is a native one.
  */
 static int find_name(void *ctx, const struct process_snapshot *s, const struct interpreter_frame *f,
 		     struct interpreter_name *ret)
@@ -168,6 +168,8 @@ static int find_name(void *ctx, const struct process_snapshot *s, const struct i
 	assert_int_equal(f->at, 100 + n);
 	if (n == 3 || n == 4)
 		return n == 3 ? -ENODATA : -ESRCH;
+	if (n == 9)
+		return -ENXIO;
 	*ret = (struct interpreter_name){.file = "/srv/my app.py", .line = n, .start_line = 1};
 	(void)snprintf(ret->function, sizeof(ret->function), n == 6 ? "C.__del__" : "f%u", n);
 	if (n == 7)
@@ -245,6 +247,7 @@ TEST_FIXTURE(frames_of_an_interpreter_are_in_place_of_its_loop, set_up, tear_dow
 				  (uint64_t)(uintptr_t)main + 1};
 	const struct profile_line *line;
 
+	add_chained(f, 9, 0);
 	add_chained(f, 1, 1);
 	add_chained(f, 2, 1);
 	add_chained(f, 3, 1);

@@ -81,6 +81,26 @@ TEST(another_try_replaces_what_could_not_be_read)
 	assert_false(name_cache_end_cycle(c)); /* nothing is left that has failed */
 }
 
+TEST(that_a_frame_is_native_or_not_to_be_shown_is_no_failure)
+{
+	CLEANUP(name_cache_freep) struct name_cache *c = NULL;
+	const struct cached_name native = {"", "", 0, 0, -ENXIO}, hidden = {"", "", 0, 0, -ENODATA};
+	struct cached_name found;
+
+	assert_int_equal(name_cache_new(&c, 10, 1000), 0);
+	assert_int_equal(name_cache_add(c, 1, &native), 0);
+	assert_int_equal(name_cache_add(c, 2, &hidden), 0);
+	assert_false(name_cache_end_cycle(c));
+	assert_true(name_cache_find(c, 1, &found));
+	assert_int_equal(found.error, -ENXIO);
+	assert_true(name_cache_find(c, 2, &found));
+	assert_int_equal(found.error, -ENODATA);
+	/* nor is it replaced */
+	assert_int_equal(name_cache_add(c, 1, &name), 0);
+	assert_true(name_cache_find(c, 1, &found));
+	assert_int_equal(found.error, -ENXIO);
+}
+
 /* A request has ended before its script's frame was read; the next one is at the same address. */
 TEST(a_function_that_was_read_once_names_its_other_places)
 {
