@@ -123,12 +123,14 @@ TEST_FIXTURE(a_release_that_is_not_known_is_said_by_file_and_language, set_up, t
 	struct fixture *f = *state;
 	CLEANUP(interpreter_files_freep) struct interpreter_files *files = NULL;
 	CLEANUP(mapped_file_unrefp) struct mapped_file *m = make_unknown(1);
-	struct process_mapping mapping = {.start = 4096, .end = 8192, .file = m};
+	CLEANUP(mapped_file_unrefp) struct mapped_file *known = make_unknown(3);
+	struct process_mapping mappings[] = {{.start = 4096, .end = 8192, .file = m},
+					     {.start = 16384, .end = 20480, .file = known}};
 	struct process_snapshot s = *f->self;
 	struct interpreter_process process;
 	struct chain_layout layout;
 
-	s.mappings = &mapping;
+	s.mappings = mappings;
 	s.n_mappings = 1;
 	assert_int_equal(interpreter_files_new(&files, NULL, NULL), 0);
 	assert_null(interpreter_files_unknown(&s)); /* yet */
@@ -138,7 +140,8 @@ TEST_FIXTURE(a_release_that_is_not_known_is_said_by_file_and_language, set_up, t
 	assert_int_equal(interpreter_files_layout(files, &s, &layout), -ENOTSUP);
 	assert_int_equal(layout.language, INTERPRETER_ERLANG);
 	/* another one that the process has is */
-	atomic_store(&m->has_interpreter, true);
+	atomic_store(&known->has_interpreter, true);
+	s.n_mappings = 2;
 	assert_null(interpreter_files_unknown(&s));
 }
 

@@ -210,12 +210,12 @@ static struct file *get(struct interpreter_files *f, const struct mapped_file *m
 /* ---- processes ---- */
 
 struct found {
-	const struct file *interpreter; /* NULL: none */
-	const struct mapped_file *mapped;
+	struct file *interpreter; /* NULL: none */
+	struct mapped_file *mapped;
 	uint64_t bias;
 	const struct file *libc; /* likewise */
 	struct file *unknown;    /* has an interpreter that is not known; likewise */
-	const struct mapped_file *unknown_mapped;
+	struct mapped_file *unknown_mapped;
 };
 
 /* Whether the mapping has code of the file, and what is to be added to addresses in the file. */
@@ -268,26 +268,21 @@ static void look(struct interpreter_files *f, const struct process_snapshot *s, 
 	}
 }
 
-static int error_of(const struct found *p)
+/* Says what is not known, sets the language, and returns -ENOTSUP. */
+static int report_unknown(struct interpreter_files *f, struct file *e, struct mapped_file *m,
+			  struct chain_layout *ret)
 {
-	return p->unknown ? -ENOTSUP : -ENOENT;
-}
-
-/* Sets the language. */
-static void report_unknown(struct interpreter_files *f, const struct found *p,
-			   struct chain_layout *ret)
-{
-	enum interpreter_language language = language_of(p->unknown->ops);
+	enum interpreter_language language = language_of(e->ops);
 
 	*ret = (struct chain_layout){.language = (uint8_t)language};
-	if (p->unknown->is_reported)
-		return;
-	p->unknown->is_reported = true;
-	log_line_limited(&f->limits[language], LOG_LEVEL_WARN,
-			 "an interpreter is of a release that is not known; its functions are "
-			 "not shown",
-			 "language=%s file=%s", p->unknown->ops->name,
-			 LOG_QUOTED(p->unknown_mapped->path));
+	atomic_store(&m->unknown_interpreter, (unsigned char)language);
+	if (!e->is_reported)
+		log_line_limited(&f->limits[language], LOG_LEVEL_WARN,
+				 "an interpreter is of a release that is not known; its functions "
+				 "are not shown",
+				 "language=%s file=%s", e->ops->name, LOG_QUOTED(m->path));
+	e->is_reported = true;
+	return -ENOTSUP;
 }
 
 const struct mapped_file *interpreter_files_unknown(const struct process_snapshot *s)
@@ -297,10 +292,10 @@ const struct mapped_file *interpreter_files_unknown(const struct process_snapsho
 	for (size_t i = 0; i < s->n_mappings; i++) {
 		struct mapped_file *m = s->mappings[i].file;
 
-		if (m && atomic_load(&m->has_interpreter))
+		if (m && atomic_load(&m->unknown_interpreter) != INTERPRETER_NONE)
+			ret = ret ? ret : m;
+		else if (m && atomic_load(&m->has_interpreter))
 			return NULL;
-		if (m && !ret && atomic_load(&m->unknown_interpreter) != INTERPRETER_NONE)
-			ret = m;
 	}
 	return ret;
 }
@@ -330,7 +325,7 @@ int interpreter_files_find(struct interpreter_files *f, const struct process_sna
 
 	look(f, s, &found);
 	if (!found.interpreter)
-		return error_of(&found);
+		return found.unknown ? -ENOTSUP : -ENOENT;
 	r = complete(f, s, &found);
 	if (r < 0)
 		return r;
@@ -460,15 +455,13 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 	int r;
 
 	look(f, s, &p);
-	if (!p.interpreter && p.unknown)
-		report_unknown(f, &p, ret);
 	if (!p.interpreter)
-		return error_of(&p);
+		return p.unknown ? report_unknown(f, p.unknown, p.unknown_mapped, ret) : -ENOENT;
 	image = p.interpreter->image;
 	ops = p.interpreter->ops;
 	r = complete(f, s, &p);
 	if (r < 0)
-		return r;
+		return r == -ENOTSUP ? report_unknown(f, p.interpreter, p.mapped, ret) : r;
 	*ret = (struct chain_layout){
 		.frames = image->frames,
 		.language = (uint8_t)image->language,
@@ -497,7 +490,7 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 	(void)make_path(&p, &image->thread, &(struct thread_variable){0}, &ret->thread);
 	if (image->frames.next_is == CHAIN_NEXT_ELEMENT)
 		(void)make_path(&p, &image->first_at, &p.interpreter->variables[0], &ret->first_at);
-	if (!any) /* one path is enough: a program that is linked statically has no C library */
-		return r < 0 ? r : -ENOTSUP;
-	return 0;
+	if (any) /* one path is enough: a program that is linked statically has no C library */
+		return 0;
+	return r < 0 && r != -ENOTSUP ? r : report_unknown(f, p.interpreter, p.mapped, ret);
 }
