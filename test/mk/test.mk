@@ -148,7 +148,7 @@ check-luajit: $(O)/coroot-node-agent ## frames of LuaJIT by name, with its compi
 check-erlang: $(O)/coroot-node-agent ## frames of Erlang by name, of every Erlang that Debian has (RELEASES=)
 	$(Q)$(SUDO) test/interpreters/releases.sh $< erlang
 
-check-node: $(O)/coroot-node-agent ## frames of JavaScript by name, of Node.js 14 to 26 (NODES=)
+check-node: $(O)/coroot-node-agent ## frames of JavaScript by name, of Node.js 14 to 26, also stripped (NODES=)
 	$(Q)$(SUDO) DEPS=$(DEPS) test/v8/node-releases.sh $< $(or $(NODES),14.21.3 16.20.2 18.20.8 20.20.2 \
 	    22.23.5 24.22.3 26.12.1)
 

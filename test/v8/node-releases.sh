@@ -1,11 +1,18 @@
 #!/bin/bash
 # node-releases.sh AGENT [RELEASE]...: what the agent shows of a program of Node.js of these releases,
-# from npm, unpacked below $DEPS/nodes once. Needs root.
+# from npm, unpacked below $DEPS/nodes once, and of the same without symbols. Needs root.
 set -u
 agent=$1
 here=$(cd "$(dirname "$0")" && pwd)
 shift
 status=0
+
+# one TITLE NODE
+one() {
+	echo "node $1: $(node "$here/v8_frames.js" "$agent" / "$2" 2>&1)" | tee "$2.log"
+	grep -q "stacks are right" "$2.log" || status=1
+}
+
 for release in "$@"; do
 	dir=${DEPS:?}/nodes/$release
 	if [ ! -x "$dir/bin/node" ]; then
@@ -14,7 +21,11 @@ for release in "$@"; do
 			tar xzf ./*.tgz -C "$dir" --strip-components=1) || status=1
 		rm -rf "$pack"
 	fi
-	echo "node $release: $(node "$here/v8_frames.js" "$agent" / "$dir/bin/node" 2>&1)" | tee "$dir/log"
-	grep -q "stacks are right" "$dir/log" || status=1
+	if [ ! -x "$dir/stripped/node" ]; then
+		mkdir -p "$dir/stripped"
+		strip -o "$dir/stripped/node" "$dir/bin/node" || status=1
+	fi
+	one "$release" "$dir/bin/node"
+	one "$release, stripped" "$dir/stripped/node"
 done
 exit $status
