@@ -10,6 +10,7 @@
 
 #define V8_FILE_BYTES (2u << 20) /* with the builtins; the builder has the first part */
 #define V8_FILE_FUNCTION_BYTES 64u
+#define V8_FILE_BYTECODE_SIZES "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE"
 
 struct v8_file_value {
 	const char *name;
@@ -61,7 +62,7 @@ struct v8_file_plan {
 	const char *without; /* a value that is left out; or NULL */
 	uint64_t gap_bytes;  /* of code between functions */
 	bool has_names;      /* of the builtins, which are then the last quarter of the gap */
-	const uint8_t *bytecode_sizes; /* NULL: they have no name */
+	const uint8_t *bytecode_sizes; /* NULL: there are none */
 	size_t n_bytecode_sizes;
 };
 
@@ -93,10 +94,10 @@ static inline void v8_file_values(struct v8_file *f, const struct v8_file_plan *
 			elf_builder_symbol(&f->elf, v->name, STB_GLOBAL, STT_OBJECT, data + 4 * i,
 					   4);
 	}
-	if (plan->bytecode_sizes)
-		elf_builder_symbol(&f->elf,
-				   "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE",
-				   STB_GLOBAL, STT_OBJECT, data + 4 * plan->n_values, 0);
+	if (plan->bytecode_sizes &&
+	    (!plan->without || strcmp(plan->without, V8_FILE_BYTECODE_SIZES) != 0))
+		elf_builder_symbol(&f->elf, V8_FILE_BYTECODE_SIZES, STB_GLOBAL, STT_OBJECT,
+				   data + 4 * plan->n_values, 0);
 	elf_builder_symbol_table(&f->elf, SHT_DYNSYM);
 }
 
@@ -106,7 +107,7 @@ static inline void v8_file_build(struct v8_file *f, const struct v8_file_plan *p
 	uint8_t data[1024 + 8] = {0};
 	struct elf_function functions[2];
 	uint64_t at, text_bytes = plan->gap_bytes + 2 * V8_FILE_FUNCTION_BYTES;
-	Elf64_Shdr *text;
+	Elf64_Shdr *text, *rodata;
 
 	elf_builder_init(&f->elf, EM_X86_64);
 	assert(4 * plan->n_values + plan->n_bytecode_sizes <= sizeof(data) - 8);
@@ -121,8 +122,9 @@ static inline void v8_file_build(struct v8_file *f, const struct v8_file_plan *p
 	functions[0] = (struct elf_function){ELF_BUILDER_BYTES, V8_FILE_FUNCTION_BYTES};
 	functions[1] = (struct elf_function){f->gap + plan->gap_bytes, V8_FILE_FUNCTION_BYTES};
 	assert(functions[1].start + V8_FILE_FUNCTION_BYTES <= V8_FILE_BYTES);
-	at = elf_builder_section(&f->elf, ".rodata", SHT_PROGBITS, SHF_ALLOC, 0, data, sizeof(data))
-		     ->sh_offset;
+	rodata = elf_builder_section(&f->elf, ".rodata", SHT_PROGBITS, SHF_ALLOC, 0, data,
+				     sizeof(data));
+	rodata->sh_addr = at = rodata->sh_offset;
 	elf_builder_segment(&f->elf, PT_LOAD, PF_R, 0, 0, ELF_BUILDER_BYTES);
 	elf_builder_segment(&f->elf, PT_LOAD, PF_R | PF_X, ELF_BUILDER_BYTES, ELF_BUILDER_BYTES,
 			    text_bytes);

@@ -204,3 +204,26 @@ TEST_FIXTURE(how_many_bytecodes_there_are_is_seen_by_their_sizes, set_up, NULL)
 	assert_int_equal(find(), 0);
 	assert_int_equal(found.layout.n_bytecodes, 0);
 }
+
+TEST_FIXTURE(sizes_of_bytecodes_that_have_no_name_are_found_by_the_first_ones, set_up, NULL)
+{
+	static const uint8_t first[] = {1, 1, 1, 1, 1, 2, 3, 4, 5, 5, 6, 2, 1, 2};
+	uint8_t sizes[3 * 256] = {0};
+
+	fill_sizes(sizes, 200);
+	for (size_t i = 0; i < sizeof(first); i++) {
+		sizes[i] = first[i];
+		sizes[200 + i] = (uint8_t)(2 * first[i] - 1);
+		sizes[400 + i] = (uint8_t)(4 * first[i] - 3);
+	}
+	plan.bytecode_sizes = sizes;
+	plan.n_bytecode_sizes = sizeof(sizes);
+	plan.without = V8_FILE_BYTECODE_SIZES;
+	assert_int_equal(find(), 0);
+	assert_int_equal(found.layout.n_bytecodes, 200);
+	assert_memory_equal(file.bytes + found.layout.bytecode_sizes, sizes, 600);
+	sizes[300] = 0; /* other bytes that begin likewise */
+	assert_int_equal(find(), 0);
+	assert_int_equal(found.layout.n_bytecodes, 0);
+	assert_int_equal(found.layout.bytecode_sizes, 0);
+}

@@ -218,24 +218,95 @@ static bool are_rows(const uint8_t *sizes, size_t n)
 	return n_scaled > n / 2;
 }
 
-static int find_bytecodes(const struct elf_layout *layout, const struct byte_source *src,
-			  struct v8_layout *l)
+/* Sets what is known if they are at this address. */
+static int read_bytecodes(const struct elf_layout *layout, const struct byte_source *src,
+			  uint64_t vaddr, struct v8_layout *l)
 {
-	static const char *const name = "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE";
 	uint8_t sizes[3 * BYTECODES_MAX];
 	uint64_t offset;
-	int r = interpreter_symbols_find(layout, src, &name, &l->bytecode_sizes, 1);
+	int r = elf_layout_offset(layout, vaddr, &offset);
 
-	if (r <= 0 || elf_layout_offset(layout, l->bytecode_sizes, &offset) < 0)
-		return r < 0 ? r : 0;
-	r = byte_source_read(src, offset, sizes, sizeof(sizes));
+	if (r == 0)
+		r = byte_source_read(src, offset, sizes, sizeof(sizes));
 	if (r < 0)
-		return r == -ENODATA ? 0 : r;
+		return r == -ENODATA || r == -ENOENT ? 0 : r;
 	for (size_t n = BYTECODES_MIN; n < BYTECODES_MAX; n++) {
 		if (are_rows(sizes, n))
 			l->n_bytecodes = (uint16_t)n;
 	}
+	l->bytecode_sizes = l->n_bytecodes > 0 ? vaddr : 0;
 	return 0;
+}
+
+#define RODATA_MAX (UINT64_C(64) << 20)
+#define PIECE_BYTES 65536u
+#define MATCHES_MAX 16u /* in a piece */
+
+/* The first ones of all releases since Node.js 16. */
+static const uint8_t first_sizes[] = {1, 1, 1, 1, 1, 2, 3, 4, 5, 5, 6, 2, 1, 2};
+
+struct piece {
+	uint8_t bytes[PIECE_BYTES];
+	size_t n;
+	uint64_t vaddr;
+};
+
+/* Stops at those that are the table's, and after too many. */
+static int search_piece(const struct elf_layout *layout, const struct byte_source *src,
+			const struct piece *piece, struct v8_layout *l)
+{
+	for (size_t from = 0, i = 0; i < MATCHES_MAX; i++) {
+		const uint8_t *found = memmem(piece->bytes + from, piece->n - from, first_sizes,
+					      sizeof(first_sizes));
+		int r;
+
+		if (!found)
+			break;
+		from = (size_t)(found - piece->bytes);
+		r = read_bytecodes(layout, src, piece->vaddr + from++, l);
+		if (r < 0 || l->n_bytecodes > 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Since Node.js 24, only files that are not stripped have their name. */
+static int search_bytecodes(const struct elf_layout *layout, const struct byte_source *src,
+			    struct v8_layout *l)
+{
+	const struct elf_section *rodata = &layout->sections[ELF_SECTION_RODATA];
+	uint64_t end = rodata->size_bytes < RODATA_MAX ? rodata->size_bytes : RODATA_MAX;
+	AUTO_FREE struct piece *piece = malloc(sizeof(*piece));
+
+	if (!piece)
+		return -ENOMEM;
+	for (uint64_t at = 0; at < end && l->n_bytecodes == 0;
+	     at += PIECE_BYTES - sizeof(first_sizes) + 1) {
+		int r;
+
+		piece->n = end - at < PIECE_BYTES ? (size_t)(end - at) : PIECE_BYTES;
+		piece->vaddr = rodata->vaddr + at;
+		r = byte_source_read(src, rodata->offset + at, piece->bytes, piece->n);
+		if (r == 0)
+			r = search_piece(layout, src, piece, l);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int find_bytecodes(const struct elf_layout *layout, const struct byte_source *src,
+			  struct v8_layout *l)
+{
+	static const char *const name = "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE";
+	uint64_t vaddr;
+	int r = interpreter_symbols_find(layout, src, &name, &vaddr, 1);
+
+	if (r > 0)
+		r = read_bytecodes(layout, src, vaddr, l);
+	if (r == 0 && l->n_bytecodes == 0 && l->kind_baseline != UINT8_MAX)
+		r = search_bytecodes(layout, src, l);
+	return r;
 }
 
 /* ---- builtins ---- */
