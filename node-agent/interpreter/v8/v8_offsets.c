@@ -222,7 +222,7 @@ static bool are_rows(const uint8_t *sizes, size_t n)
 static int read_bytecodes(const struct elf_layout *layout, const struct byte_source *src,
 			  uint64_t vaddr, struct v8_layout *l)
 {
-	uint8_t sizes[3 * BYTECODES_MAX];
+	uint8_t sizes[3 * BYTECODES_MAX] = {0};
 	uint64_t offset;
 	int r = elf_layout_offset(layout, vaddr, &offset);
 
