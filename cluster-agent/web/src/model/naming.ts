@@ -317,8 +317,8 @@ const advice: Record<Unnamed, Advice> = {
   nodejs: {
     name: "JavaScript",
     todo:
-      "the node agent reads them from Node.js 14 to 26 on x86-64, unless stripped or with " +
-      "--unwinding=frame-pointers; others write them with NODE_OPTIONS=--perf-basic-prof",
+      "the node agent reads them from Node.js 14 to 26 on x86-64, unless " +
+      "--unwinding=frame-pointers is given; others write them with NODE_OPTIONS=--perf-basic-prof",
     docs: `${TROUBLE}frames-of-javascript`,
   },
   java: {
