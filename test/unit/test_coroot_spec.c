@@ -176,7 +176,8 @@ TEST(every_field_of_the_table_is_read)
 		const struct coroot_field *f = &coroot_fields[i];
 
 		if (f->offset > 0 && is_default(&every.spec, f) && is_default(&other.spec, f) &&
-		    strcmp(f->path, "spec.externalClickhouse.password") != 0)
+		    strcmp(f->path, "spec.externalClickhouse.password") != 0 &&
+		    strcmp(f->path, "spec.externalClickhouse.caSecret") != 0)
 			fail_msg("%s is given, but has its default", f->path);
 	}
 	assert_int_equal(every.spec.n_project_keys, 2);
@@ -354,6 +355,9 @@ TEST(problems_say_what_is_right_and_what_is_used)
 		{"{'service': {'type': 'ExternalName'}}", "spec.service.type",
 		 "must be one of ClusterIP, NodePort, LoadBalancer; the default, ClusterIP, is "
 		 "used"},
+		{"{'externalClickhouse': {'address': 'a', 'tlsSkipVerify': true,"
+		 " 'caSecret': {'name': 'a', 'key': 'b'}}}",
+		 "spec.externalClickhouse.tlsSkipVerify", "is given together with caSecret"},
 		{"{'authAnonymousRole': 'admin'}", "spec.authAnonymousRole",
 		 "must be one of Admin, Editor, Viewer; it is ignored"},
 		{"{'storage': {'size': '10GB'}}", "spec.storage.size",

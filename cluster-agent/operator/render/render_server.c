@@ -77,11 +77,14 @@ static void give_clickhouse(struct component *c)
 	enum render_store store = render_store(c->in);
 
 	component_flag(c, "ownClickhouse", store == RENDER_STORE_CLICKHOUSE);
-	if (store == RENDER_STORE_EXTERNAL)
-		component_made(c, "external",
-			       json_pack("{s:s s:s? s:s? s:b s:b}", "address", e->address, "user",
-					 e->user, "database", e->database, "tls", e->tls,
-					 "skipVerify", e->tls_skip_verify));
+	if (store != RENDER_STORE_EXTERNAL)
+		return;
+	component_made(c, "external",
+		       json_pack("{s:s s:s? s:s? s:b s:b}", "address", e->address, "user", e->user,
+				 "database", e->database, "tls", e->tls || e->ca.name, "skipVerify",
+				 e->tls_skip_verify));
+	if (!user_has(c, "CLICKHOUSE_TLS_CA_FILE"))
+		component_secret(c, "clickhouseCa", &e->ca);
 }
 
 static void give_service(struct component *c)

@@ -497,6 +497,11 @@ const struct coroot_field coroot_fields[] = {
 	 AT(external_clickhouse.tls),
 	 .def = "false",
 	 .help = "speak HTTPS with it"},
+	{.path = "spec.externalClickhouse.caSecret",
+	 .type = FIELD_SECRET_KEY,
+	 AT(external_clickhouse.ca),
+	 .help = "Secret with the CA of its certificate, instead of the CAs of the image; with it, "
+		 "HTTPS is spoken"},
 	{.path = "spec.externalClickhouse.tlsSkipVerify",
 	 .type = FIELD_BOOLEAN,
 	 AT(external_clickhouse.tls_skip_verify),

@@ -245,6 +245,18 @@ static int check_service(struct coroot_service *v, struct spec_problems *problem
 	return check_grpc_port(v, problems);
 }
 
+/* The server does not start with both. */
+static int check_clickhouse_ca(struct coroot_external_clickhouse *external,
+			       struct spec_problems *problems)
+{
+	if (!external->ca.name || !external->tls_skip_verify)
+		return 0;
+	external->tls_skip_verify = false;
+	return spec_problems_wrong(problems, "spec.externalClickhouse.tlsSkipVerify",
+				   "is given together with caSecret, by which certificates are "
+				   "verified");
+}
+
 static int check_secrets(struct coroot_spec *s, const json_t *spec, struct spec_problems *problems)
 {
 	struct coroot_external_clickhouse *external = &s->external_clickhouse;
@@ -260,6 +272,8 @@ static int check_secrets(struct coroot_spec *s, const json_t *spec, struct spec_
 		return r;
 	r = prefer_secret(&external->password, &external->password_secret,
 			  "spec.externalClickhouse.password", problems);
+	if (r == 0)
+		r = check_clickhouse_ca(external, problems);
 	if (r < 0)
 		return r;
 	return check_pair(&tls, json_object_get(spec, "tls"), problems);

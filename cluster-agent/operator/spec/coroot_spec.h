@@ -93,6 +93,7 @@ struct coroot_external_clickhouse {
 	const char *database;
 	const char *password; /* NULL if there is a Secret */
 	struct coroot_secret_key password_secret;
+	struct coroot_secret_key ca; /* of its certificate; asks for TLS */
 	bool tls;
 	bool tls_skip_verify;
 };
