@@ -230,6 +230,41 @@ pageTest("labels filter, split the timeline, and are compared", {}, async () => 
   await eventually(async () => assert.match(await id("side-b").innerText(), /burn · any version/));
 });
 
+const HOUR = 3_600_000;
+const released = { releasedAt: Date.now() - HOUR / 3 };
+pageTest("the newest release is compared with the one before it", released, async () => {
+  const sides = () => {
+    assert.equal(query().get("where"), 'version="1.5.0"');
+    assert.equal(query().get("baseWhere"), 'version="1.4.2"');
+    assert.equal(lastFlame().where, 'version="1.5.0"');
+    assert.equal(lastFlame().baseWhere, 'version="1.4.2"');
+  };
+  await open(`?service=${APP}&range=1h`);
+  await drawn();
+  // where it begins is a mark on the timeline
+  const mark = id("release");
+  await mark.waitFor();
+  assert.equal(await mark.count(), 1);
+  assert.equal(await mark.innerText(), "1.5.0");
+  const [at, plot] = [await mark.boundingBox(), await page.locator(".u-over").boundingBox()];
+  const share = (at.x - plot.x) / plot.width;
+  assert.ok(Math.abs(share - 2 / 3) < 0.03, `${share}`);
+  await id("compare").click();
+  await eventually(async () =>
+    assert.deepEqual(
+      [await id("compare-value-a").inputValue(), await id("compare-value-b").inputValue()],
+      ["1.5.0", "1.4.2"],
+    ),
+  );
+  await id("compare-releases").click();
+  await eventually(sides);
+  // while one of them is chosen, the mark is there as well: it compares the two
+  await id("leave-comparison").click();
+  await eventually(() => assert.equal(query().get("baseWhere"), null));
+  await mark.getByRole("button").click();
+  await eventually(sides);
+});
+
 pageTest("a baseline without data says so and offers others; colours are kept", {}, async () => {
   await open(`?service=${APP}&range=15m&base=-30d`);
   await id("empty-base").waitFor();

@@ -96,6 +96,7 @@ function replicasOf(service, n) {
  *   applications  how many there are in all; made-up ones fill up
  *   names       functions that the first application has besides, in stacks of one frame
  *   loops       functions of Python have no names: the loop of the interpreter is in their place
+ *   releasedAt  when version 1.5.0 replaced 1.4.2 on the timeline by version (ms)
  *   lossless    no sample was lost
  *   guessed     share of samples with a guessed step
  *   runtimes    programs by runtime and state, of every application
@@ -342,9 +343,18 @@ export function createFixture(options = {}) {
     const times = (v) => waves.map((w) => (w === null || total === 0 ? null : w * scale * v));
     const shares = (name) => labelShares(noBase(p), name);
     const mean = (v) => (unit === "nanoseconds" ? v / 1e6 / (to - from) : v);
+    const released = (name, value, values) =>
+      name === "version" && options.releasedAt
+        ? values.map((v, i) =>
+            (value === "1.5.0") === (startMs + (i + 1) * stepMs > options.releasedAt) ? v : null,
+          )
+        : values;
     const series = (name) => {
       const all = shares(name);
-      const list = all.slice(0, 10).map(([value, v]) => ({ name: value, values: times(v) }));
+      const list = all.slice(0, 10).map(([value, v]) => ({
+        name: value,
+        values: released(name, value, times(v)),
+      }));
       const rest = all.slice(10).reduce((n, v) => n + v[1], 0);
       return rest > 0 ? [...list, { name: "other", values: times(rest), other: true }] : list;
     };

@@ -6,11 +6,13 @@ import type { Label, Selection } from "../../state/api";
 import type { Navigate } from "../../state/hooks";
 import { comparisonOf, type Side } from "../../model/comparison";
 import { parseMatchers, withMatcher } from "../../model/matchers";
+import { releaseName } from "../../model/releases";
 import { duration, fromLocalInput, toLocalInput, type Span } from "../../model/time_range";
 import { zoneName } from "../../model/time_zone";
 import type { UrlState } from "../../model/url_state";
 import { shareText, useLabels } from "../parts/label_values";
 import { Popover } from "../parts/popover";
+import type { Releases } from "../timeline/release_data";
 
 interface Props {
   state: UrlState;
@@ -19,6 +21,7 @@ interface Props {
   shown: Span;
   applications: Application[];
   instances: string[];
+  releases: Releases | null;
 }
 
 export function CompareMenu(p: Props) {
@@ -68,9 +71,45 @@ function ComparePanel(p: PanelProps) {
           ))}
         </div>
       </fieldset>
+      <NewestRelease {...p} />
       <ByLabel {...p} />
       <AnySides {...p} />
     </div>
+  );
+}
+
+/** The sides are two values of a label: A is looked at, B is the baseline. */
+function valuesCompared(where: string, name: string, a: string, b: string): Partial<UrlState> {
+  const only = (value: string) => withMatcher(where, { name, op: "=", value });
+  return { where: only(a), base: "same", ...fresh, baseWhere: only(b), zoom: "" };
+}
+
+/** The newest release with the one before it. */
+function NewestRelease({ releases, state, navigate, close }: PanelProps) {
+  if (!releases) return null;
+  const { label, newest } = releases;
+  const [a, b] = newest;
+  return (
+    <fieldset>
+      <legend>Releases, by {label}</legend>
+      <div class="row-of-buttons">
+        <button
+          type="button"
+          class="button small"
+          data-testid="compare-releases"
+          title={`A, to look at: ${a}\nB, baseline: ${b}`}
+          onClick={() => {
+            close();
+            navigate(valuesCompared(state.where, label, a, b));
+          }}
+        >
+          The newest against the previous
+        </button>
+        <span class="dim">
+          {releaseName(a)} with {releaseName(b)}
+        </span>
+      </div>
+    </fieldset>
   );
 }
 
@@ -97,11 +136,21 @@ const ValueOf = ({ label, test, what, value, set }: ValueProps) => (
   </select>
 );
 
+/** The label with its releases in front, the newest first. */
+function newestOnTop(label: Label, newest: string[]): Label {
+  const place = (v: { value: string }): number =>
+    newest.includes(v.value) ? newest.indexOf(v.value) : newest.length;
+  return { ...label, values: [...label.values].sort((v, w) => place(v) - place(w)) };
+}
+
 /** Two values of a label, as two versions. */
 function ByLabel(p: PanelProps) {
   // with a filter on the label itself there would be one value only
   const labels = useLabels({ ...p.subject, where: "" }, p.shown);
-  const list = (labels.data?.labels ?? []).filter((l) => l.n > 1);
+  const list = (labels.data?.labels ?? [])
+    .filter((l) => l.n > 1)
+    .map((l) => (l.name === p.releases?.label ? newestOnTop(l, p.releases.newest) : l))
+    .sort((l, m) => Number(m.name === p.releases?.label) - Number(l.name === p.releases?.label));
   if (!labels.error && list.length > 0) return <TwoValues {...p} list={list} />;
   const none = labels.data ? "No label has more than one value in this range." : "Loading labels…";
   return (
@@ -127,14 +176,7 @@ function TwoValues({ list, state, navigate, close }: PanelProps & { list: Label[
       onSubmit={(e) => {
         e.preventDefault();
         close();
-        const matcher = (value: string) => ({ name: label.name, op: "=" as const, value });
-        navigate({
-          where: withMatcher(state.where, matcher(valueA)),
-          base: "same",
-          ...fresh,
-          baseWhere: withMatcher(state.where, matcher(valueB)),
-          zoom: "",
-        });
+        navigate(valuesCompared(state.where, label.name, valueA, valueB));
       }}
     >
       <fieldset>

@@ -67,6 +67,7 @@ function TimelinePart({ state, navigate, data, now, dark }: Props) {
           shown={data.shown}
           applications={apps.data?.applications ?? []}
           instances={instances.map((i) => i.id)}
+          releases={data.releases}
         />
       </FilterBar>
       <Timeline
@@ -81,6 +82,7 @@ function TimelinePart({ state, navigate, data, now, dark }: Props) {
         comparison={comparison}
         fixedBase={typeof state.base === "object" && "from" in state.base}
         by={state.by}
+        releases={data.releases}
         {...timelinePicks(state, navigate)}
       />
     </>

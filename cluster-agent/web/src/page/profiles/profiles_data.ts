@@ -28,10 +28,11 @@ import {
 } from "../../model/comparison";
 import { describe, tabsOf, type ProfileType } from "../../model/profile_types";
 import type { Targets } from "../../model/targets";
-import type { Span } from "../../model/time_range";
+import { isRelative, type Span } from "../../model/time_range";
 import { unitOf } from "../../model/units";
 import { emptyState, type UrlState } from "../../model/url_state";
 import { useApplications, type KnownApplications } from "../start/start_data";
+import { useReleases } from "../timeline/release_data";
 
 const POINTS = 180;
 const DAY = 86_400_000;
@@ -180,6 +181,7 @@ export function useProfiles(
   const chosen = useChosen(state, span, apps, types);
   const lines = useTimelines(chosen, state.by, attempt);
   const drawn = useFlameGraph(chosen, state, attempt);
+  const releases = useReleases(chosen.subject, chosen.chart, isRelative(state.range));
   useForwarding(apps, navigate);
   const { flame } = drawn;
   const { timeline, second, everyone } = lines;
@@ -202,6 +204,7 @@ export function useProfiles(
     types,
     apps,
     lines,
+    releases,
     empty,
     problems,
     loading: apps.loading || timeline.loading || flame.loading || second.loading,

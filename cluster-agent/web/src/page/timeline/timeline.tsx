@@ -11,6 +11,8 @@ import { shownZone, zoned } from "../../model/time_zone";
 import { rate } from "../../model/units";
 import { RangeActions, RangeBox } from "./timeline_boxes";
 import { AXIS, columns, PAD, plotKey, plotOptions } from "./timeline_plot";
+import type { Releases } from "./release_data";
+import { ReleaseMarks } from "./release_marks";
 import { SeriesLegend } from "./timeline_legend";
 
 interface Props {
@@ -25,6 +27,7 @@ interface Props {
   comparison: Comparison | null;
   fixedBase: boolean; // the baseline's range was picked by itself
   by: string; // label of the series
+  releases: Releases | null;
   onSelect: (s: Span | null) => void;
   onZoom: (s: Span) => void;
   onCompare: (s: Span) => void; // with the range before it
@@ -177,6 +180,9 @@ function Boxes({ p, draft }: { p: Props; draft: Span | null }) {
   const whole = a !== null && !b && a.from <= p.span.from && a.to >= p.span.to;
   return (
     <div class="boxes" style={{ left: `${AXIS}px`, right: `${PAD + 4}px` }}>
+      {p.releases && (
+        <ReleaseMarks releases={p.releases} chart={p.span} onCompare={p.onCompareValues} />
+      )}
       {b && !draft && (
         <RangeBox
           side="b"

@@ -16,7 +16,8 @@ interface BoxProps {
   onMove: ((s: Span) => void) | null; // null = the edges are fixed
 }
 
-const percentOf = (ms: number, chart: Span): number =>
+/** Where a time is on the plot. */
+export const percentOf = (ms: number, chart: Span): number =>
   Math.min(100, Math.max(0, ((ms - chart.from) / (chart.to - chart.from)) * 100));
 
 /** A range as an overlay of the plot; its position is a share of the plot's width. */
