@@ -1,7 +1,17 @@
 // Comparison, labels as filters, and the timeline by label, in a browser on made-up answers.
 
 import assert from "node:assert/strict";
-import { drawn, eventually, id, open, page, pageTest, query, server } from "./page_harness.mjs";
+import {
+  drawn,
+  eventually,
+  fixture,
+  id,
+  open,
+  page,
+  pageTest,
+  query,
+  server,
+} from "./page_harness.mjs";
 import { known } from "./page_stacks.mjs";
 
 const APP = "/docker/4f1d2c9ab310";
@@ -72,7 +82,10 @@ pageTest("a dragged part is compared with the time before it in one click", {}, 
   await id("measure-total").click();
   await id("diff-absolute").click();
   await eventually(async () =>
-    assert.match((await rows())[0][2].join(" "), /\d (s|min) [\d.]+ (s|min) .*\+[\d.]+ (s|min)$/),
+    assert.match(
+      (await rows())[0][2].join(" "),
+      /\d (s|min) [\d.]+ (s|min) .*\+[\d.]+ (s|min) [+−][\d.]+ pp$/,
+    ),
   );
   await id("sort-change").click();
   await eventually(async () => assert.match((await rows())[0][2][2], /−/));
@@ -230,6 +243,65 @@ pageTest("labels filter, split the timeline, and are compared", {}, async () => 
   await eventually(async () => assert.match(await id("side-b").innerText(), /burn · any version/));
 });
 
+pageTest("a level is compared as it is, with both differences; shares by a click", {}, async () => {
+  const mode = () =>
+    page.locator("[data-testid^=diff-][aria-pressed=true],[data-testid^=diff-][aria-checked=true]");
+  await open(`?service=${APP}&type=go:heap_inuse_space:bytes&base=previous`);
+  await id("compare-bar").waitFor();
+  await eventually(async () => assert.equal(await mode().innerText(), "Absolute"));
+  await eventually(async () => assert.match((await rows())[0][2].at(-2), /^\+[\d.]+ [KMG]iB/));
+  assert.match((await rows())[0][2].at(-1), /^[+−][\d.]+ pp$/);
+  assert.equal(query().get("diff"), null);
+  await id("sort-other").click();
+  await eventually(async () => {
+    const points = (await rows()).slice(0, 8).map((r) => parseFloat(r[2].at(-1)));
+    assert.deepEqual(
+      points,
+      [...points].sort((x, y) => y - x),
+    );
+  });
+  await id("diff-share").click();
+  await eventually(() => assert.equal(query().get("diff"), "share"));
+  // time that was used by as much as before is compared by shares
+  await page.goto(`${server.url}?service=${APP}&base=previous`);
+  await id("compare-bar").waitFor();
+  await eventually(async () => assert.equal(await mode().innerText(), "Share"));
+});
+
+pageTest("a single sample makes a function neither new nor gone", {}, async () => {
+  const { flamegraph } = fixture;
+  fixture.flamegraph = (p) => {
+    const g = flamegraph(p);
+    if (!g.base) return g;
+    const one = g.total / g.quality.samples;
+    const add = (name, now, before) => {
+      const values = { name: g.names.push(name) - 1, file: 0, self: now, total: now };
+      const all = { ...values, baseSelf: before, baseTotal: before };
+      for (const [column, v] of Object.entries(all)) g.functions[column].push(v);
+    };
+    add("one.more", one, 0);
+    add("one.less", 0, one);
+    add("twenty.more", 20 * one, 0);
+    return g;
+  };
+  await open(`?service=${APP}&base=previous`);
+  await id("compare-bar").waitFor();
+  await id("changed-new").click();
+  await eventually(async () =>
+    assert.deepEqual(
+      (await rows()).map((r) => r[0]),
+      [known.appeared, "twenty.more"],
+    ),
+  );
+  await id("changed-gone").click();
+  await eventually(async () =>
+    assert.deepEqual(
+      (await rows()).map((r) => r[0]),
+      [known.vanished],
+    ),
+  );
+});
+
 const HOUR = 3_600_000;
 const released = { releasedAt: Date.now() - HOUR / 3 };
 pageTest("the newest release is compared with the one before it", released, async () => {
@@ -248,7 +320,8 @@ pageTest("the newest release is compared with the one before it", released, asyn
   assert.equal(await mark.innerText(), "1.5.0");
   const [at, plot] = [await mark.boundingBox(), await page.locator(".u-over").boundingBox()];
   const share = (at.x - plot.x) / plot.width;
-  assert.ok(Math.abs(share - 2 / 3) < 0.03, `${share}`);
+  const want = 1 - (Date.now() - released.releasedAt) / HOUR;
+  assert.ok(Math.abs(share - want) < 0.03, `${share} ${want}`);
   await id("compare").click();
   await eventually(async () =>
     assert.deepEqual(

@@ -1,7 +1,7 @@
 // Figures beside the flame graph: points and axes of the timeline, and what "samples" are.
 
 import assert from "node:assert/strict";
-import { drawn, eventually, fixture, id, open, page, pageTest } from "./page_harness.mjs";
+import { drawn, eventually, fixture, id, open, page, pageTest, query } from "./page_harness.mjs";
 
 const APP = "/docker/4f1d2c9ab310";
 
@@ -141,4 +141,54 @@ pageTest("few names: the dot is amber, and a line says what to do", unnamed, asy
       /samples, .* lost, [\d.]+ % named/,
     ),
   );
+});
+
+pageTest("a level says that it is a mean, and how much there was last", {}, async () => {
+  await open(`?service=${APP}&type=go:heap_inuse_space:bytes`);
+  await drawn();
+  await eventually(async () =>
+    assert.match(
+      await id("status").innerText(),
+      /^total\s*mean [\d.]+ [MG]iB 100 % · last [\d.]+ [MG]iB/,
+    ),
+  );
+  await page.goto(`${page.url().split("?")[0]}?service=${APP}&base=previous`);
+  await eventually(async () =>
+    assert.match(
+      await id("status").innerText(),
+      /^total\s*total .* · widths: mean of both sides/,
+    ),
+  );
+});
+
+pageTest("a selection outside of the range moves the range to it", {}, async () => {
+  const to = Date.now() - 86_400_000;
+  await open(`?service=${APP}&select=${to - 240_000}-${to}`);
+  await drawn();
+  const [plot, box] = [
+    await page.locator(".u-over").boundingBox(),
+    await id("box-a").boundingBox(),
+  ];
+  assert.ok(box.x > plot.x && box.x + box.width < plot.x + plot.width, JSON.stringify(box));
+  assert.match(await id("range").innerText(), /\d\d:\d\d – .*\d\d:\d\d/);
+  await id("range").click();
+  await id("range-yesterday").click();
+  await eventually(() => {
+    const [a, b] = query().get("range").split("-").map(Number);
+    assert.equal(b - a, 86_400_000);
+    assert.ok(b <= Date.now() && b > Date.now() - 86_400_000);
+  });
+  await id("range").click();
+  await id("range-2592000").click();
+  await eventually(() => assert.equal(query().get("range"), "30d"));
+});
+
+pageTest("a proxy that answers in place of the cluster-agent is named", {}, async () => {
+  fixture.options.proxyLogin = true;
+  await open(`?service=${APP}`);
+  await eventually(async () =>
+    assert.match(await id("failed").innerText(), /Something between .* login has expired: reload/),
+  );
+  assert.match(await id("failed").innerText(), /The login of the proxy or gateway/);
+  assert.doesNotMatch(await id("failed").innerText(), /unreachable store/);
 });

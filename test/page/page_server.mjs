@@ -42,6 +42,7 @@ const saved = {
  *   hold    ["flamegraph"]: these endpoints answer when they are no more in the list
  *   faults  { timeline: "store is busy" } answers 503 with this error, or the status faultStatus
  *   down    the server does not answer at all
+ *   proxyLogin  a proxy answers in its place, with 200 and the page to log in at
  *   login   { key, loggedIn }: what --read-api-key does; given at the start
  */
 export async function servePage(dist, fixture, port = 0) {
@@ -98,6 +99,10 @@ export async function servePage(dist, fixture, port = 0) {
     while (options.hold?.includes(name) && !res.destroyed)
       await new Promise((done) => setTimeout(done, 20));
     if (res.destroyed) return;
+    if (options.proxyLogin) {
+      res.writeHead(200, { "content-type": "text/html; charset=utf-8" });
+      return res.end("<!doctype html><title>Log in</title><form></form>");
+    }
     if (options.forwarding)
       return json(404, { error: "profiles are forwarded, nothing is stored here" });
     if (options.faults?.[name])

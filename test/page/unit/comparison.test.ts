@@ -87,6 +87,17 @@ test("rates of ranges of different length are comparable", () => {
   assert.equal(c.baseFactor(quarter, { total: 0, rate: 0, covered: 0 }, true), 1);
 });
 
+test("levels, and sides that differ by more than a fifth, are compared as they are", () => {
+  const side = (rate: number) => ({ total: rate * 60, rate, covered: 60_000 });
+  assert.equal(c.usualDiff(side(1), undefined, true), "share");
+  assert.equal(c.usualDiff(side(1), side(1), false), "absolute");
+  assert.equal(c.usualDiff(side(1.19), side(1), true), "share");
+  assert.equal(c.usualDiff(side(1.21), side(1), true), "absolute");
+  assert.equal(c.usualDiff(side(1), side(1.21), true), "absolute");
+  // with nothing on one side there is nothing to relate to
+  assert.equal(c.usualDiff(side(1), side(0), true), "share");
+});
+
 test("only a fixed baseline stops the live mode", () => {
   assert.ok(c.followsLive(emptyState));
   assert.ok(c.followsLive({ ...emptyState, base: "previous" }));

@@ -4,9 +4,11 @@ import {
   comparedSort,
   functionChanges,
   hasChanged,
+  samplingOf,
   plainSort,
   sortChanges,
   sortFunctions,
+  type Sampling,
 } from "../../../cluster-agent/web/src/model/functions";
 import type { SortBy } from "../../../cluster-agent/web/src/model/url_state";
 
@@ -52,10 +54,61 @@ test("a comparison sorts by either side and by the signed change of its mode", (
 
 test("new and gone are what one side lacks altogether", () => {
   const kinds = [0, 1, 2, 3].map((i) =>
-    hasChanged(both, i, "new") ? "new" : hasChanged(both, i, "gone") ? "gone" : "",
+    hasChanged(both, i, "new", null) ? "new" : hasChanged(both, i, "gone", null) ? "gone" : "",
   );
   assert.deepEqual(kinds, ["", "gone", "new", ""]);
-  assert.ok([0, 1, 2, 3].every((i) => hasChanged(both, i, "")));
+  assert.ok([0, 1, 2, 3].every((i) => hasChanged(both, i, "", null)));
+});
+
+test("what chance explains is neither new nor gone", () => {
+  const side = (samples: number, covered: number, total = samples * 10) => ({
+    total,
+    covered,
+    quality: { samples },
+  });
+  // samples that a function on one side only needs, until it is new or gone
+  const needed = (sampling: Sampling | null, changed: "new" | "gone"): number => {
+    for (let k = 1; k < 100; k++) {
+      const [total, base] = changed === "new" ? [10 * k, 0] : [0, 10 * k];
+      const f = { name: [0], self: [total], total: [total], baseSelf: [base], baseTotal: [base] };
+      if (hasChanged(f, 0, changed, sampling)) return k;
+    }
+    return Infinity;
+  };
+  // 0.5^10 < 0.001
+  const alike = samplingOf(side(1000, 60_000), side(1000, 60_000), "share");
+  assert.deepEqual([needed(alike, "new"), needed(alike, "gone")], [10, 10]);
+  // of eight times the samples, much may be missing: (8/9)^59 and (1/9)^4 are less than 0.001
+  const most = samplingOf(side(8000, 60_000), side(1000, 60_000), "share");
+  assert.deepEqual([needed(most, "new"), needed(most, "gone")], [59, 4]);
+  // as values are, time counts
+  const absolute = samplingOf(side(9000, 60_000), side(1000, 60_000), "absolute");
+  assert.deepEqual([needed(absolute, "new"), needed(absolute, "gone")], [10, 10]);
+  // values of the baseline that are scaled are as many samples
+  const scaled = samplingOf(side(1000, 60_000), side(500, 30_000, 10_000), "absolute");
+  assert.equal(scaled?.base, 20);
+  assert.equal(needed(null, "new"), 1);
+});
+
+test("without the number of samples there is no test", () => {
+  const side = { total: 10, covered: 60_000, quality: { samples: 5 } };
+  assert.ok(samplingOf(side, side, "share"));
+  const others = [
+    { ...side, quality: { samples: 5, scope: "application" } },
+    { ...side, quality: { samples: 0 } },
+    { ...side, total: 0 },
+  ];
+  for (const o of others) assert.equal(samplingOf(side, o, "share"), null);
+  assert.equal(samplingOf({ ...side, covered: 0 }, side, "absolute"), null);
+});
+
+test("a comparison is sorted by the change of the other measure as well", () => {
+  const by = (mode: "share" | "absolute") => {
+    const changes = functionChanges(both, "self", whole, mode);
+    return sortChanges([0, 1, 2, 3], both, names, changes, "other", false, "self", mode);
+  };
+  assert.deepEqual(by("absolute"), [0, 2, 3, 1]);
+  assert.deepEqual(by("share"), [0, 3, 2, 1]);
 });
 
 test("columns of a comparison mean the default where there is none, and vice versa", () => {

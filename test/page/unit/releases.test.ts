@@ -43,7 +43,7 @@ test("releases are values of a version, or images of one repository", () => {
   assert.equal(releaseLabel([label("image", "envoy:1.30", "shop:1.4")]), null);
 });
 
-test("the newest release is the one that was first seen last, whatever its share or its name", () => {
+test("the newest release is the one that was first seen last, whatever its share", () => {
   const long = line(0, 10, { "2.0.1": [1, 1, 1], b7: [null, 0, 5], "2.0.0": [1, 1, 9] });
   assert.deepEqual(newestFirst(["2.0.0", "2.0.1", "b7"], long), ["b7", "2.0.1", "2.0.0"]);
   assert.deepEqual(newestFirst(["1.9", "1.10"], null), ["1.10", "1.9"]);

@@ -60,3 +60,11 @@ test("names in the legend keep what tells them apart", () => {
   const [short] = s.legendNames(["a-very-long-name-of-a-single-node.example.com"]);
   assert.ok(short.length <= 28 && short.startsWith("a-very") && short.endsWith(".com"));
 });
+
+test("the last value is that of the range, not of the timeline", () => {
+  const line = { startMs: 1000, stepMs: 10, values: [1, 2, 3, null, 5] };
+  assert.equal(s.lastIn(line, { from: 1000, to: 1050 }), 5);
+  assert.equal(s.lastIn(line, { from: 1010, to: 1040 }), 3);
+  assert.equal(s.lastIn(line, { from: 2000, to: 2010 }), null);
+  assert.equal(s.lastIn(null, { from: 0, to: 1 }), null);
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as t from "../../../cluster-agent/web/src/model/time_range";
+import { showZone, shownZone } from "../../../cluster-agent/web/src/model/time_zone";
 
 test("every range survives its text", () => {
   for (const text of ["5m", "15m", "1h", "3h", "1d", "7d", "90s", "1700000000000-1700000360000"]) {
@@ -72,4 +73,32 @@ test("the fields of the picker keep the second", () => {
   assert.equal(t.toLocalInput(ms), "2026-11-20T14:05:09");
   assert.equal(t.fromLocalInput(t.toLocalInput(ms)), ms);
   assert.equal(t.fromLocalInput("yesterday"), null);
+});
+
+test("yesterday is a day of the zone, also where clocks change", () => {
+  const now = Date.UTC(2026, 2, 30, 10, 0); // clocks went forward on the 29th in Berlin
+  const before = shownZone();
+  showZone("Europe/Berlin");
+  try {
+    const { from, to } = t.yesterday(now);
+    assert.equal(to, Date.UTC(2026, 2, 29, 22));
+    assert.equal(to - from, 23 * 3600_000);
+  } finally {
+    showZone(before);
+  }
+});
+
+test("the range has the part that is selected", () => {
+  const now = 1_000_000_000;
+  const part = (from: number, to: number) => ({ from: now - from, to: now - to });
+  const last = { last: 900 };
+  assert.equal(t.rangeAround(last, part(600_000, 300_000), now), last);
+  // a bit too old: widened
+  assert.deepEqual(t.rangeAround(last, part(1_000_000, 800_000), now), part(1_000_000, 0));
+  // long gone: as long as the range was, around it
+  const old = t.rangeAround(last, part(90_000_000, 89_900_000), now);
+  assert.deepEqual(old, part(90_400_000, 89_500_000));
+  // longer than the range
+  const long = t.rangeAround(last, part(90_000_000, 86_400_000), now);
+  assert.deepEqual(long, part(93_600_000, 82_800_000));
 });

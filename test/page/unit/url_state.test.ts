@@ -128,3 +128,12 @@ test("the zone of the times is in the address, if it is one", () => {
   assert.equal(hasFixedTimes({ ...emptyState, base: { from: 1, to: 2 } }), true);
   assert.equal(hasFixedTimes({ ...emptyState, base: "previous" }), false);
 });
+
+test("a link to a selection of long ago shows the time around it", () => {
+  const now = 1_700_000_000_000;
+  const old = `${now - 90_000_000}-${now - 89_900_000}`;
+  const state = parseState(`?service=a&select=${old}`, "/", now);
+  assert.deepEqual(state.range, { from: now - 90_400_000, to: now - 89_500_000 });
+  assert.deepEqual(state.selection, { from: now - 90_000_000, to: now - 89_900_000 });
+  assert.deepEqual(parseState("?service=a", "/", now).range, { last: 900 });
+});

@@ -6,7 +6,7 @@ import type { NumberColumn } from "./columns";
 import { onlyIn, parseMatchers, printMatcher } from "./matchers";
 import { splitService } from "./names";
 import { duration, spanLabel, type Span } from "./time_range";
-import { comparing, type UrlState } from "./url_state";
+import { comparing, type DiffBy, type UrlState } from "./url_state";
 
 export interface Side {
   service: string;
@@ -128,6 +128,19 @@ export function baseFactor(a: SideTotal, b: SideTotal, perSecond: boolean): numb
   if (!perSecond || seconds(a) === 0 || seconds(b) === 0) return 1;
   const factor = seconds(a) / seconds(b);
   return Math.abs(factor - 1) < UNEVEN ? 1 : factor;
+}
+
+const UNLIKE = 1.2; // times as much as the other side
+
+/**
+ * How values are compared unless it is said: shares hide that everything has grown. So levels, such
+ * as memory in use, are compared as they are, and so are sides of which one uses much more.
+ */
+export function usualDiff(a: SideTotal, b: SideTotal | undefined, perSecond: boolean): DiffBy {
+  if (!b) return "share";
+  if (!perSecond) return "absolute";
+  const [x, y] = [a.rate ?? 0, b.rate ?? 0];
+  return Math.min(x, y) > 0 && Math.max(x, y) > UNLIKE * Math.min(x, y) ? "absolute" : "share";
 }
 
 /**

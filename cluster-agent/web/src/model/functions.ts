@@ -50,19 +50,70 @@ export function functionChanges(
   return now.map((v, i) => changeOf(v, base[i] ?? 0, whole, mode));
 }
 
+/** How samples of the two sides relate. */
+export interface Sampling {
+  value: number; // of a sample of the selection
+  base: number; // of one of the baseline
+  odds: number; // that a sample is of the selection, if nothing has changed
+}
+
+interface SampledSide {
+  total: number;
+  quality: { samples: number; scope?: string };
+  covered?: number; // ms
+}
+
+/**
+ * Null if values are not made of samples, or it is unknown of how many. Shares are compared by how
+ * many samples the sides have, absolute values by how long they were watched.
+ */
+export function samplingOf(a: SampledSide, b: SampledSide, mode: DiffMode): Sampling | null {
+  const counts = (s: SampledSide): boolean =>
+    s.quality.scope !== "application" && s.quality.samples > 0 && s.total > 0;
+  if (!counts(a) || !counts(b)) return null;
+  const [x, y] =
+    mode === "share"
+      ? [a.quality.samples, b.quality.samples]
+      : [a.covered ?? 0, b.covered ?? 0];
+  if (x <= 0 || y <= 0) return null;
+  const ofSample = (s: SampledSide): number => s.total / s.quality.samples;
+  return { value: ofSample(a), base: ofSample(b), odds: x / (x + y) };
+}
+
+const SIGNIFICANT = 0.001;
+
+/**
+ * Whether chance explains that a function is on one side only: that all of its k samples are on
+ * that side by chance has the probability odds^k.
+ */
+const isNoise = (value: number, ofSample: number, odds: number): boolean =>
+  odds ** Math.round(value / ofSample) >= SIGNIFICANT;
+
 const kinds: Record<Exclude<Changed, "">, Change["kind"]> = { new: "new", gone: "vanished" };
 
 /**
  * A function is new if the baseline does not have it at all, whether it has a value of its own or
- * not; likewise it is gone.
+ * not, and chance does not explain that; likewise it is gone.
  */
-export function hasChanged(f: Columns, i: number, changed: Changed): boolean {
+export function hasChanged(
+  f: Columns,
+  i: number,
+  changed: Changed,
+  sampling: Sampling | null,
+): boolean {
   if (changed === "") return true;
   const total = { value: f.total[i], base: f.baseTotal?.[i] ?? 0 };
-  return changeOf(total.value, total.base, total, "absolute").kind === kinds[changed];
+  if (changeOf(total.value, total.base, total, "absolute").kind !== kinds[changed]) return false;
+  if (!sampling) return true;
+  return changed === "new"
+    ? !isNoise(total.value, sampling.value, sampling.odds)
+    : !isNoise(total.base, sampling.base, 1 - sampling.odds);
 }
 
-/** Sorts the rows of a comparison in place: by a side, or by the change, growth first. */
+/**
+ * Sorts the rows of a comparison in place: by a side, or by the change, growth first. "other" is
+ * the change by the other measure.
+ */
 export function sortChanges(
   rows: number[],
   f: Columns,
@@ -78,7 +129,7 @@ export function sortChanges(
   const key = (i: number): number => {
     if (by === "base") return base[i] ?? 0;
     if (by === "now") return f[measure][i];
-    return mode === "share" ? changes[i].share : changes[i].value;
+    return (mode === "share") === (by === "change") ? changes[i].share : changes[i].value;
   };
   const keys = new Map(rows.map((i) => [i, key(i)]));
   const sign = ascending ? 1 : -1;
@@ -91,4 +142,4 @@ export const comparedSort = (by: SortBy): SortBy =>
   by === "self" || by === "total" ? "change" : by;
 /** The same without a comparison. */
 export const plainSort = (by: SortBy): SortBy =>
-  by === "base" || by === "now" || by === "change" ? "self" : by;
+  by === "name" || by === "total" ? by : "self";

@@ -60,6 +60,16 @@ export function shifted(d: Steps, shift: number, onto: Steps): (number | null)[]
   });
 }
 
+/** The newest value in a range; null if there is none. */
+export function lastIn(d: Steps | null, span: Span): number | null {
+  for (let i = (d?.values.length ?? 0) - 1; d && i >= 0; i--) {
+    const at = d.startMs + i * d.stepMs;
+    const v = d.values[i];
+    if (v !== null && at < span.to && at + d.stepMs > span.from) return v;
+  }
+  return null;
+}
+
 const MOST_LETTERS = 28;
 
 /**

@@ -14,8 +14,11 @@ export const presets: { seconds: number; label: string }[] = [
   { seconds: 900, label: "Last 15 minutes" },
   { seconds: 3600, label: "Last hour" },
   { seconds: 3 * 3600, label: "Last 3 hours" },
+  { seconds: 6 * 3600, label: "Last 6 hours" },
+  { seconds: 12 * 3600, label: "Last 12 hours" },
   { seconds: 24 * 3600, label: "Last 24 hours" },
   { seconds: 7 * 24 * 3600, label: "Last 7 days" },
+  { seconds: 30 * 24 * 3600, label: "Last 30 days" },
 ];
 
 export const defaultRange: TimeRange = { last: 900 };
@@ -99,6 +102,27 @@ export function duration(ms: number): string {
 
 export function ago(ms: number, nowMs: number): string {
   return nowMs - ms < 5000 ? "just now" : `${duration(nowMs - ms)} ago`;
+}
+
+/** The day before, from midnight to midnight in the zone that is shown. */
+export function yesterday(nowMs: number): Span {
+  const midnight = (ms: number): number =>
+    fromLocalInput(toLocalInput(ms).replace(/T.*/, "T00:00:00")) ?? ms;
+  const to = midnight(nowMs);
+  return { from: midnight(to - 3 * 3600_000), to };
+}
+
+/**
+ * The range for a part of it that was selected: one that has the part. A link may be opened when
+ * the part has long left the last minutes.
+ */
+export function rangeAround(range: TimeRange, part: Span, nowMs: number): TimeRange {
+  const span = resolve(range, nowMs);
+  if (part.from >= span.from && part.to <= span.to) return range;
+  if (part.to > span.from && part.from < span.to)
+    return { from: Math.min(part.from, span.from), to: Math.max(part.to, span.to) };
+  const around = Math.max(span.to - span.from, 3 * (part.to - part.from)) - (part.to - part.from);
+  return { from: Math.round(part.from - around / 2), to: Math.round(part.to + around / 2) };
 }
 
 /** Value of <input type="datetime-local"> in the zone that is shown, or another, and back. */

@@ -7,6 +7,7 @@ import {
   isRelative,
   parseRange,
   printRange,
+  rangeAround,
   type Span,
   type TimeRange,
 } from "./time_range";
@@ -15,7 +16,7 @@ import { parseZone } from "./time_zone";
 export type Page = "profiles" | "targets";
 export type View = "table" | "both" | "flame";
 export type ColorBy = "package" | "module";
-export type SortBy = "name" | "self" | "total" | "base" | "now" | "change";
+export type SortBy = "name" | "self" | "total" | "base" | "now" | "change" | "other";
 export type DiffBy = "share" | "absolute";
 export type Changed = "" | "new" | "gone";
 export type Direction = "icicle" | "flame";
@@ -53,7 +54,7 @@ export interface UrlState {
   baseService: string | null; // null = as in the selection
   baseInstance: string | null; // null = as in the selection, "" = all
   baseWhere: string | null; // null = as in the selection, "" = all
-  diff: DiffBy;
+  diff: DiffBy | ""; // "" = what suits the data
   changed: Changed; // rows of the table while comparing
   measure: "self" | "total"; // figures of the table while comparing
   by: string; // label that splits the timeline, "" = none
@@ -86,7 +87,7 @@ export const emptyState: UrlState = {
   baseService: null,
   baseInstance: null,
   baseWhere: null,
-  diff: "share",
+  diff: "",
   changed: "",
   measure: "self",
   by: "",
@@ -100,6 +101,9 @@ export const emptyState: UrlState = {
   namespace: "",
   pods: "all",
 };
+
+/** The same once it is known how values are compared. */
+export type ComparedState = UrlState & { diff: DiffBy };
 
 /** Whether there is a baseline: any of its parts makes one. */
 export const comparing = (s: UrlState): boolean =>
@@ -169,10 +173,15 @@ function parseTransforms(texts: string[]): Transform[] {
   });
 }
 
-export function parseState(query: string, path = "/"): UrlState {
+const sorts: readonly SortBy[] = ["name", "self", "total", "base", "now", "change", "other"];
+
+/** `nowMs`: the range has the selection, whatever it was when the address was made. */
+export function parseState(query: string, path = "/", nowMs?: number): UrlState {
   const p = new URLSearchParams(query);
   const text = (name: string): string => p.get(name) ?? "";
-  const selection = parseRange(text("select"));
+  const select = parseRange(text("select"));
+  const selection = select && "from" in select ? select : null;
+  const range = parseRange(text("range")) ?? defaultRange;
   const sort = text("sort");
   const zone = parseZone(text("zone"));
   return {
@@ -181,20 +190,20 @@ export function parseState(query: string, path = "/"): UrlState {
     type: text("type"),
     instance: text("instance"),
     where: text("where"),
-    range: parseRange(text("range")) ?? defaultRange,
+    range: selection && nowMs !== undefined ? rangeAround(range, selection, nowMs) : range,
     ...(zone && { zone }),
-    selection: selection && "from" in selection ? selection : null,
+    selection,
     search: text("search"),
     zoom: /^[0-9a-f]{16}$/.test(text("zoom")) ? text("zoom") : "",
     view: oneOf(p.get("view"), ["table", "both", "flame"], "both"),
     color: oneOf(p.get("color"), ["package", "module"], "package"),
-    sort: oneOf(sort.replace(/^-/, ""), ["name", "self", "total", "base", "now", "change"], "self"),
+    sort: oneOf(sort.replace(/^-/, ""), sorts, "self"),
     ascending: sort !== "" && !sort.startsWith("-"),
     base: parseBase(text("base")),
     baseService: p.get("baseService"),
     baseInstance: p.get("baseInstance"),
     baseWhere: p.get("baseWhere"),
-    diff: oneOf(p.get("diff"), ["share", "absolute"], "share"),
+    diff: oneOf(p.get("diff"), ["share", "absolute"], ""),
     changed: oneOf(p.get("changed"), ["new", "gone"], ""),
     measure: oneOf(p.get("measure"), ["self", "total"], "self"),
     by: text("by"),
@@ -228,7 +237,7 @@ export function printState(s: UrlState): string {
     const v = s[name];
     if (v !== null) p.set(name, v);
   }
-  put("diff", s.diff, "share");
+  put("diff", s.diff, "");
   put("changed", s.changed, "");
   put("measure", s.measure, "self");
   put("by", s.by, "");

@@ -275,7 +275,7 @@ export const pprofUrl = (w: Selection, s: Span, base: BaseSide | null = null): s
 export class ApiError extends Error {
   constructor(
     message: string,
-    readonly status: number, // of HTTP; 0 if there was no answer
+    readonly status: number, // of HTTP; 0 if there was no answer, NO_ANSWER if it was another's
   ) {
     super(message);
   }
@@ -314,6 +314,13 @@ async function readBody(res: Response): Promise<{ body: unknown; text: string }>
   }
 }
 
+/** In place of a status of HTTP: something on the way to the cluster-agent has answered. */
+export const NO_ANSWER = -1;
+
+const NOT_OURS =
+  "Something between this page and the cluster-agent has answered with a page of its own, as " +
+  "proxies do when their login has expired: reload this page to log in again";
+
 /** One answer, or an ApiError. `check` says what is wrong with an answer, "" if nothing. */
 export async function fetchAnswer<T>(
   url: string,
@@ -334,6 +341,10 @@ export async function fetchAnswer<T>(
     access.set("locked");
     throw new ApiError("A key is needed", 401);
   }
+  // also with 200: the page to log in at, if a proxy thinks that a person asks
+  const isPage = (res.headers.get("Content-Type") ?? "").startsWith("text/html");
+  if (body === null && isPage && (res.ok || res.status === 403))
+    throw new ApiError(NOT_OURS, NO_ANSWER);
   if (body === null) {
     // what the server refuses before it looks at the path is one line of text
     const line = /^[^\n<]{1,250}\n?$/.test(text) ? text.trim() : `HTTP ${res.status}`;

@@ -13,10 +13,10 @@ export type Navigate = (patch: Partial<UrlState>, how?: "push" | "replace") => v
 
 export function useUrlState(): [UrlState, Navigate] {
   const [state, setState] = useState<UrlState>(() =>
-    parseState(location.search, location.pathname),
+    parseState(location.search, location.pathname, Date.now()),
   );
   useEffect(() => {
-    const onPop = (): void => setState(parseState(location.search, location.pathname));
+    const onPop = (): void => setState(parseState(location.search, location.pathname, Date.now()));
     addEventListener("popstate", onPop);
     return () => removeEventListener("popstate", onPop);
   }, []);

@@ -23,12 +23,12 @@ import { namingOf, type Naming } from "../../model/naming";
 import { isSampled, qualityText, qualityLevel } from "../../model/quality";
 import { zoneName } from "../../model/time_zone";
 import { sideRate } from "../../model/units";
-import { noBase, type UrlState } from "../../model/url_state";
+import { noBase, type ComparedState, type UrlState } from "../../model/url_state";
 import { Segments } from "../parts/popover";
 import { Strip } from "../parts/strip";
 
 export interface CompareProps {
-  state: UrlState;
+  state: ComparedState;
   navigate: Navigate;
   comparison: Comparison;
   graph: FlameGraph | null; // as the server sent it
@@ -81,8 +81,11 @@ const unscaled = (p: CompareProps): boolean => p.factor === 1;
 const scaled = (p: CompareProps): string =>
   p.state.diff === "absolute" && !unscaled(p) ? `values × ${p.factor.toPrecision(3)}` : "";
 
-/** "Both sides per second", or how values are compared otherwise. */
-function measure(p: CompareProps): string {
+/** How values are compared, and what widths mean. */
+const measure = (p: CompareProps): string =>
+  `${compared(p)}.\nA frame is as wide as the mean of both sides`;
+
+function compared(p: CompareProps): string {
   if (p.state.diff === "share")
     return "Each side’s share of its own total: a change of load alone changes nothing";
   if (!p.perSecond) return "Averages over each side’s time";
@@ -233,7 +236,9 @@ function DiffLegend({
   );
 }
 
-interface EmptyBaseProps extends Pick<CompareProps, "state" | "navigate" | "comparison" | "now"> {}
+interface EmptyBaseProps extends Pick<CompareProps, "navigate" | "comparison" | "now"> {
+  state: UrlState;
+}
 
 /** The baseline has no data: what to compare with instead. */
 export function EmptyBase({ state, navigate, comparison: c, now }: EmptyBaseProps) {

@@ -14,15 +14,23 @@ import {
   type Change,
   type DiffPalette,
 } from "../../model/diff";
-import { comparedSort, functionChanges, hasChanged, sortChanges } from "../../model/functions";
+import {
+  comparedSort,
+  functionChanges,
+  hasChanged,
+  samplingOf,
+  sortChanges,
+  type Sampling,
+} from "../../model/functions";
+import { isSampled } from "../../model/quality";
 import { grouped, percentFixed, value } from "../../model/units";
-import type { Changed, FunctionId, UrlState } from "../../model/url_state";
+import type { Changed, ComparedState, DiffBy, FunctionId } from "../../model/url_state";
 import { FunctionRows, useFound, type FunctionHead, type RowLook } from "../table/function_rows";
 import { Segments } from "../parts/popover";
 
 interface Props {
   graph: FlameGraph; // with a base
-  state: UrlState;
+  state: ComparedState;
   navigate: Navigate;
   search: string;
   atLeast: boolean; // figures of a tree that was made of a cut one
@@ -31,23 +39,31 @@ interface Props {
   onMenu: (f: FunctionId, x: number, y: number, back: HTMLElement) => void;
 }
 
-const heads: FunctionHead[] = [
+const HINT = "Growth first; click again for what shrank";
+
+const headsOf = (diff: DiffBy): FunctionHead[] => [
   { by: "name", label: "Function", title: "" },
   { by: "base", label: "Baseline", title: "Side B" },
   { by: "now", label: "Now", title: "Side A" },
-  { by: "change", label: "Change", title: "Growth first; click again for what shrank" },
+  { by: "change", label: "Change", title: HINT },
+  {
+    by: "other",
+    label: diff === "share" ? "Value" : "Share",
+    title: `Change of the ${diff === "share" ? "value" : "share"}. ${HINT}`,
+  },
 ];
+const heads = { share: headsOf("share"), absolute: headsOf("absolute") };
 
 interface Counts {
   new: number;
   gone: number;
 }
 
-function countsOf({ functions: f }: FlameGraph): Counts {
+function countsOf({ functions: f }: FlameGraph, sampling: Sampling | null): Counts {
   const n = { new: 0, gone: 0 };
   for (let i = 0; i < f.name.length; i++) {
-    if (hasChanged(f, i, "new")) n.new++;
-    else if (hasChanged(f, i, "gone")) n.gone++;
+    if (hasChanged(f, i, "new", sampling)) n.new++;
+    else if (hasChanged(f, i, "gone", sampling)) n.gone++;
   }
   return n;
 }
@@ -76,8 +92,16 @@ function Bar({ state, navigate, counts }: Pick<Props, "state" | "navigate"> & { 
         value={state.changed || "all"}
         options={[
           { value: "all", label: "All" },
-          { value: "new", label: `New ${grouped(counts.new)}`, title: "Not in the baseline" },
-          { value: "gone", label: `Gone ${grouped(counts.gone)}`, title: "In the baseline only" },
+          {
+            value: "new",
+            label: `New ${grouped(counts.new)}`,
+            title: "Not in the baseline, by more samples than chance explains",
+          },
+          {
+            value: "gone",
+            label: `Gone ${grouped(counts.gone)}`,
+            title: "In the baseline only, by more samples than chance explains",
+          },
         ]}
         onChange={(c) => navigate({ changed: c === "all" ? "" : c }, "replace")}
       />
@@ -85,14 +109,21 @@ function Bar({ state, navigate, counts }: Pick<Props, "state" | "navigate"> & { 
   );
 }
 
+interface FiguresProps {
+  p: Props;
+  i: number;
+  c: Change;
+  sampling: Sampling | null;
+}
+
 /** Both sides and the change of a function. */
-function Figures({ p, i, c }: { p: Props; i: number; c: Change }) {
+function Figures({ p, i, c, sampling }: FiguresProps) {
   const { graph } = p;
   const { measure, diff } = p.state;
   const f = graph.functions;
   const side = (v: number, total: number, tag: "new" | "gone") => (
     <td class="num" title={value(v, graph.unit)}>
-      {hasChanged(f, i, tag) ? (
+      {hasChanged(f, i, tag, sampling) ? (
         <span class="change-tag">{tag}</span>
       ) : (
         (p.atLeast ? "≥ " : "") + (diff === "share" ? percentFixed(v, total) : value(v, graph.unit))
@@ -105,6 +136,9 @@ function Figures({ p, i, c }: { p: Props; i: number; c: Change }) {
       {side(base?.[i] ?? 0, graph.base?.total ?? 0, "new")}
       {side(f[measure][i], graph.total, "gone")}
       <ChangeCell c={c} unit={graph.unit} mode={diff} palette={p.changes} />
+      <td class="num dim" data-testid="other-change">
+        {changeAmount(c, graph.unit, diff === "share" ? "absolute" : "share")}
+      </td>
     </>
   );
 }
@@ -119,12 +153,17 @@ function CompareTableView(p: Props) {
       functionChanges(f, measure, { value: graph.total, base: graph.base?.total ?? 0 }, diff),
     [graph, measure, diff],
   );
-  const counts = useMemo(() => countsOf(graph), [graph]);
+  const sampling = useMemo(
+    () =>
+      graph.base && isSampled(graph.type) ? samplingOf(graph, graph.base, diff) : null,
+    [graph, diff],
+  );
+  const counts = useMemo(() => countsOf(graph, sampling), [graph, sampling]);
   const found = useFound(graph, p.search);
   const order = useMemo(() => {
-    const rows = found.filter((i) => hasChanged(f, i, changed));
+    const rows = found.filter((i) => hasChanged(f, i, changed, sampling));
     return sortChanges(rows, f, names, changes, sort, ascending, measure, diff);
-  }, [found, changes, sort, ascending, changed]);
+  }, [found, changes, sort, ascending, changed, sampling]);
   const size = (i: number): number =>
     Math.abs(diff === "share" ? changes[i].share : changes[i].value);
   const most = useMemo(() => order.reduce((m, i) => Math.max(m, size(i)), 0), [order, changes]);
@@ -140,11 +179,11 @@ function CompareTableView(p: Props) {
         {...p}
         className="table-scroll"
         order={order}
-        heads={heads}
+        heads={heads[diff]}
         sort={sort}
         ascending={ascending}
         look={look}
-        figures={(i) => <Figures p={p} i={i} c={changes[i]} />}
+        figures={(i) => <Figures p={p} i={i} c={changes[i]} sampling={sampling} />}
         none={whyNone(changed, counts)}
         onSort={(by, asc) => navigate({ sort: by, ascending: asc }, "replace")}
       />
@@ -155,7 +194,7 @@ function CompareTableView(p: Props) {
 interface CellProps {
   c: Change;
   unit: string;
-  mode: UrlState["diff"];
+  mode: DiffBy;
   palette: DiffPalette;
 }
 

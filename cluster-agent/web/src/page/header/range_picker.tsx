@@ -11,6 +11,7 @@ import {
   resolve,
   spanLabel,
   toLocalInput,
+  yesterday,
   type TimeRange,
 } from "../../model/time_range";
 import { ownZone, shownZone, UTC, zoned, zoneName } from "../../model/time_zone";
@@ -95,6 +96,7 @@ interface PanelProps {
 
 function RangePanel(p: PanelProps) {
   const { range, pick } = p;
+  const day = yesterday(p.now);
   return (
     <div class="range-panel">
       <div role="menu" aria-label="Up to now">
@@ -108,6 +110,13 @@ function RangePanel(p: PanelProps) {
             {x.label}
           </MenuItem>
         ))}
+        <MenuItem
+          checked={!isRelative(range) && range.from === day.from && range.to === day.to}
+          testId="range-yesterday"
+          onClick={() => pick(day)}
+        >
+          Yesterday
+        </MenuItem>
       </div>
       <FromTo {...p} />
     </div>

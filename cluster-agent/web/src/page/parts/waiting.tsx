@@ -1,7 +1,7 @@
 // Before the first answer: that it is loading, or what failed and what to do next.
 
 import { useEffect, useState } from "preact/hooks";
-import type { Loaded } from "../../state/api";
+import { NO_ANSWER, type Loaded } from "../../state/api";
 import { isAway, isRefusal, useLasting } from "../../state/connection";
 
 const SAY_MS = 1000; // shorter waits show no text
@@ -45,6 +45,11 @@ const failed = [
   "The log of the cluster-agent, which has the details.",
 ];
 
+const notOurs = [
+  "The login of the proxy or gateway in front of the cluster-agent: it may have expired.",
+  "The address of this page: it may be that of another server by now.",
+];
+
 const sentence = (s: string): string =>
   s.charAt(0).toUpperCase() + s.slice(1) + (s.endsWith(".") ? "" : ".");
 
@@ -63,6 +68,8 @@ export function Waiting({ what, loaded: { loading, error, status }, onRetry }: P
       </main>
     );
   const away = isAway(status);
+  const checks =
+    status === NO_ANSWER ? notOurs : away ? unreachable : isRefusal(status) ? refused : failed;
   return (
     <main class="empty" aria-busy={loading} data-testid="failed">
       <div role="alert">
@@ -71,7 +78,7 @@ export function Waiting({ what, loaded: { loading, error, status }, onRetry }: P
       </div>
       <p>What to check:</p>
       <ul>
-        {(away ? unreachable : isRefusal(status) ? refused : failed).map((c) => (
+        {checks.map((c) => (
           <li key={c}>{c}</li>
         ))}
       </ul>

@@ -68,6 +68,7 @@ export function Profile(p: ProfileProps) {
         diff={tree?.baseTotal ? p.changes : null}
         atLeast={v.atLeast}
         leafFirst={state.invert}
+        level={p.level}
       />
     </>
   );

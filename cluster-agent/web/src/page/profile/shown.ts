@@ -6,19 +6,21 @@ import type { DiffPalette } from "../../model/diff";
 import type { Coloring } from "../../model/hues";
 import type { Span } from "../../model/time_range";
 import type { Pointed } from "../../model/tree";
-import type { FunctionId, UrlState, View } from "../../model/url_state";
+import type { ComparedState, FunctionId, View } from "../../model/url_state";
 import type { BaseSide, FlameGraph, Selection } from "../../state/api";
 import type { Cell, Navigate } from "../../state/hooks";
 import type { Pane } from "../parts/panes";
 import type { Actions } from "./profile_actions";
+import type { Level } from "./status";
 import type { SearchResult, ViewTree } from "./view_tree";
 
 export interface ProfileProps {
-  state: UrlState;
+  state: ComparedState;
   pane: Pane;
   navigate: Navigate;
   graph: FlameGraph | null;
   loading: boolean;
+  level: Level | null;
   palette: Palette;
   changes: DiffPalette; // colours of a comparison
   subject: Selection;

@@ -14,6 +14,10 @@ import { nodeFile, nodeName, type Pointed, type Tree } from "../../model/tree";
 import { percent, value } from "../../model/units";
 import { useCell, type Cell } from "../../state/hooks";
 
+export interface Level {
+  last: number | null; // of the whole, at the end of the range
+}
+
 interface Props {
   pointed: Cell<Pointed | null>;
   tree: Tree | null;
@@ -24,6 +28,7 @@ interface Props {
   diff: DiffPalette | null;
   atLeast: boolean;
   leafFirst: boolean;
+  level?: Level | null; // values are averages over the time
   isFile?: boolean; // a recording: without menus and help
 }
 
@@ -70,6 +75,7 @@ export function Status(p: Props) {
   const tree = elsewhere?.tree ?? p.tree;
   const node = elsewhere?.node ?? (at >= 0 ? at : p.zoom);
   const name = tree && node < tree.n ? nodeName(tree, node) : "";
+  const whole = node === 0 && !elsewhere;
   const figure = (v: number): string =>
     tree ? `${value(v, unit)} ${percent(v, tree.whole.value)}` : "";
   const origin =
@@ -81,10 +87,12 @@ export function Status(p: Props) {
         <span class="status-frame" data-testid="status">
           <b title={fullName(name)}>{fullName(name, 90)}</b>
           <span class="mono dim">
-            total {p.atLeast && "≥ "}
+            {p.level ? "mean" : "total"} {p.atLeast && "≥ "}
             {figure(tree.total[node])}
+            {whole && p.level && p.level.last !== null && ` · last ${value(p.level.last, unit)}`}
             {node > 0 && !p.leafFirst && ` · self ${figure(tree.self[node])}`}
             <Change {...p} tree={tree} node={node} />
+            {whole && tree.baseTotal && " · widths: mean of both sides"}
             {origin && ` · ${origin}`}
             {tree.inlined[node] === 1 && " · inlined"}
           </span>

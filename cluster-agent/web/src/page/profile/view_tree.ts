@@ -17,7 +17,7 @@ import { compileQuery, matchTree, type Matches, type Query } from "../../model/s
 import { applyEdits, invert } from "../../model/transform";
 import { buildTree, compareBy, findByKey, type Tree } from "../../model/tree";
 import type { Span } from "../../model/time_range";
-import type { UrlState } from "../../model/url_state";
+import type { ComparedState, DiffBy, UrlState } from "../../model/url_state";
 
 export interface Source {
   graph: FlameGraph | null;
@@ -43,7 +43,7 @@ export interface ViewTree {
 /** Whether an answer left out frames or stacks. */
 export const isCut = (g: FlameGraph): boolean => g.other.nodes > 0 || g.stacksCut > 0;
 
-function useTree(graph: FlameGraph | null, diff: UrlState["diff"]): [Tree | null, string] {
+function useTree(graph: FlameGraph | null, diff: DiffBy): [Tree | null, string] {
   const [tree, broken] = useMemo((): [Tree | null, string] => {
     try {
       return [graph ? buildTree(graph, "share") : null, ""];
@@ -84,7 +84,7 @@ function matching(deep: FlameGraph | null, s: Source): FlameGraph | null {
   return deep && s.graph && sameRanges(deep, s.graph) ? scaleBase(deep, s.baseScale) : null;
 }
 
-export function useViewTree(s: Source, state: UrlState): ViewTree {
+export function useViewTree(s: Source, state: ComparedState): ViewTree {
   const { edit, zoom: key, diff } = state;
   const [first, broken] = useTree(s.graph, diff);
   const cut = s.graph !== null && isCut(s.graph);

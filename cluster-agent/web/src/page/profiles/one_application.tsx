@@ -6,6 +6,7 @@ import { isAbout, type Comparison } from "../../model/comparison";
 import { diffPalettes } from "../../model/diff";
 import { withMatcher } from "../../model/matchers";
 import { splitService } from "../../model/names";
+import { lastIn } from "../../model/series";
 import { describe } from "../../model/profile_types";
 import type { Span } from "../../model/time_range";
 import type { UrlState } from "../../model/url_state";
@@ -97,8 +98,9 @@ const lacksBase = (g: FlameGraph | null, c: Comparison): boolean =>
   g?.base?.total === 0 && g.total > 0 && isAbout(g.base, c.b.span);
 
 /** What is compared, if anything is, and the profile. */
-function ComparedProfile(p: Props) {
-  const { data, dark, scheme } = p;
+function ComparedProfile(props: Props) {
+  const { data, dark, scheme } = props;
+  const p = { ...props, state: { ...props.state, diff: data.diff } };
   const { comparison, flame } = data;
   return (
     <>
@@ -120,6 +122,7 @@ function ComparedProfile(p: Props) {
           {...p}
           graph={data.graph}
           loading={flame.loading}
+          level={data.perSecond ? null : { last: lastIn(data.lines.timeline.data, data.shown) }}
           palette={dark ? palettes.dark : palettes.light}
           changes={diffPalettes[dark ? "dark" : "light"][scheme]}
           subject={data.subject}

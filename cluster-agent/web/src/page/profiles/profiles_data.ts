@@ -1,6 +1,6 @@
 // What the page of profiles loads: what the address asks for, completed by what the answers say.
 
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import {
   applicationsUrl,
   flamegraphUrl,
@@ -22,15 +22,17 @@ import {
   baseFactor,
   chartSpan,
   comparisonOf,
+  isAbout,
   scaleBase,
   secondLine,
+  usualDiff,
   type Comparison,
 } from "../../model/comparison";
 import { describe, tabsOf, type ProfileType } from "../../model/profile_types";
 import type { Targets } from "../../model/targets";
 import { isRelative, type Span } from "../../model/time_range";
 import { unitOf } from "../../model/units";
-import { emptyState, type UrlState } from "../../model/url_state";
+import { emptyState, type DiffBy, type UrlState } from "../../model/url_state";
 import { useApplications, type KnownApplications } from "../start/start_data";
 import { useReleases } from "../timeline/release_data";
 
@@ -138,9 +140,30 @@ function useFlameGraph(c: Chosen, state: UrlState, attempt: number) {
   const perSecond = describe(c.type, c.registry).aggregation === "sum";
   const named = useNamed(flame.data, c.type);
   const factor = named?.base ? baseFactor(named, named.base, perSecond) : 1;
-  const baseScale = state.diff === "absolute" ? factor : 1;
+  const diff = useDiff(state, c, named, perSecond);
+  const baseScale = diff === "absolute" ? factor : 1;
   const graph = useMemo(() => named && scaleBase(named, baseScale), [named, baseScale]);
-  return { flame, graph, perSecond, factor, baseScale };
+  return { flame, graph, perSecond, factor, diff, baseScale };
+}
+
+/**
+ * How values are compared. What suits the first answer is kept for those that follow it: near the
+ * limit, the page must not change with each of them.
+ */
+function useDiff(
+  state: UrlState,
+  c: Chosen,
+  graph: FlameGraph | null,
+  perSecond: boolean,
+): DiffBy {
+  const kept = useRef<{ about: string; diff: DiffBy } | null>(null);
+  const { base, baseService, baseInstance, baseWhere, selection, range } = state;
+  const sides = [c.about, base, baseService, baseInstance, baseWhere, selection, range];
+  const about = JSON.stringify(sides);
+  if (graph?.base && c.comparison && isAbout(graph.base, c.comparison.b.span))
+    if (kept.current?.about !== about)
+      kept.current = { about, diff: usualDiff(graph, graph.base, perSecond) };
+  return state.diff || (kept.current?.diff ?? "share");
 }
 
 /** Without a store all other requests fail, and only the targets can be shown. */
