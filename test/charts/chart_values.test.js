@@ -200,6 +200,12 @@ const REFUSED = [
   ["profiling", "clickhouse.address=a,receiver.url=http://b", /exclude each other/],
   ["profiling", "clusterAgent.enabled=false", /the node agents would have nowhere to send/],
   ["profiling", "ingress.enabled=true", /ingress\.host is not set/],
+  ["profiling", "networkPolicy.enabled=true,monitoring.enabled=true", /readers is empty/],
+  [
+    "profiling",
+    "networkPolicy.enabled=true,ingress.enabled=true,ingress.host=a.example",
+    /readers is empty/,
+  ],
   ["profiling", "tls.certManager.enabled=true", /tls\.certManager\.issuerRef\.name is not set/],
   ["profiling", "grafana.datasource.enabled=true,receiver.url=http://b", /keeps no profiles/],
   ["profiling", "clusterAgent.sql.enabled=true,keys.anonymousRead=true", /SQL needs a key/],
