@@ -4,6 +4,7 @@
 
 #include "cluster-agent/discover/scrape_target.h"
 #include "common/http/http_base_path.h"
+#include "common/kubernetes/pod_label_keys.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
 
@@ -148,6 +149,9 @@ const struct option_def cluster_option_defs[] = {
 	{STRING_OPTION("profiles-scrape-types", scrape_types),
 	 .def = "cpu,heap,goroutine,mutex,block", .value = "LIST",
 	 .help = "profile types that are scraped from pods without an annotation about types"},
+	{STRING_OPTION("pod-labels", pod_labels), .def = POD_LABEL_KEYS_DEFAULT, .value = "LIST",
+	 .help = "keys of labels of pods, separated by commas, that become labels of the profiles "
+		 "scraped from them, if they are stored by a coroot-cluster-agent; empty: none"},
 	{UINT_OPTION("profiles-scrape-concurrency", scrape_concurrency), .def = "1000", .min = 1,
 	 .max = 20000, .value = "N", .help = "requests to pods at the same time"},
 	{UINT_OPTION("profiles-scrape-max-size", scrape_max_profile_mib), .def = "32", .min = 1,
@@ -309,10 +313,22 @@ static int check_keys(const struct cluster_options *o, struct err *err)
 	return 0;
 }
 
+static int check_pod_labels(const struct cluster_options *o, struct err *err)
+{
+	struct pod_label_keys keys;
+	int r = pod_label_keys_parse(&keys, o->pod_labels, err);
+
+	pod_label_keys_fini(&keys);
+	return r < 0 ? err_wrap(err, r, "--pod-labels") : 0;
+}
+
 int cluster_options_check(const struct cluster_options *o, struct err *err)
 {
 	char base_path[HTTP_BASE_PATH_BYTES];
 	int r = check_scraping(o, err);
+
+	if (r == 0)
+		r = check_pod_labels(o, err);
 
 	if (r == 0)
 		r = check_keys(o, err);

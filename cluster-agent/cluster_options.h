@@ -57,6 +57,7 @@ struct cluster_options {
 	uint64_t scrape_timeout_ns;
 	uint64_t scrape_cpu_duration_ns;
 	char *scrape_types;
+	char *pod_labels;
 	char *scrape_config;
 	char *scrape_docker_socket;
 	uint64_t scrape_concurrency;

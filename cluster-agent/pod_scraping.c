@@ -200,6 +200,7 @@ static int make_discovery(struct pod_scraping *p, struct err *err)
 {
 	const struct cluster_options *o = p->cfg.opts;
 	struct discovery_config cfg = {
+		.pod_labels = o->pod_labels,
 		.client = p->client,
 		.loop = p->cfg.loop,
 		.namespace = given(o->kube_namespace),

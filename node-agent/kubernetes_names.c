@@ -60,7 +60,10 @@ int kubernetes_names_add(struct container_directory *d, struct loop *l, struct m
 	r = load_config(&kube, o, err);
 	if (r == 0)
 		r = add_source(d, ms,
-			       &(struct pod_source_config){.loop = l, .kube = &kube, .node = node},
+			       &(struct pod_source_config){.loop = l,
+							   .kube = &kube,
+							   .node = node,
+							   .pod_labels = o->pod_labels},
 			       err);
 	if (r == 0 || r == -ENOMEM || is_asked_for || is_given(o->node_name))
 		return r;

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <utlist.h>
 
+#include "common/kubernetes/pod_label_keys.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
@@ -25,7 +26,8 @@
 #define KEEP_NS (60 * NS_PER_S) /* the directory forgets what is not looked up for ten minutes */
 #define MAX_ITEMS 4096u
 #define MAX_BYTES (32 * MIB)
-#define LABELS_MAX 12
+#define N_OWN_LABELS 10u
+#define LABELS_MAX (12 + POD_LABEL_KEYS_MAX)
 
 enum {
 	METRIC_WAITING,
@@ -83,12 +85,30 @@ static bool sends_extra_labels(const struct named_uploads *n)
 	return n->cfg.extra_labels == EXTRA_LABELS_ON;
 }
 
+/* Cuts text, "key=value\n" of each, into labels, of which there is room for POD_LABEL_KEYS_MAX. */
+static void add_pod_labels(struct upload_label *labels, char *text)
+{
+	char *rest = NULL;
+	size_t n = 0;
+
+	for (char *line = strtok_r(text, "\n", &rest); line && n < POD_LABEL_KEYS_MAX;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		char *value = strchr(line, '=');
+
+		if (!value)
+			continue;
+		*value = '\0';
+		labels[n++] = (struct upload_label){line, value + 1};
+	}
+}
+
 static void send(struct named_uploads *n, const struct workload *w,
 		 const struct finished_profile *p)
 {
 	bool is_extra = sends_extra_labels(n);
 	bool has_pod = is_extra || (p->is_found_by_pod && n->cfg.extra_labels != EXTRA_LABELS_OFF);
-	const struct upload_label labels[LABELS_MAX] = {
+	AUTO_FREE char *pod_labels = is_extra ? strdup(w->labels) : NULL;
+	struct upload_label labels[LABELS_MAX] = {
 		{"service.name", w->service},
 		{"container.id", w->container_id},
 		{"host.name", n->cfg.host->name},
@@ -105,6 +125,8 @@ static void send(struct named_uploads *n, const struct workload *w,
 
 	if (n->cfg.admit && !n->cfg.admit(n->cfg.admit_ctx, w, p))
 		return;
+	if (pod_labels)
+		add_pod_labels(labels + N_OWN_LABELS, pod_labels);
 	r = uploader_add(n->cfg.uploader, labels, p->pprof);
 
 	if (r < 0)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "common/kubernetes/pod_label_keys.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/system/fs.h"
@@ -195,6 +196,10 @@ const struct option_def node_option_defs[] = {
 		 "namespace and pod with profiles of containers; auto: if the receiver is a "
 		 "coroot-cluster-agent that stores profiles itself; any other gets namespace and "
 		 "pod with goroutine, mutex and block profiles"},
+	{STRING_OPTION("pod-labels", pod_labels), .def = POD_LABEL_KEYS_DEFAULT, .value = "LIST",
+	 .help = "keys of labels of pods, separated by commas, that become labels of their "
+		 "profiles "
+		 "if the Kubernetes API is used and --extra-labels are sent; empty: none"},
 	{ENUM_OPTION("kubernetes-api", kubernetes_api), .def = "auto", .choices = kubernetes_modes,
 	 .help = "auto: learn from the Kubernetes API who controls the pods of this node, and "
 		 "follow their annotations, if --kubeconfig is given or the agent runs in a pod "
@@ -271,6 +276,15 @@ static int check_lists(const struct node_options *o, struct err *err)
 
 	profile_filter_free(f);
 	return r;
+}
+
+static int check_pod_labels(const struct node_options *o, struct err *err)
+{
+	struct pod_label_keys keys;
+	int r = pod_label_keys_parse(&keys, o->pod_labels, err);
+
+	pod_label_keys_fini(&keys);
+	return r < 0 ? err_wrap(err, r, "--pod-labels") : 0;
 }
 
 static int check_name_rules(const struct node_options *o, struct err *err)
@@ -365,5 +379,6 @@ int node_options_check(const struct node_options *o, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--collector-endpoint: \"%s\" is not an http:// or https:// URL",
 			       o->collector_endpoint);
-	return check_java(o, err) ?: check_lists(o, err) ?: check_name_rules(o, err);
+	return check_java(o, err) ?: check_lists(o, err) ?: check_name_rules(o, err)
+		?: check_pod_labels(o, err);
 }

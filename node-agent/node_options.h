@@ -91,6 +91,7 @@ struct node_options {
 	char *host_root;                    /* NULL: runtime_sockets_host_root() */
 	char *cri_socket;                   /* NULL: those in the usual places */
 	enum extra_labels_mode extra_labels;
+	char *pod_labels;
 	enum kubernetes_mode kubernetes_api;
 	char *kubeconfig;
 	char *kube_context;

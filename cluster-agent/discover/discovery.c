@@ -23,6 +23,7 @@
 #include "cluster-agent/discover/pod_target.h"
 #include "common/data/arena.h"
 #include "common/kubernetes/kube_watch.h"
+#include "common/kubernetes/pod_label_keys.h"
 #include "common/system/clock.h"
 
 #define MAX_NAMESPACE_BYTES 63
@@ -42,6 +43,7 @@ struct discovery {
 	struct kube_watch *watch;
 	struct known_pods *known;
 	struct arena arena; /* of one pod */
+	struct pod_label_keys label_keys;
 	struct metric metrics[DISCOVERY_METRIC_MAX];
 };
 
@@ -117,6 +119,24 @@ static int publish_if_changed(struct discovery *d, const struct scrape_target *t
 	return r;
 }
 
+/* The pod's labels that are asked for; in the arena. Returns 0 or -ENOMEM. */
+static int read_labels(struct scrape_target *ret, struct discovery *d, const json_t *pod)
+{
+	struct scrape_label *labels = arena_calloc(&d->arena, d->label_keys.n + 1, sizeof(*labels));
+
+	if (!labels)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->label_keys.n; i++) {
+		const char *value = pod_label_value(pod, d->label_keys.keys[i]);
+
+		if (value)
+			labels[ret->n_labels++] =
+				(struct scrape_label){d->label_keys.keys[i], value};
+	}
+	ret->labels = labels;
+	return 0;
+}
+
 static int on_pod(void *discovery, const json_t *pod)
 {
 	struct discovery *d = discovery;
@@ -125,6 +145,8 @@ static int on_pod(void *discovery, const json_t *pod)
 				(int64_t)(clock_realtime_ns() / (int64_t)NS_PER_S));
 
 	metric_add(&d->metrics[PODS_READ], 1);
+	if (r > 0 && read_labels(&t, d, pod) < 0)
+		r = -ENOMEM;
 	if (r > 0)
 		r = publish_if_changed(d, &t);
 	else if (r == 0)
@@ -191,9 +213,12 @@ int discovery_new(struct discovery **ret, const struct discovery_config *cfg)
 	if (!d)
 		return -ENOMEM;
 	d->cfg = *cfg;
-	d->cfg.namespace = NULL; /* the caller's, and not needed again */
+	/* the caller's, and not needed again */
+	d->cfg.namespace = d->cfg.pod_labels = NULL;
 	arena_init(&d->arena, POD_TARGET_ARENA_BYTES);
-	r = known_pods_new(&d->known, DISCOVERY_MAX_TARGETS);
+	r = pod_label_keys_parse(&d->label_keys, cfg->pod_labels, NULL);
+	if (r == 0)
+		r = known_pods_new(&d->known, DISCOVERY_MAX_TARGETS);
 	if (r == 0)
 		r = start_watch(d, cfg->namespace);
 	if (r < 0)
@@ -208,6 +233,7 @@ void discovery_free(struct discovery *d)
 		return;
 	kube_watch_free(d->watch);
 	known_pods_free(d->known);
+	pod_label_keys_fini(&d->label_keys);
 	arena_fini(&d->arena);
 	free(d);
 }

@@ -84,6 +84,10 @@ static XXH128_hash_t digest_of(const struct scrape_target *t)
 	XXH3_128bits_reset_withSeed(&h, table_seed);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		add_text(&h, texts[i]);
+	for (size_t i = 0; i < t->n_labels; i++) {
+		add_text(&h, t->labels[i].name);
+		add_text(&h, t->labels[i].value);
+	}
 	add_number(&h, t->n_containers);
 	for (size_t i = 0; i < t->n_containers; i++) {
 		add_text(&h, t->containers[i].name);

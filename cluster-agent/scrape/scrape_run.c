@@ -304,10 +304,13 @@ static void label_pod(struct upload_label labels[static MAX_LABELS],
 		{"k8s.pod.name", w->extra_labels ? t->pod : NULL},
 		{"k8s.container.name", w->extra_labels ? e->container->name : NULL},
 		{"container.id", container_id},
-		{0},
 	};
+	size_t n = ARRAY_SIZE(all);
 
 	memcpy(labels, all, sizeof(all));
+	for (size_t i = 0; i < t->n_labels && w->extra_labels; i++)
+		labels[n++] = (struct upload_label){t->labels[i].name, t->labels[i].value};
+	labels[n] = (struct upload_label){0};
 }
 
 static void label_other(struct upload_label labels[static MAX_LABELS], const struct target *t,

@@ -16,7 +16,7 @@
 
 #include "common/system/clock.h"
 
-#define N_TEXTS 10
+#define N_TEXTS 11
 #define ROUNDS_WAITED_FOR 2
 
 static const uint64_t pauses_s[] = {1, 3, 10, 60, 600};
@@ -35,8 +35,8 @@ struct kept_facts {
 static void text_fields(struct container_facts *f, const char **ret[static N_TEXTS])
 {
 	const char **const fields[N_TEXTS] = {
-		&f->id,  &f->name,    &f->runtime, &f->image, &f->namespace,
-		&f->pod, &f->pod_uid, &f->owner,   &f->path,  &f->likely_name,
+		&f->id,      &f->name,  &f->runtime, &f->image,       &f->namespace, &f->pod,
+		&f->pod_uid, &f->owner, &f->path,    &f->likely_name, &f->labels,
 	};
 
 	memcpy(ret, fields, sizeof(fields));

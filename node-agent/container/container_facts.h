@@ -27,6 +27,8 @@ struct container_facts {
 	 * name if nobody controls it. NULL if the source does not know.
 	 */
 	const char *owner;
+	/* what the pod's labels say of those that are asked for: "key=value\n" of each */
+	const char *labels;
 	/* The whole container id under another orchestrator: "/swarm/…", "/nomad/…". */
 	const char *path;
 	bool is_static;          /* the pod: a kubelet runs it by a file of its own */

@@ -151,6 +151,7 @@ int container_name(struct workload **ret, const struct workload *raw,
 		names.namespace = f->namespace;
 		names.pod = f->pod;
 		names.container = name_in_pod(f, raw->is_pause);
+		names.labels = f->labels;
 	} else if (!has(f->pod) && path) {
 		names.service = names.container_id = path;
 		names.container = name;

@@ -19,9 +19,11 @@
 #include <ctype.h>
 #include <errno.h>
 
+#include "common/data/buf.h"
 #include "common/data/table.h"
 #include "common/kubernetes/kube_client.h"
 #include "common/kubernetes/kube_watch.h"
+#include "common/kubernetes/pod_label_keys.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/text/kube_names.h"
@@ -29,6 +31,7 @@
 #include "node-agent/workload/workload.h"
 
 #define WAIT_NS (2 * NS_PER_S)
+#define LABELS_BYTES 16384u /* of one pod: 16 keys of 317 bytes, values of 253 */
 #define METRICS_PREFIX "coroot_node_agent"
 
 enum {
@@ -85,18 +88,21 @@ struct pod_source {
 	uint64_t sweep_ns;
 	bool is_listed;
 	bool found_none; /* the last list was empty */
-	bool no_memory;  /* for a container of the pod that is being read */
+	struct pod_label_keys label_keys;
+	const char *labels; /* container_facts.labels of the pod that is being read, or NULL */
+	bool no_memory;     /* for a container of the pod that is being read */
 	struct metric metrics[METRIC_MAX];
 };
 
 /* ---- known containers ---- */
 
-enum { N_TEXTS = 8 };
+enum { N_TEXTS = 9 };
 
 static void list_texts(struct container_facts *f, const char **ret[static N_TEXTS])
 {
-	const char **const texts[N_TEXTS] = {&f->id,  &f->name,    &f->image, &f->namespace,
-					     &f->pod, &f->pod_uid, &f->owner, &f->likely_name};
+	const char **const texts[N_TEXTS] = {&f->id,        &f->name,        &f->image,
+					     &f->namespace, &f->pod,         &f->pod_uid,
+					     &f->owner,     &f->likely_name, &f->labels};
 
 	memcpy(ret, texts, sizeof(texts));
 }
@@ -212,6 +218,8 @@ static void take_container(void *ctx, const struct container_facts *facts)
 	struct known_container *k = find(s, facts->id), *new;
 	struct container_facts with_image = *facts, *f = &with_image;
 
+	if (s->labels)
+		f->labels = s->labels;
 	if (k && k->facts.image[0])
 		f->image = k->facts.image;
 	if (k && are_equal(&k->facts, f)) {
@@ -409,15 +417,43 @@ static const char *uid_of(const json_t *pod)
 	return json_string_value(json_object_get(metadata, "uid")) ?: "";
 }
 
+/* Returns NULL if out of memory. */
+static char *read_labels(const struct pod_source *s, const json_t *pod)
+{
+	struct buf out;
+	size_t len;
+	int r = 0;
+
+	buf_init(&out, LABELS_BYTES);
+	for (size_t i = 0; i < s->label_keys.n && r == 0; i++) {
+		const char *value = pod_label_value(pod, s->label_keys.keys[i]);
+
+		if (value)
+			r = buf_addf(&out, "%s=%s\n", s->label_keys.keys[i], value);
+	}
+	if (r == 0)
+		r = buf_add(&out, "", 1);
+	if (r < 0) {
+		buf_fini(&out);
+		return NULL;
+	}
+	return buf_take(&out, &len);
+}
+
 static int on_pod(void *ctx, const json_t *pod)
 {
 	struct pod_source *s = ctx;
+	AUTO_FREE char *labels = read_labels(s, pod);
 
+	if (!labels)
+		return -ENOMEM;
+	s->labels = labels;
 	s->n_states++;
 	s->found_none = false;
 	s->no_memory = false;
 	if (pod_facts_each(pod, take_container, s) < 0 || pod_facts_of_pod(pod, take_pod, s) < 0)
 		metric_add(&s->metrics[METRIC_UNREADABLE], 1);
+	s->labels = NULL;
 	if (s->no_memory)
 		return -ENOMEM;
 	mark_gone(s, uid_of(pod), s->n_states);
@@ -502,6 +538,8 @@ int pod_source_new(struct pod_source **ret, const struct pod_source_config *cfg,
 	s->wait_ns = cfg->wait_ns ? cfg->wait_ns : WAIT_NS;
 	r = set_node(s, cfg->node, err);
 	if (r == 0)
+		r = pod_label_keys_parse(&s->label_keys, cfg->pod_labels, err);
+	if (r == 0)
 		r = loop_add_timer(cfg->loop, on_timer, s, &s->timer);
 	if (r == 0)
 		r = kube_client_new(&s->client, cfg->loop, cfg->kube, err);
@@ -530,6 +568,7 @@ void pod_source_free(struct pod_source *s)
 	{
 		drop(s, k);
 	}
+	pod_label_keys_fini(&s->label_keys);
 	free(s->node);
 	free(s);
 }

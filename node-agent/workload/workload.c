@@ -97,7 +97,7 @@ static int make(struct workload **ret, enum cgroup_kind kind, const char *runtim
 {
 	const char *const texts[] = {names->service,   names->container_id, runtime_id,
 				     names->pod_uid,   names->namespace,    names->pod,
-				     names->container, names->image};
+				     names->container, names->image,        names->labels};
 	size_t size = 0;
 	struct workload *w;
 	char *at;
@@ -118,7 +118,8 @@ static int make(struct workload **ret, enum cgroup_kind kind, const char *runtim
 	at = put(at, &w->namespace, names->namespace);
 	at = put(at, &w->pod, names->pod);
 	at = put(at, &w->container, names->container);
-	(void)put(at, &w->image, names->image);
+	at = put(at, &w->image, names->image);
+	(void)put(at, &w->labels, names->labels);
 	*ret = w;
 	return 0;
 }

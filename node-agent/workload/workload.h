@@ -46,7 +46,8 @@ struct workload {
 	const char *pod;
 	const char *container; /* the container's name in its pod, or in Docker */
 	const char *image;
-	char text[]; /* what the strings above point to */
+	const char *labels; /* of its pod, of those that were asked for: "key=value\n" of each */
+	char text[];        /* what the strings above point to */
 };
 
 struct cgroup_hierarchy;
@@ -79,6 +80,7 @@ struct workload_names {
 	const char *pod;
 	const char *container;
 	const char *image;
+	const char *labels;
 	bool profiling_disabled;
 	bool is_pause;
 };

@@ -27,6 +27,7 @@ struct fixture {
 	struct loop_source *timer;
 	struct pod_source *source;
 	struct container_sink sink;
+	void (*found)(void *ctx, const struct container_facts *c); /* or NULL */
 	struct script_server server;
 	uint64_t deadline_ns;
 	uint64_t wait_ns;
@@ -44,6 +45,10 @@ static void on_found(void *ctx, const struct container_facts *c)
 
 	assert_string_equal(c->namespace, "ns");
 	assert_string_equal(c->owner, c->pod);
+	if (f->found) {
+		f->found(f, c);
+		return;
+	}
 	if (c->sandbox) /* the pod itself */
 		return;
 	if (!c->name[0]) {
@@ -97,6 +102,7 @@ static int new_source(struct fixture *f, const char *node, struct err *err)
 		.node = node,
 		.sink = &f->sink,
 		.wait_ns = f->wait_ns,
+		.pod_labels = "app.kubernetes.io/version,team",
 	};
 
 	f->sink = (struct container_sink){on_found, f};
@@ -246,6 +252,30 @@ static void stop_when_done(void *ctx)
 		loop_stop(f->loop);
 	else
 		loop_set_timer(f->timer, 2 * NS_PER_MS);
+}
+
+static void check_labels(void *ctx, const struct container_facts *c)
+{
+	struct fixture *f = ctx;
+
+	snprintf(f->seen, sizeof(f->seen), "%s", c->labels ?: "none");
+}
+
+TEST(labels_that_are_asked_for_are_read)
+{
+	static const struct script_reply replies[] = {
+		{LIST("{\"metadata\":{\"name\":\"one\",\"namespace\":\"ns\",\"uid\":\"u\","
+		      "\"resourceVersion\":\"2\",\"labels\":{\"team\":\"a\",\"other\":\"b\","
+		      "\"app.kubernetes.io/version\":\"1.2\"}},\"status\":"
+		      "{\"containerStatuses\":[" STATUS("c1") "]}}"),
+		 SCRIPT_CLOSE, 0},
+	};
+	struct fixture f;
+
+	play(&f, replies, ARRAY_SIZE(replies), NS_PER_MS);
+	f.found = check_labels;
+	check_seen(&f, "app.kubernetes.io/version=1.2\nteam=a\n");
+	tear_down(&f);
 }
 
 TEST(what_is_called_by_its_pod_follows_the_pod)
