@@ -52,8 +52,11 @@ static int on_upsert(void *ctx, const struct scrape_target *t)
 		snprintf(f->seen + used, sizeof(f->seen) - used, "!%s ", t->pod);
 		return call_without_memory(copy_target, &t);
 	}
-	snprintf(f->seen + used, sizeof(f->seen) - used, "+%s:%u ", t->pod,
-		 t->n_endpoints ? t->endpoints[0].port : 0);
+	used += (size_t)snprintf(f->seen + used, sizeof(f->seen) - used, "+%s:%u ", t->pod,
+				 t->n_endpoints ? t->endpoints[0].port : 0);
+	if (t->n_labels > 0)
+		snprintf(f->seen + used, sizeof(f->seen) - used, "(%s=%s) ", t->labels[0].name,
+			 t->labels[0].value);
 	return 0;
 }
 
@@ -82,6 +85,7 @@ static int new_discovery(struct fixture *f, const char *namespace)
 		.loop = f->loop,
 		.namespace = namespace,
 		.kinds = {[PROFILE_KIND_CPU] = true},
+		.pod_labels = "app.kubernetes.io/version",
 		.ctx = f,
 		.upsert = on_upsert,
 		.remove = on_remove,
@@ -146,6 +150,24 @@ static int tear_down(void **state)
 	loop_free(f->loop);
 	free(f);
 	return 0;
+}
+
+#define LABELLED(version, labels) POD("a", version, ON("80") "},\"labels\":{" labels)
+
+TEST_FIXTURE(labels_that_are_asked_for_come_with_the_pod, set_up, tear_down)
+{
+	static const struct script_reply script[] = {
+		{.text = LIST(LABELLED("1", "\"app\":\"a\""))},
+		{.text = OK_HEAD EVENT("MODIFIED",
+				       LABELLED("2", "\"app.kubernetes.io/version\":\"1.2\""))
+			 EVENT("MODIFIED", LABELLED("3", "\"app.kubernetes.io/version\":\"1.3\"")),
+		 .end = SCRIPT_HOLD},
+	};
+	struct fixture *f = *state;
+
+	play(f, NULL, script, ARRAY_SIZE(script));
+	check_seen(f, "+a:80 +a:80 (app.kubernetes.io/version=1.2) "
+		      "+a:80 (app.kubernetes.io/version=1.3) ");
 }
 
 TEST_FIXTURE(pods_that_ask_are_reported_with_each_change, set_up, tear_down)

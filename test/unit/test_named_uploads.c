@@ -131,6 +131,22 @@ static void name_it(struct fixture *f, const char *id)
 	f->sink->found(f->sink->ctx, &facts);
 }
 
+static void name_with_labels(struct fixture *f, const char *id, const char *labels)
+{
+	const struct container_facts facts = {
+		.id = id,
+		.namespace = "shop",
+		.pod = "cart-x2x4z",
+		.owner = "cart",
+		.pod_uid = "7a1c",
+		.name = "cart",
+		.image = "cart:1.2",
+		.labels = labels,
+	};
+
+	f->sink->found(f->sink->ctx, &facts);
+}
+
 /* ---- the loop ---- */
 
 static void on_poll(void *ctx)
@@ -314,6 +330,24 @@ TEST(only_containers_wait)
 	assert_string_equal(f.urls[0], "service.name=/process/app container.id=/process/app " HOST);
 	assert_int_equal(named_uploads_pending(f.uploads), 1);
 	assert_true(shows(&f, "waiting_for_names 1\n"));
+	end(&f);
+}
+
+TEST(labels_of_the_pod_are_sent_where_extra_labels_are)
+{
+	struct fixture f;
+
+	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
+	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_OWN);
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	turn(&f);
+	name_with_labels(&f, "aaaa", "app.kubernetes.io/version=1.2\nteam=a\n");
+	run_until_uploaded(&f, 1);
+	assert_string_equal(f.urls[0], NAMED EXTRA "app.kubernetes.io/version=1.2 team=a ");
+	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_COROOT);
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	run_until_uploaded(&f, 2);
+	assert_null(strstr(f.urls[1], "version"));
 	end(&f);
 }
 
