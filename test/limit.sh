@@ -23,7 +23,7 @@ ours()
 	timeout -s KILL 20 grep -lzsE --line-buffered "^TEST_LIMIT=$TEST_LIMIT(/|\$)" /proc/[0-9]*/environ 2>/dev/null |
 		tr -dc '0-9\n' | grep -vx "$$"
 	# those whose environment could not be read, or is not that of their parent
-	pgrep -s "$pid"
+	timeout -s KILL 20 pgrep -s "$pid"
 	children_of "$pid"
 }
 children_of()
