@@ -69,12 +69,11 @@ struct fixture {
 };
 
 /* A source that is not asked, and answers when the test says so. */
-static int refuse(void *source, const char *const *of, size_t n, container_source_done_fn done,
+static int refuse(void *source, const struct container_question *of, container_source_done_fn done,
 		  void *ctx)
 {
 	(void)source;
 	(void)of;
-	(void)n;
 	(void)done;
 	(void)ctx;
 	return -ENOENT;
