@@ -27,7 +27,7 @@ static void check_json(json_t *v)
 static void check_patches(const json_t *o)
 {
 	const struct spec_problem_list none = {0};
-	struct workload_state w = {OBJECT_DAEMON_SET, "a", 0, 0, 0, false, NULL, ""};
+	struct workload_state w = {.kind = OBJECT_DAEMON_SET, .name = "a"};
 	const struct reconcile_status_input in = {o, &none, &none, &none, &w, 1, 0, 0};
 	json_t *status;
 
