@@ -13,8 +13,8 @@
 #include "test/go-matrix/heap_process.h"
 
 #define PAUSE_MS 200
-#define LAST_TRIES 60
-#define WRITING_NS (500 * NS_PER_MS) /* to write the pprof after all records are read */
+#define LAST_TRIES_NS (600 * NS_PER_S) /* on a busy machine a round may be late many times */
+#define WRITING_NS (500 * NS_PER_MS)   /* to write the pprof after all records are read */
 
 struct stress {
 	struct heap_process process;
@@ -83,6 +83,7 @@ static int run_rounds(struct stress *s, uint64_t *ret_made)
 {
 	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
 	char line[64] = "";
+	uint64_t until_ns;
 	int r = 0;
 
 	while (r >= 0 && poll(&in, 1, PAUSE_MS) == 0)
@@ -91,9 +92,10 @@ static int run_rounds(struct stress *s, uint64_t *ret_made)
 		return r;
 	if (!fgets(line, sizeof(line), stdin) || strncmp(line, "grown ", 6) != 0)
 		return -EPROTO;
+	until_ns = clock_monotonic_ns() + LAST_TRIES_NS;
 	*ret_made = strtoull(line + 6, NULL, 10);
 	/* the program is idle now, so another round reports the records that were torn */
-	for (int i = 0; i < LAST_TRIES; i++) {
+	while (clock_monotonic_ns() < until_ns) {
 		uint64_t torn = s->n_torn;
 
 		r = do_round(s);
