@@ -118,7 +118,7 @@ TEST(resources_are_filled_map_by_map)
 	assert_json(filled(&none, "<resources>"),
 		    "{\"requests\":{\"cpu\":\"100m\",\"memory\":\"200Mi\"},"
 		    "\"limits\":{\"cpu\":\"500m\",\"memory\":\"1Gi\"}}");
-	component_begin(&without, &input, "cluster-agent", &nothing, "i");
+	component_begin(&without, &input, "clickhouse", &nothing, "i");
 	assert_null(filled(&without, "<resources>"));
 	json_decref(user);
 }
