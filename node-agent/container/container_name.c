@@ -68,6 +68,12 @@ static const char *valid_path(const struct container_facts *f)
 	return is_printable(path, KUBE_NAME_BYTES - 1) && !strstr(path, "//") ? path : NULL;
 }
 
+/* What is executed in it is called so, and no source names it: the image is that of another. */
+static bool is_likely_sandbox(const struct container_facts *f, bool is_pause)
+{
+	return is_pause && !f->sandbox && !part_or_null(f->name) && part_or_null(f->likely_name);
+}
+
 /* is_pause: what is executed in it is called so. */
 static const char *name_in_pod(const struct container_facts *f, bool is_pause)
 {
@@ -143,7 +149,8 @@ int container_name(struct workload **ret, const struct workload *raw,
 
 	if (!names.pod_uid)
 		names.pod_uid = raw->pod_uid;
-	if (f->image && is_printable(f->image, CONTAINER_IMAGE_BYTES - 1))
+	if (f->image && is_printable(f->image, CONTAINER_IMAGE_BYTES - 1) &&
+	    !is_likely_sandbox(f, raw->is_pause))
 		names.image = f->image;
 	if (name_in_kubernetes(f, raw->is_pause, rules, service, id) == 0) {
 		names.service = service;

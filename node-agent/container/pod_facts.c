@@ -124,8 +124,8 @@ static int read_common(struct container_facts *ret, const json_t *pod,
 	return 0;
 }
 
-/* The name of the pod's container if it has only one, else NULL. */
-static const char *only_container(const json_t *spec)
+/* The pod's container if it has only one, else NULL. */
+static const json_t *only_container(const json_t *spec)
 {
 	const json_t *containers = json_object_get(spec, "containers");
 
@@ -133,7 +133,7 @@ static const char *only_container(const json_t *spec)
 	    json_array_size(json_object_get(spec, "initContainers")) > 0 ||
 	    json_array_size(json_object_get(spec, "ephemeralContainers")) > 0)
 		return NULL;
-	return kube_part_text(json_object_get(json_array_get(containers, 0), "name"));
+	return json_array_get(containers, 0);
 }
 
 /* The kubelet calls cgroups of static pods by the hash of their files. */
@@ -149,6 +149,7 @@ static const char *uid_in_cgroups(const json_t *pod, const struct container_fact
 int pod_facts_of_pod(const json_t *pod, void (*fn)(void *ctx, const struct container_facts *f),
 		     void *ctx)
 {
+	const json_t *only = only_container(json_object_get(pod, "spec"));
 	char owner[KUBE_PART_BYTES], id[KUBE_PART_BYTES + sizeof("pod")];
 	struct container_facts f;
 	int r = read_common(&f, pod, owner);
@@ -158,7 +159,8 @@ int pod_facts_of_pod(const json_t *pod, void (*fn)(void *ctx, const struct conta
 	snprintf(id, sizeof(id), "pod%s", uid_in_cgroups(pod, &f));
 	f.id = id;
 	f.sandbox = true;
-	f.likely_name = only_container(json_object_get(pod, "spec"));
+	f.likely_name = kube_part_text(json_object_get(only, "name"));
+	f.image = image_text(json_object_get(only, "image"));
 	fn(ctx, &f);
 	return 1;
 }

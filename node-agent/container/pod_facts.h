@@ -25,8 +25,8 @@ int pod_facts_each(const json_t *pod, void (*fn)(void *ctx, const struct contain
 
 /*
  * Calls fn once, for the pod itself: as the sandbox, with the id of the pod's own cgroup,
- * "pod<uid>" (cgroup_path.h). likely_name is the container's name if the pod has only one. Returns
- * as pod_facts_each().
+ * "pod<uid>" (cgroup_path.h). likely_name and image are the container's if the pod has only one.
+ * Returns as pod_facts_each().
  */
 int pod_facts_of_pod(const json_t *pod, void (*fn)(void *ctx, const struct container_facts *f),
 		     void *ctx);

@@ -220,7 +220,8 @@ static void take_container(void *ctx, const struct container_facts *facts)
 
 	if (s->labels)
 		f->labels = s->labels;
-	if (k && k->facts.image[0])
+	if (k && k->facts.image[0] &&
+	    !facts->sandbox) /* what is known of the pod changes with it */
 		f->image = k->facts.image;
 	if (k && are_equal(&k->facts, f)) {
 		k->seen = s->n_states;

@@ -91,7 +91,8 @@ if [ ${#on_node[@]} -gt 0 ]; then
 	done
 	for file in "${on_node[@]}"; do
 		echo "== $file"
-		check "$file" "$cluster" exec || failed=$((failed + 1))
+		# not twice: what it has made is still there
+		CI='' check "$file" "$cluster" exec || failed=$((failed + 1))
 	done
 fi
 [ "$failed" -eq 0 ]

@@ -234,17 +234,18 @@ TEST(a_container_of_which_only_the_pod_is_known_has_a_likely_name)
 	struct container_facts f = {.namespace = "shop",
 				    .pod = "web-x2x4z",
 				    .owner = "web",
+				    .image = "shop:1",
 				    .likely_name = "0123456789ab"};
 	const struct {
 		const char *comm, *name;
 		bool sandbox;
-		const char *want;
+		const char *want, *image;
 	} cases[] = {
-		{"nginx", NULL, false, "/k8s/shop/web-x2x4z/0123456789ab"},
-		{"pause", NULL, false, "/k8s/shop/web-x2x4z/sandbox"},
-		{"nginx", "web", false, "/k8s/shop/web-x2x4z/web"},
-		{"pause", "web", false, "/k8s/shop/web-x2x4z/web"},
-		{"nginx", NULL, true, "/k8s/shop/web-x2x4z/sandbox"},
+		{"nginx", NULL, false, "/k8s/shop/web-x2x4z/0123456789ab", "shop:1"},
+		{"pause", NULL, false, "/k8s/shop/web-x2x4z/sandbox", ""},
+		{"nginx", "web", false, "/k8s/shop/web-x2x4z/web", "shop:1"},
+		{"pause", "web", false, "/k8s/shop/web-x2x4z/web", "shop:1"},
+		{"nginx", NULL, true, "/k8s/shop/web-x2x4z/sandbox", "shop:1"},
 	};
 
 	assert_true(container_facts_have_name(&f));
@@ -260,6 +261,7 @@ TEST(a_container_of_which_only_the_pod_is_known_has_a_likely_name)
 		assert_int_equal(container_name(&named, raw, &f, &rules), 0);
 		assert_string_equal(named->container_id, cases[i].want);
 		assert_string_equal(named->service, "/k8s/shop/web");
+		assert_string_equal(named->image, cases[i].image);
 		assert_int_equal(container_facts_are_guess(&f), !f.name && !f.sandbox);
 	}
 }

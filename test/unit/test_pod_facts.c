@@ -77,7 +77,8 @@ static void see_pod(void *ctx, const struct container_facts *f)
 
 	assert_null(f->name);
 	assert_true(f->sandbox);
-	snprintf(text, 256, "%s %s %s", f->id, f->owner, f->likely_name ? f->likely_name : "-");
+	snprintf(text, 256, "%s %s %s%s%s", f->id, f->owner, f->likely_name ? f->likely_name : "-",
+		 f->image ? " " : "", f->image ? f->image : "");
 }
 
 TEST(a_pod_is_called_as_in_the_paths_of_its_cgroups)
@@ -86,7 +87,9 @@ TEST(a_pod_is_called_as_in_the_paths_of_its_cgroups)
 		const char *pod, *want;
 	} cases[] = {
 		{"'uid':'u-1'},'spec':{'containers':[{'name':'c'}]}", "podu-1 web-0 c"},
-		{"'uid':'u-1'},'spec':{'containers':[{'name':'c'},{'name':'d'}]}",
+		{"'uid':'u-1'},'spec':{'containers':[{'name':'c','image':'shop:1'}]}",
+		 "podu-1 web-0 c shop:1"},
+		{"'uid':'u-1'},'spec':{'containers':[{'name':'c','image':'i'},{'name':'d'}]}",
 		 "podu-1 web-0 -"},
 		{"'uid':'u-1'},'spec':{'containers':[{'name':'c'}],'initContainers':[{'name':'d'}]"
 		 "}",
