@@ -2,11 +2,11 @@
 /*
  * Reading the memory of an interpreter.
  *
- * Most of what a frame costs is calls that read user memory, whose price hardly depends on how much
- * they read. So what is wanted of one object is read at once. Frames, and environments, mostly lie
- * side by side, up or down: if one is near the last one, what follows in this direction is read
- * with it. As with the stack, such a piece stays in the page of what is wanted, so no frame is lost
- * for it.
+ * Most of the cost of a frame is calls that read user memory, and their price hardly depends on how
+ * much they read. So all words of one object are read with one call. Frames, and environments,
+ * mostly lie side by side, up or down: if one is near the last one, the words beyond it are read
+ * with it. As with the stack, such a read stays within the page of the words that were asked for,
+ * so a page that is not there costs no frame.
  *
  * Whoever needs a word asks for it by its address, and gets it whether it was read before or not.
  */
@@ -31,7 +31,10 @@ static __always_inline void chain_memory_begin(struct chain_scratch *c)
 	c->again = 0;
 }
 
-/* Where to read from, so that what is wanted is among it, and up to where. */
+/*
+ * Widens the range that is asked for, from *from up to *end, by words that are likely to be asked
+ * for next.
+ */
 static __always_inline void chain_read_from(const struct chain_piece *p, __u64 *from, __u64 *end)
 {
 	const __u64 at = *from, most = sizeof(p->words.words);
@@ -95,7 +98,7 @@ __noinline int chain_read(__u32 piece, __u64 at, __u64 bytes)
 	return true;
 }
 
-/* Reads two words of an object, and what is between them. Returns whether they can be read. */
+/* Reads two words of an object and all words between them. Returns whether they can be read. */
 static __always_inline bool chain_read_object(__u64 object, __s64 one, __s64 other)
 {
 	__s64 low = one < other ? one : other, high = one < other ? other : one;

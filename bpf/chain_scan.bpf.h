@@ -92,7 +92,7 @@ __noinline int chain_find_top(void)
 	}
 	if (!c->found)
 		return 0;
-	/* what is called by a function, and calls none, may return to any address */
+	/* a leaf that generated code has called: its return address may be any instruction */
 	word = chain_word_at(c->found);
 	if (word & CHAIN_VALUE_TAGS && chain_is_generated(s, word)) {
 		chain_push_place(c, word - 1);

@@ -2,8 +2,9 @@
 /*
  * Frames that are values in an array: see struct chain_slots.
  *
- * Where a function is in its code, and where its first value is, the loop has in registers, and
- * stores when C code may ask. So each is taken from several places, and what is taken is checked:
+ * The position in a function's code and the address of its first value are in registers of the
+ * loop, which stores them only when C code may need them. So each is looked for in several places,
+ * and checked:
  * the value of a function has to be there, and an instruction has to be one of its caller's code.
  * What fails ends the walk over the state: its callers are not known, rather than made up.
  */

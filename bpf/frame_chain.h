@@ -299,8 +299,8 @@ struct chain_scan {
 	__u16 lowest;  /* how far its memory goes, of which the stack is the upper end */
 	__u16 end;
 	/*
-	 * Code that has called a C function soon takes its stack back, by one of these: it is where
-	 * the frame pointer is, or what is stored at `top`.
+	 * After a call of a C function, code soon loads the top of its own stack again, by one of
+	 * these instructions: from the frame pointer, or from the word at `top`.
 	 */
 	__u32 from_frame_pointer; /* three bytes of an instruction */
 	__u32 from_process;       /* four */
@@ -340,7 +340,7 @@ struct chain_slots {
 	/* In a state. */
 	__u16 globals;
 	__u16 base;    /* the first value of the innermost function, but while the loop has it */
-	__u16 last;    /* an address behind which there are no functions */
+	__u16 last;    /* the address up to which there are functions */
 	__u16 first;   /* of the array */
 	__u16 c_frame; /* its lowest two bits are not part of it */
 	__u16 kind;    /* the second byte there is state_kind */

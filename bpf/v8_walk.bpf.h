@@ -44,8 +44,8 @@ __noinline int chain_native_at(__u64 address)
 enum v8_frame {
 	V8_FRAME,     /* the frame pointer is that of the code */
 	V8_AT_ENTRY,  /* there is none: the return address is where the stack pointer is */
-	V8_AT_RETURN, /* likewise */
-	V8_PUSHED,    /* likewise, under the caller's frame pointer */
+	V8_AT_RETURN, /* the same, after the frame has been taken down */
+	V8_PUSHED,    /* the caller's frame pointer is there, the return address above it */
 };
 
 #define V8_TAGS 3ULL

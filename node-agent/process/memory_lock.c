@@ -54,6 +54,11 @@ int memory_lock_check(struct deadline_caller *c, int proc_fd, pid_t pid, uint64_
 		.once = true,
 	};
 	job->proc_fd = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
+	if (job->proc_fd < 0) {
+		r = -errno;
+		free_job(&job->job);
+		return r;
+	}
 	r = deadline_call(c, &job->job);
 	if (r == 0)
 		free_job(&job->job);

@@ -16,7 +16,7 @@ struct deadline_caller;
 /*
  * proc_fd is of the process's folder, start_time in clock ticks since boot. Returns 0, also if the
  * process has exited; -ETIMEDOUT the first time that the lock cannot be had, and -EBUSY until it
- * could be; or -ENOMEM.
+ * could be; -ENOMEM; or an error of fcntl(2).
  */
 int memory_lock_check(struct deadline_caller *c, int proc_fd, pid_t pid,
 		      uint64_t start_time) MUST_CHECK;

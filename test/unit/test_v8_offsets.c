@@ -222,7 +222,7 @@ TEST_FIXTURE(sizes_of_bytecodes_that_have_no_name_are_found_by_the_first_ones, s
 	assert_int_equal(find(), 0);
 	assert_int_equal(found.layout.n_bytecodes, 200);
 	assert_memory_equal(file.bytes + found.layout.bytecode_sizes, sizes, 600);
-	sizes[300] = 0; /* other bytes that begin likewise */
+	sizes[300] = 0; /* no table: only its beginning is the same */
 	assert_int_equal(find(), 0);
 	assert_int_equal(found.layout.n_bytecodes, 0);
 	assert_int_equal(found.layout.bytecode_sizes, 0);
