@@ -42,9 +42,13 @@ static void free_job(struct deadline_job *j)
 
 int memory_lock_check(struct deadline_caller *c, int proc_fd, pid_t pid, uint64_t start_time)
 {
-	struct lock_job *job = calloc(1, sizeof(*job));
+	AUTO_CLOSE int fd = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
+	struct lock_job *job;
 	int r;
 
+	if (fd < 0)
+		return -errno;
+	job = calloc(1, sizeof(*job));
 	if (!job)
 		return -ENOMEM;
 	job->job = (struct deadline_job){
@@ -53,12 +57,7 @@ int memory_lock_check(struct deadline_caller *c, int proc_fd, pid_t pid, uint64_
 		.key = NOT_A_DEVICE | ((uint64_t)pid << PID_SHIFT ^ start_time),
 		.once = true,
 	};
-	job->proc_fd = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
-	if (job->proc_fd < 0) {
-		r = -errno;
-		free_job(&job->job);
-		return r;
-	}
+	job->proc_fd = TAKE_FD(fd);
 	r = deadline_call(c, &job->job);
 	if (r == 0)
 		free_job(&job->job);
