@@ -76,7 +76,7 @@ LDFLAGS_ALL  = $(san) $(if $(filter cov,$(BUILD)),--coverage) $(HARDEN_LD) $(LDF
 # ---- libraries -------------------------------------------------------------
 pkgs_common  := libcurl libprotobuf-c libmicrohttpd gnutls yaml-0.1 jansson zlib libseccomp
 pkgs_node    := $(pkgs_common) libbpf libelf liblzma libzstd libdw
-pkgs_cluster := $(pkgs_common) libzstd liblz4 libpcre2-8 libnghttp2
+pkgs_cluster := $(pkgs_common) libzstd liblz4 libpcre2-8 libnghttp2 liblzma
 pkgs         := $(sort $(pkgs_node) $(pkgs_cluster))
 # goals that work before anything is installed
 early_goals  := deps deps-build run test test-quick check-clean-machine help clean format
@@ -88,7 +88,7 @@ endif
 pkg_cflags := $(shell $(PKG_CONFIG) --cflags $(pkgs))
 # libdeflate 1.14 and libiberty of Debian 12 come without a .pc file
 libs_node    := $(shell $(PKG_CONFIG) --libs $(pkgs_node)) -ldeflate -liberty -lm -lpthread
-libs_cluster := $(shell $(PKG_CONFIG) --libs $(pkgs_cluster)) -ldeflate -ldl -lm -lpthread
+libs_cluster := $(shell $(PKG_CONFIG) --libs $(pkgs_cluster)) -ldeflate -liberty -ldl -lm -lpthread
 endif
 
 # ---- sources: a file in the folder is a file in the build ------------------

@@ -15,11 +15,11 @@
 #include "common/data/buf.h"
 #include "common/http/http.h"
 #include "common/limits.h"
+#include "common/symbols/symbol_export.h"
 #include "common/system/clock.h"
 #include "common/system/fs.h"
 #include "common/system/loop.h"
 #include "common/text/utf8.h"
-#include "node-agent/symbol/symbol_export.h"
 
 #define ARGUMENTS                                                                   \
 	"upload [--collector-endpoint URL] [--api-key-file FILE] [--ca-file FILE] " \

@@ -16,8 +16,8 @@
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 
+#include "common/elf/elf_layout.h"
 #include "common/thread/deadline_call.h"
-#include "node-agent/elf/elf_layout.h"
 #include "node-agent/files/file_finder.h"
 #include "node-agent/procfs/procfs.h"
 

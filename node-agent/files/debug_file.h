@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include "common/base.h"
-#include "node-agent/elf/elf_debug_link.h"
+#include "common/elf/elf_debug_link.h"
 #include "node-agent/procfs/file_id.h"
 
 struct deadline_caller;

@@ -22,8 +22,8 @@
 #include <sys/sysmacros.h>
 
 #include "common/data/table.h"
+#include "common/elf/elf_layout.h"
 #include "common/system/clock.h"
-#include "node-agent/elf/elf_layout.h"
 #include "node-agent/files/file_finder.h"
 #include "node-agent/files/jit_files.h"
 #include "node-agent/procfs/procfs.h"

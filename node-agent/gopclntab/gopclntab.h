@@ -16,7 +16,7 @@
 #define NODE_AGENT_GOPCLNTAB_GOPCLNTAB_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 enum gopclntab_version {
 	GOPCLNTAB_1_2,

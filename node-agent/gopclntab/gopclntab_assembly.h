@@ -11,7 +11,7 @@
 #define NODE_AGENT_GOPCLNTAB_GOPCLNTAB_ASSEMBLY_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/gopclntab/gopclntab.h"
 #include "node-agent/gopclntab/gopclntab_line.h"
 

@@ -15,7 +15,7 @@
  */
 #include <errno.h>
 
-#include "node-agent/elf/elf_symbols.h"
+#include "common/elf/elf_symbols.h"
 #include "node-agent/gopclntab/gopclntab.h"
 #include "node-agent/gopclntab/gopclntab_module.h"
 #include "node-agent/gopclntab/gopclntab_parse.h"

@@ -13,7 +13,7 @@
 #define NODE_AGENT_HOTSPOT_VM_STRUCTS_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
+#include "common/elf/byte_source.h"
 
 #define VM_STRUCTS_ENTRIES_MAX 16384u /* JDK 8 to 25 have below 4,000 */
 #define VM_STRUCTS_NAME_BYTES 128u    /* of a type or field that is looked for, with its NUL */

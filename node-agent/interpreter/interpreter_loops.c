@@ -14,8 +14,8 @@
 #include <errno.h>
 
 #include "common/data/heap_sort.h"
-#include "node-agent/elf/eh_function.h"
-#include "node-agent/elf/file_windows.h"
+#include "common/elf/eh_function.h"
+#include "common/elf/file_windows.h"
 
 #define SYMBOLS_AT_ONCE 256u
 #define SYMBOLS_MAX 400000u     /* of libpython: some 20,000 */

@@ -9,7 +9,7 @@
 #define NODE_AGENT_INTERPRETER_LOOPS_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/interpreter/interpreter_ops.h"
 
 /* Whether a symbol of this name is the loop or a part of it. */

@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/interpreter/erlang_layout.h"
 #include "node-agent/interpreter/hotspot_layout.h"
 #include "node-agent/interpreter/interpreter_frame.h"

@@ -1,6 +1,6 @@
 #include "node-agent/interpreter/interpreter_symbols.h"
 
-#include "node-agent/elf/elf_exports.h"
+#include "common/elf/elf_exports.h"
 
 /* Of symbols that are not exported. Larger programs were not made to be searched like this. */
 #define LOCAL_STRINGS_MAX (32u << 20)

@@ -3,7 +3,7 @@
 #define NODE_AGENT_INTERPRETER_SYMBOLS_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 /*
  * Sets vaddrs[i] to the address of names[i], or to 0: among the symbols that the file exports, or

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "node-agent/elf/elf_exports.h"
+#include "common/elf/elf_exports.h"
 
 enum name {
 	SIZEOF_PTHREAD,

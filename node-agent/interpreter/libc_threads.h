@@ -11,7 +11,7 @@
 #include <linux/types.h>
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 #include "bpf/frame_chain.h"
 

@@ -11,7 +11,7 @@
 #define NODE_AGENT_INTERPRETER_THREAD_VARIABLE_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 enum thread_variable_kind {
 	THREAD_VARIABLE_OFFSET, /* at (thread pointer + offset) */

@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "common/data/buf.h"
-#include "node-agent/elf/elf_debug_data.h"
+#include "common/elf/elf_debug_data.h"
 #include "node-agent/symbol/symbol_metrics.h"
 
 /* A library of which each user has exited by the time of its first sample is given up then. */

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/files/debug_file.h"
 #include "node-agent/symbol/table_cache.h"
 

@@ -12,10 +12,10 @@
 #include <fcntl.h>
 
 #include "common/limits.h"
+#include "common/symbols/demangle.h"
 #include "common/system/clock.h"
 #include "common/text/utf8.h"
 #include "node-agent/lines/line_reader.h"
-#include "node-agent/symbol/demangle.h"
 #include "node-agent/symbol/line_budget.h"
 #include "node-agent/symbol/symbol_metrics.h"
 

@@ -9,7 +9,7 @@
 
 #include "common/base.h"
 #include "common/data/table.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/gopclntab/gopclntab.h"
 #include "node-agent/procfs/file_id.h"
 #include "node-agent/symbol/debug_symbols.h"

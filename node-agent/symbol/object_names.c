@@ -2,10 +2,10 @@
 
 #include <errno.h>
 
+#include "common/elf/eh_function.h"
+#include "common/elf/elf_plt.h"
+#include "common/elf/elf_symbols.h"
 #include "common/text/utf8.h"
-#include "node-agent/elf/eh_function.h"
-#include "node-agent/elf/elf_plt.h"
-#include "node-agent/elf/elf_symbols.h"
 #include "node-agent/gopclntab/gopclntab_module.h"
 #include "node-agent/symbol/debug_symbols.h"
 #include "node-agent/symbol/table_cache.h"

@@ -10,7 +10,7 @@
 
 #include "common/base.h"
 #include "common/limits.h"
-#include "node-agent/symbol/demangle.h"
+#include "common/symbols/demangle.h"
 #include "node-agent/symbol/object_cache.h"
 #include "node-agent/symbol/symbolizer.h"
 

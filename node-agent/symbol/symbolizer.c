@@ -20,16 +20,16 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "common/elf/eh_function.h"
+#include "common/elf/signal_return.h"
 #include "common/limits.h"
+#include "common/symbols/demangle.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/text/utf8.h"
 #include "common/thread/deadline_call.h"
-#include "node-agent/elf/eh_function.h"
-#include "node-agent/elf/signal_return.h"
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/symbol/debug_symbols.h"
-#include "node-agent/symbol/demangle.h"
 #include "node-agent/symbol/go_location.h"
 #include "node-agent/symbol/kernel_symbols.h"
 #include "node-agent/symbol/line_budget.h"

@@ -22,7 +22,7 @@
 #define NODE_AGENT_SYMBOL_SYMBOLIZER_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/procfs/file_id.h"
 #include "node-agent/symbol/frame_cache.h"
 

@@ -8,7 +8,7 @@
 #define NODE_AGENT_SYMBOL_TABLE_CACHE_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_symbols.h"
+#include "common/elf/elf_symbols.h"
 
 #define TABLE_CACHE_TABLES_MAX 512u
 

@@ -9,7 +9,7 @@
 #define NODE_AGENT_TARGET_MEMORY_WINDOWS_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
+#include "common/elf/byte_source.h"
 
 #define MEMORY_WINDOW_BYTES UINT64_C(16384)
 #define MEMORY_WINDOWS 64u

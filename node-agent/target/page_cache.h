@@ -10,7 +10,7 @@
 #define NODE_AGENT_TARGET_PAGE_CACHE_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
+#include "common/elf/byte_source.h"
 
 #define PAGE_CACHE_PAGE_BYTES UINT64_C(4096)
 #define PAGE_CACHE_PAGES_LOG2 7u

@@ -8,7 +8,7 @@
 #define NODE_AGENT_TARGET_PROGRAM_FILE_CACHE_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/procfs/file_id.h"
 
 /*

@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 #include "common/base.h"
+#include "common/elf/elf_layout.h"
 #include "common/thread/deadline_call.h"
-#include "node-agent/elf/elf_layout.h"
 #include "node-agent/procfs/file_id.h"
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/target/program_file_cache.h"

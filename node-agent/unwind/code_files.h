@@ -11,8 +11,8 @@
 #define NODE_AGENT_UNWIND_CODE_FILES_H
 
 #include "common/base.h"
+#include "common/elf/elf_layout.h"
 #include "common/thread/deadline_call.h"
-#include "node-agent/elf/elf_layout.h"
 #include "node-agent/process/process_snapshot.h"
 #include "node-agent/unwind/unwind_memory.h"
 

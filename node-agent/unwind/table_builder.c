@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "node-agent/elf/elf_debug_link.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_debug_link.h"
+#include "common/elf/elf_layout.h"
 
 struct build {
 	const struct table_builder *builder;

@@ -7,7 +7,7 @@
 #define NODE_AGENT_UNWIND_TABLE_BUILDER_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/files/debug_file.h"
 #include "node-agent/unwind/built_table.h"
 #include "node-agent/unwind/unwind_cache.h"

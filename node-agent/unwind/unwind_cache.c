@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 
 #include "common/data/word_sort.h"
+#include "common/elf/byte_source.h"
 #include "common/system/fs.h"
 #include "common/system/private_dir.h"
-#include "node-agent/elf/byte_source.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

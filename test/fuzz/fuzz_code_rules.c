@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <elf.h>
 
-#include "node-agent/elf/x86_decode.h"
+#include "common/elf/x86_decode.h"
 #include "node-agent/unwind/code/code_rules.h"
 
 #define TEXT 0x401000u

@@ -1,8 +1,8 @@
 /* Any bytes as a mangled name: the result fits, ends, and is printable UTF-8. */
 #include <assert.h>
 
+#include "common/symbols/demangle.h"
 #include "common/text/utf8.h"
-#include "node-agent/symbol/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  */
 #include <assert.h>
 
-#include "node-agent/elf/eh_function.h"
+#include "common/elf/eh_function.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,11 +5,11 @@
  */
 #include <assert.h>
 
-#include "node-agent/elf/elf_debug_data.h"
-#include "node-agent/elf/elf_debug_link.h"
-#include "node-agent/elf/elf_exports.h"
-#include "node-agent/elf/elf_plt.h"
-#include "node-agent/elf/elf_symbols.h"
+#include "common/elf/elf_debug_data.h"
+#include "common/elf/elf_debug_link.h"
+#include "common/elf/elf_exports.h"
+#include "common/elf/elf_plt.h"
+#include "common/elf/elf_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

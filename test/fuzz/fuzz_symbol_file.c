@@ -4,9 +4,9 @@
  */
 #include <assert.h>
 
+#include "common/symbols/symbol_export.h"
 #include "common/symbols/symbol_file.h"
 #include "common/text/utf8.h"
-#include "node-agent/symbol/symbol_export.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #define TEST_LIB_FAKE_VM_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
+#include "common/elf/byte_source.h"
 #include "node-agent/hotspot/vm_structs.h"
 
 #define FAKE_VM_BASE UINT64_C(0x10000)

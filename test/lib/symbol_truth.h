@@ -14,8 +14,8 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "node-agent/elf/elf_layout.h"
-#include "node-agent/symbol/demangle.h"
+#include "common/elf/elf_layout.h"
+#include "common/symbols/demangle.h"
 #include "node-agent/symbol/symbolizer.h"
 
 #define TRUTH_GO_PADDING_BYTES 64u

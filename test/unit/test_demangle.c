@@ -1,4 +1,4 @@
-#include "node-agent/symbol/demangle.h"
+#include "common/symbols/demangle.h"
 #include "test/lib/unit.h"
 
 static void check(const char *mangled, const char *expected)

@@ -1,7 +1,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "node-agent/elf/elf_exports.h"
+#include "common/elf/elf_exports.h"
 #include "test/lib/unit.h"
 
 #define STRINGS_BYTES 100000u /* several pieces */

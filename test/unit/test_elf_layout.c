@@ -1,7 +1,7 @@
 #include <errno.h>
 
-#include "node-agent/elf/elf_layout.h"
-#include "node-agent/elf/elf_plt.h"
+#include "common/elf/elf_layout.h"
+#include "common/elf/elf_plt.h"
 #include "test/lib/elf_builder.h"
 #include "test/lib/unit.h"
 

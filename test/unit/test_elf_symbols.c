@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "node-agent/elf/elf_symbols.h"
+#include "common/elf/elf_symbols.h"
 #include "test/lib/elf_builder.h"
 #include "test/lib/unit.h"
 

@@ -15,8 +15,8 @@
 #include <zstd.h>
 
 #include "common/data/buf.h"
+#include "common/elf/elf_layout.h"
 #include "common/system/clock.h"
-#include "node-agent/elf/elf_layout.h"
 #include "node-agent/lines/line_helper.h"
 #include "node-agent/symbol/symbol_metrics.h"
 #include "node-agent/symbol/symbolizer.h"

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/symbol/symbol_export.h"
+#include "common/symbols/symbol_export.h"
 #include "test/lib/elf_builder.h"
 #include "test/lib/unit.h"
 

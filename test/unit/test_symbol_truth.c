@@ -3,7 +3,7 @@
 
 #include "test/lib/unit.h"
 
-#include "node-agent/elf/eh_function.h"
+#include "common/elf/eh_function.h"
 #include "test/lib/symbol_truth.h"
 
 static const char *dir;

@@ -8,7 +8,7 @@
 #define NODE_AGENT_GO_GOROUTINE_GOROUTINE_SCAN_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
+#include "common/elf/byte_source.h"
 #include "node-agent/go/goroutine/goroutine_code.h"
 #include "node-agent/go/goroutine/goroutine_groups.h"
 

@@ -10,7 +10,7 @@
 #define NODE_AGENT_GO_GOROUTINE_MEMORY_RANGES_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
+#include "common/elf/byte_source.h"
 
 #define MEMORY_RANGE_MAX_BYTES 262144u
 

@@ -9,7 +9,7 @@
 #define NODE_AGENT_GO_IMAGE_GO_BUILDINFO_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 #define GO_VERSION_BYTES 128u
 /* Bytes of writable data that are searched in a file without section headers. */

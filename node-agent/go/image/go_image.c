@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#include "node-agent/elf/elf_symbols.h"
+#include "common/elf/elf_symbols.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 

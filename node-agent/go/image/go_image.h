@@ -6,7 +6,7 @@
 #define NODE_AGENT_GO_IMAGE_GO_IMAGE_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/go/pclntab/go_module.h"
 
 #define GO_IMAGE_MODULES_MAX 64u

@@ -16,8 +16,8 @@
 
 #include <errno.h>
 
+#include "common/elf/elf_symbols.h"
 #include "common/system/clock.h"
-#include "node-agent/elf/elf_symbols.h"
 #include "node-agent/go/pclntab/go_frames.h"
 
 static int open_sources(struct go_runtime *rt, const struct program_target *t)

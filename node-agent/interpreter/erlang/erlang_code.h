@@ -3,7 +3,7 @@
 #define NODE_AGENT_INTERPRETER_ERLANG_CODE_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 /*
  * All return 0; -ENOTSUP if the instructions are others; or an error of byte_source_read().

@@ -10,7 +10,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "node-agent/elf/elf_exports.h"
+#include "common/elf/elf_exports.h"
 #include "node-agent/interpreter/hotspot/hotspot_facts.h"
 #include "node-agent/interpreter/hotspot/hotspot_names.h"
 

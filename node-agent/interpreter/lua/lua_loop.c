@@ -13,8 +13,8 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "node-agent/elf/eh_function.h"
-#include "node-agent/elf/x86_decode.h"
+#include "common/elf/eh_function.h"
+#include "common/elf/x86_decode.h"
 #include "node-agent/interpreter/interpreter_loops.h"
 
 #define FUNCTION_MAX 65535u  /* bytes of a function that is read: those of luaV_execute are less */

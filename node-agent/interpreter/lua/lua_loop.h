@@ -6,7 +6,7 @@
 #define NODE_AGENT_INTERPRETER_LUA_LUA_LOOP_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/interpreter/interpreter_ops.h"
 #include "node-agent/interpreter/lua/lua_release.h"
 

@@ -12,7 +12,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "node-agent/elf/eh_function.h"
+#include "common/elf/eh_function.h"
 
 #define LOOP_MIN 8192u /* bytes; real ones have 16,450 to 17,500 */
 #define LOOP_MAX 65535u

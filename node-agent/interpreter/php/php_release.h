@@ -3,7 +3,7 @@
 #define NODE_AGENT_INTERPRETER_PHP_RELEASE_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/interpreter/php_layout.h"
 
 /*

@@ -8,7 +8,7 @@
 #define NODE_AGENT_INTERPRETER_PYTHON_PYTHON_THREAD_KEY_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 /* Addresses in the file. */
 struct python_key_search {

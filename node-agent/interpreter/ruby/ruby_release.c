@@ -7,7 +7,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "node-agent/elf/eh_function.h"
+#include "common/elf/eh_function.h"
 #include "node-agent/interpreter/interpreter_loops.h"
 
 #define CALLS_MAX 128u

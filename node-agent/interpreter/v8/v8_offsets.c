@@ -8,8 +8,8 @@
 
 #include <errno.h>
 
-#include "node-agent/elf/eh_function.h"
-#include "node-agent/elf/elf_exports.h"
+#include "common/elf/eh_function.h"
+#include "common/elf/elf_exports.h"
 #include "node-agent/interpreter/interpreter_symbols.h"
 
 #define RELEASE_MIN 804u

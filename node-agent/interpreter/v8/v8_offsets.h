@@ -3,7 +3,7 @@
 #define NODE_AGENT_INTERPRETER_V8_OFFSETS_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/interpreter/v8_layout.h"
 
 /* What the walk needs of it. */

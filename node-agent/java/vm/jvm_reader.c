@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "common/elf/elf_exports.h"
 #include "common/system/clock.h"
-#include "node-agent/elf/elf_exports.h"
 #include "node-agent/files/loaded_library.h"
 #include "node-agent/java/vm/perf_memory.h"
 #include "node-agent/procfs/procfs.h"

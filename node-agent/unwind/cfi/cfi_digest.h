@@ -6,8 +6,8 @@
 #define NODE_AGENT_UNWIND_CFI_CFI_DIGEST_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/byte_source.h"
+#include "common/elf/elf_layout.h"
 
 /* Files of which more would have to be read have no digest; the largest programs have a quarter. */
 #define CFI_DIGEST_MAX_BYTES (UINT64_C(256) << 20)

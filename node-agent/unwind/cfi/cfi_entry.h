@@ -6,7 +6,7 @@
 #define NODE_AGENT_UNWIND_CFI_CFI_ENTRY_H
 
 #include "common/base.h"
-#include "node-agent/elf/file_windows.h"
+#include "common/elf/file_windows.h"
 #include "node-agent/unwind/cfi/cfi_program.h"
 #include "node-agent/unwind/cfi/cfi_state.h"
 

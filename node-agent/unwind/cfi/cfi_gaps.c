@@ -9,7 +9,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "node-agent/elf/signal_return.h"
+#include "common/elf/signal_return.h"
 #include "node-agent/unwind/cfi/cfi_rule.h"
 #include "node-agent/unwind/cfi/cfi_state.h"
 

@@ -7,7 +7,7 @@
 #define NODE_AGENT_UNWIND_CFI_CFI_GAPS_H
 
 #include "common/base.h"
-#include "node-agent/elf/file_windows.h"
+#include "common/elf/file_windows.h"
 #include "node-agent/unwind/cfi/cfi_go.h"
 #include "node-agent/unwind/cfi/cfi_rows.h"
 #include "node-agent/unwind/code/code_rules.h"

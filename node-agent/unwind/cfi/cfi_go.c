@@ -20,7 +20,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "node-agent/elf/signal_return.h"
+#include "common/elf/signal_return.h"
 #include "node-agent/gopclntab/gopclntab_assembly.h"
 #include "node-agent/gopclntab/gopclntab_frame.h"
 #include "node-agent/gopclntab/gopclntab_record.h"

@@ -8,7 +8,7 @@
 #define NODE_AGENT_UNWIND_CFI_CFI_GO_H
 
 #include "common/base.h"
-#include "node-agent/elf/file_windows.h"
+#include "common/elf/file_windows.h"
 #include "node-agent/gopclntab/gopclntab.h"
 #include "node-agent/unwind/cfi/cfi_rows.h"
 

@@ -5,7 +5,7 @@
 #define NODE_AGENT_UNWIND_CFI_CFI_INDEX_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 #include "node-agent/unwind/cfi/cfi_entry.h"
 
 /*

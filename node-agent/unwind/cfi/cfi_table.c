@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-#include "node-agent/elf/file_windows.h"
+#include "common/elf/file_windows.h"
 #include "node-agent/unwind/cfi/cfi_gaps.h"
 #include "node-agent/unwind/cfi/cfi_go.h"
 #include "node-agent/unwind/cfi/cfi_index.h"

@@ -17,8 +17,8 @@
 #include <linux/types.h>
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/byte_source.h"
+#include "common/elf/elf_layout.h"
 
 #include "bpf/unwind_table.h"
 

@@ -3,8 +3,8 @@
 #define NODE_AGENT_UNWIND_CFI_DEBUG_FRAME_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/byte_source.h"
+#include "common/elf/elf_layout.h"
 
 /* Larger ones are not read; the sorted index of such a section would need half as much again. */
 #define DEBUG_FRAME_MAX_BYTES (UINT64_C(32) << 20)

@@ -9,7 +9,7 @@
 #define NODE_AGENT_UNWIND_CFI_TABLE_FILE_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
+#include "common/elf/byte_source.h"
 #include "node-agent/unwind/cfi/cfi_table.h"
 
 /* To be raised when the format, or what tables say, changes. */

@@ -6,8 +6,8 @@
 #define NODE_AGENT_UNWIND_CODE_CODE_NAMES_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
-#include "node-agent/elf/file_windows.h"
+#include "common/elf/elf_layout.h"
+#include "common/elf/file_windows.h"
 
 /* More are not kept. */
 #define CODE_NAMES_MAX 65536u

@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "common/data/array.h"
-#include "node-agent/elf/signal_return.h"
+#include "common/elf/signal_return.h"
 #include "node-agent/unwind/code/code_flow.h"
 #include "node-agent/unwind/code/code_guess.h"
 #include "node-agent/unwind/code/code_symbols.h"

@@ -8,8 +8,8 @@
 #define NODE_AGENT_UNWIND_CODE_CODE_RULES_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
-#include "node-agent/elf/file_windows.h"
+#include "common/elf/elf_layout.h"
+#include "common/elf/file_windows.h"
 #include "node-agent/unwind/code/code_state.h"
 
 /* A section whose code leads to other files, such as .plt.sec, is not larger. */

@@ -14,7 +14,7 @@
 #include <linux/types.h>
 
 #include "common/base.h"
-#include "node-agent/elf/x86_decode.h"
+#include "common/elf/x86_decode.h"
 
 #include "bpf/unwind_table.h"
 

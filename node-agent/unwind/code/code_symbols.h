@@ -7,8 +7,8 @@
 #define NODE_AGENT_UNWIND_CODE_CODE_SYMBOLS_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
-#include "node-agent/elf/file_windows.h"
+#include "common/elf/elf_layout.h"
+#include "common/elf/file_windows.h"
 
 /* Functions that are kept, in 1 MiB. */
 #define CODE_SYMBOLS_MAX 262144u

@@ -13,7 +13,7 @@
  * search table of 32-bit offsets, and addresses relative to their own place. Tables with
  * others count as absent.
  */
-#include "node-agent/elf/eh_function.h"
+#include "common/elf/eh_function.h"
 
 #include <errno.h>
 

@@ -7,8 +7,8 @@
  * for tests, and a function, for memory of a process, for caches
  * (node-agent/target/page_cache.h) and for limits.
  */
-#ifndef NODE_AGENT_ELF_BYTE_SOURCE_H
-#define NODE_AGENT_ELF_BYTE_SOURCE_H
+#ifndef COMMON_ELF_BYTE_SOURCE_H
+#define COMMON_ELF_BYTE_SOURCE_H
 
 #include "common/base.h"
 
@@ -62,4 +62,4 @@ int byte_source_read(const struct byte_source *src, uint64_t offset, void *to,
 int byte_source_read_string(const struct byte_source *src, uint64_t offset, uint64_t limit,
 			    char *to, size_t cap) MUST_CHECK;
 
-#endif /* NODE_AGENT_ELF_BYTE_SOURCE_H */
+#endif /* COMMON_ELF_BYTE_SOURCE_H */

@@ -7,11 +7,11 @@
  * large reads. So the answer that a library does not export a name, which is most answers, costs
  * one read of its strings.
  */
-#ifndef NODE_AGENT_ELF_ELF_EXPORTS_H
-#define NODE_AGENT_ELF_ELF_EXPORTS_H
+#ifndef COMMON_ELF_ELF_EXPORTS_H
+#define COMMON_ELF_ELF_EXPORTS_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 #define ELF_EXPORTS_NAMES_MAX 32u
 #define ELF_EXPORTS_NAME_MAX 127u                            /* bytes of a name */
@@ -31,4 +31,4 @@ int elf_exports_find(const struct elf_layout *layout, const struct byte_source *
 int elf_names_find(const struct elf_layout *layout, const struct byte_source *src,
 		   const char *const *names, uint64_t *vaddrs, size_t n) MUST_CHECK;
 
-#endif /* NODE_AGENT_ELF_ELF_EXPORTS_H */
+#endif /* COMMON_ELF_ELF_EXPORTS_H */

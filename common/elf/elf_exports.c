@@ -1,4 +1,4 @@
-#include "node-agent/elf/elf_exports.h"
+#include "common/elf/elf_exports.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -4,12 +4,12 @@
  *
  * Source: the GDB manual, "Debugging information in a special section".
  */
-#ifndef NODE_AGENT_ELF_ELF_DEBUG_DATA_H
-#define NODE_AGENT_ELF_ELF_DEBUG_DATA_H
+#ifndef COMMON_ELF_ELF_DEBUG_DATA_H
+#define COMMON_ELF_ELF_DEBUG_DATA_H
 
 #include "common/base.h"
 #include "common/data/buf.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 /* Default settings of xz(1) need 9 MiB, of which a small file touches only a part. */
 #define ELF_DEBUG_DATA_DECODER_MAX_BYTES ((uint64_t)16 * 1024 * 1024)
@@ -22,4 +22,4 @@
 int elf_debug_data_read(const struct elf_layout *layout, const struct byte_source *src,
 			struct buf *ret) MUST_CHECK;
 
-#endif /* NODE_AGENT_ELF_ELF_DEBUG_DATA_H */
+#endif /* COMMON_ELF_ELF_DEBUG_DATA_H */

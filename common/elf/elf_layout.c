@@ -7,7 +7,7 @@
  * missing, or their headers be damaged; the file then simply has none, and lookups do with
  * segments. The build id is taken from the note segments, which stripping keeps.
  */
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 #include <elf.h>
 #include <errno.h>

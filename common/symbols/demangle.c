@@ -1,4 +1,4 @@
-#include "node-agent/symbol/demangle.h"
+#include "common/symbols/demangle.h"
 
 #include <setjmp.h>
 

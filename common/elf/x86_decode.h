@@ -5,8 +5,8 @@
  * This is no disassembler: instructions that only compute have a length and a set of registers
  * that they write. A set may have too many registers, never too few.
  */
-#ifndef NODE_AGENT_ELF_X86_DECODE_H
-#define NODE_AGENT_ELF_X86_DECODE_H
+#ifndef COMMON_ELF_X86_DECODE_H
+#define COMMON_ELF_X86_DECODE_H
 
 #include "common/base.h"
 
@@ -70,4 +70,4 @@ struct x86_instruction {
  */
 size_t x86_decode(struct x86_instruction *ret, const uint8_t *code, size_t len);
 
-#endif /* NODE_AGENT_ELF_X86_DECODE_H */
+#endif /* COMMON_ELF_X86_DECODE_H */

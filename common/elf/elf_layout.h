@@ -7,11 +7,11 @@
  * byte_source, into a struct of fixed size; every offset in it lies within the file as it was
  * when opened. Only 64-bit little-endian executables and shared objects are understood.
  */
-#ifndef NODE_AGENT_ELF_ELF_LAYOUT_H
-#define NODE_AGENT_ELF_ELF_LAYOUT_H
+#ifndef COMMON_ELF_ELF_LAYOUT_H
+#define COMMON_ELF_ELF_LAYOUT_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
+#include "common/elf/byte_source.h"
 
 /* Real files have 2 to 5 PT_LOADs and 1 to 8 executable sections; more are ignored. */
 #define ELF_LAYOUT_SEGMENTS_MAX 16u
@@ -127,4 +127,4 @@ bool elf_layout_is_mapped(const struct elf_layout *layout, uint64_t vaddr, size_
 /* Whether vaddr lies in an executable segment. */
 bool elf_layout_is_text(const struct elf_layout *layout, uint64_t vaddr);
 
-#endif /* NODE_AGENT_ELF_ELF_LAYOUT_H */
+#endif /* COMMON_ELF_ELF_LAYOUT_H */

@@ -1,4 +1,4 @@
-#include "node-agent/elf/elf_debug_link.h"
+#include "common/elf/elf_debug_link.h"
 
 #include <errno.h>
 

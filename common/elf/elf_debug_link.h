@@ -3,11 +3,11 @@
  *
  * Source: the GDB manual, "Separate Debug Files".
  */
-#ifndef NODE_AGENT_ELF_ELF_DEBUG_LINK_H
-#define NODE_AGENT_ELF_ELF_DEBUG_LINK_H
+#ifndef COMMON_ELF_ELF_DEBUG_LINK_H
+#define COMMON_ELF_ELF_DEBUG_LINK_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 #define ELF_DEBUG_LINK_NAME_MAX 255u
 
@@ -23,4 +23,4 @@ struct elf_debug_link {
 int elf_debug_link_read(const struct elf_layout *layout, const struct byte_source *src,
 			struct elf_debug_link *ret) MUST_CHECK;
 
-#endif /* NODE_AGENT_ELF_ELF_DEBUG_LINK_H */
+#endif /* COMMON_ELF_ELF_DEBUG_LINK_H */

@@ -5,12 +5,12 @@
  * its function. The C libraries' have no symbol in stripped files, so it is recognized by its
  * instructions, as debuggers do.
  */
-#ifndef NODE_AGENT_ELF_SIGNAL_RETURN_H
-#define NODE_AGENT_ELF_SIGNAL_RETURN_H
+#ifndef COMMON_ELF_SIGNAL_RETURN_H
+#define COMMON_ELF_SIGNAL_RETURN_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/byte_source.h"
+#include "common/elf/elf_layout.h"
 
 #define SIGNAL_RETURN_CODE_MAX_BYTES 9u
 
@@ -21,4 +21,4 @@ int signal_return_find(uint16_t machine, const uint8_t *code, size_t len);
 bool signal_return_is_at(const struct elf_layout *layout, const struct byte_source *src,
 			 uint64_t vaddr);
 
-#endif /* NODE_AGENT_ELF_SIGNAL_RETURN_H */
+#endif /* COMMON_ELF_SIGNAL_RETURN_H */

@@ -1,4 +1,4 @@
-#include "node-agent/elf/elf_plt.h"
+#include "common/elf/elf_plt.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -4,11 +4,11 @@
  * Call frame information is read in the order of the code, in which it mostly lies, save for a few
  * streams (hot, cold and start-up code) that begin elsewhere. For one thread.
  */
-#ifndef NODE_AGENT_ELF_FILE_WINDOWS_H
-#define NODE_AGENT_ELF_FILE_WINDOWS_H
+#ifndef COMMON_ELF_FILE_WINDOWS_H
+#define COMMON_ELF_FILE_WINDOWS_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
+#include "common/elf/byte_source.h"
 
 /* Longer pieces cannot be read. */
 #define FILE_WINDOWS_LENGTH_MAX 65536u
@@ -28,4 +28,4 @@ DEFINE_CLEANUP(struct file_windows *, file_windows_free);
 int file_windows_get(struct file_windows *w, uint64_t offset, size_t len,
 		     const uint8_t **ret) MUST_CHECK;
 
-#endif /* NODE_AGENT_ELF_FILE_WINDOWS_H */
+#endif /* COMMON_ELF_FILE_WINDOWS_H */

@@ -6,12 +6,12 @@
  * frame description that may cover the address, and the range in that description decides.
  * Nothing is kept.
  */
-#ifndef NODE_AGENT_ELF_EH_FUNCTION_H
-#define NODE_AGENT_ELF_EH_FUNCTION_H
+#ifndef COMMON_ELF_EH_FUNCTION_H
+#define COMMON_ELF_EH_FUNCTION_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/byte_source.h"
+#include "common/elf/elf_layout.h"
 
 /*
  * Returns 0; -ENOENT if there is no index, if it or the description has an encoding that
@@ -35,4 +35,4 @@ int eh_function_before(const struct elf_layout *layout, const struct byte_source
 int eh_function_gap(const struct elf_layout *layout, const struct byte_source *src,
 		    uint64_t *ret_start, uint64_t *ret_end) MUST_CHECK;
 
-#endif /* NODE_AGENT_ELF_EH_FUNCTION_H */
+#endif /* COMMON_ELF_EH_FUNCTION_H */

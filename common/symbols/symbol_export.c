@@ -3,15 +3,15 @@
  * any begins or ends divide the code into ranges, each of which is asked about as an address is,
  * and neighbours with one name become one function again.
  */
-#include "node-agent/symbol/symbol_export.h"
+#include "common/symbols/symbol_export.h"
 
 #include <errno.h>
 
+#include "common/elf/eh_function.h"
+#include "common/elf/elf_layout.h"
+#include "common/elf/elf_symbols.h"
+#include "common/symbols/demangle.h"
 #include "common/symbols/symbol_file_writer.h"
-#include "node-agent/elf/eh_function.h"
-#include "node-agent/elf/elf_layout.h"
-#include "node-agent/elf/elf_symbols.h"
-#include "node-agent/symbol/demangle.h"
 
 /* As many entries as elf_symbols.c reads, of 12 bytes. */
 #define TABLE_MAX_BYTES ((size_t)256 << 20)

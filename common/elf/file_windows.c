@@ -3,7 +3,7 @@
  * piece of up to half its length lies within one window as a whole. A place belongs to one of a few
  * sets of windows, of which the one that was used longest ago makes way.
  */
-#include "node-agent/elf/file_windows.h"
+#include "common/elf/file_windows.h"
 
 #include <errno.h>
 

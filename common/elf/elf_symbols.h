@@ -18,11 +18,11 @@
  * leading underscores (read, not __read), then global before weak, then the shorter one, then
  * the alphabet.
  */
-#ifndef NODE_AGENT_ELF_ELF_SYMBOLS_H
-#define NODE_AGENT_ELF_ELF_SYMBOLS_H
+#ifndef COMMON_ELF_ELF_SYMBOLS_H
+#define COMMON_ELF_ELF_SYMBOLS_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 #define ELF_SYMBOLS_SIZELESS_MAX_BYTES 4096u
 
@@ -72,4 +72,4 @@ int elf_symbol_table_find(const struct elf_symbol_table *t, const struct elf_lay
 int elf_symbol_address(const struct elf_layout *layout, const struct byte_source *src,
 		       const char *name, uint64_t *ret_vaddr) MUST_CHECK;
 
-#endif /* NODE_AGENT_ELF_ELF_SYMBOLS_H */
+#endif /* COMMON_ELF_ELF_SYMBOLS_H */

@@ -1,4 +1,4 @@
-#include "node-agent/elf/elf_debug_data.h"
+#include "common/elf/elf_debug_data.h"
 
 #include <errno.h>
 #include <lzma.h>

@@ -2,14 +2,14 @@
  * The symbols of an ELF file, or of its separate debug file → a symbol_file.h, with the names that
  * the symbolizer would show. The file is untrusted, as everywhere in this folder.
  */
-#ifndef NODE_AGENT_SYMBOL_SYMBOL_EXPORT_H
-#define NODE_AGENT_SYMBOL_SYMBOL_EXPORT_H
+#ifndef COMMON_SYMBOLS_SYMBOL_EXPORT_H
+#define COMMON_SYMBOLS_SYMBOL_EXPORT_H
 
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "common/elf/byte_source.h"
 #include "common/err.h"
 #include "common/symbols/symbol_file.h"
-#include "node-agent/elf/byte_source.h"
 
 struct symbol_export {
 	uint32_t n_functions;
@@ -24,4 +24,4 @@ struct symbol_export {
 int symbol_export(const struct byte_source *src, struct buf *out, struct symbol_export *ret,
 		  struct err *err) MUST_CHECK;
 
-#endif /* NODE_AGENT_SYMBOL_SYMBOL_EXPORT_H */
+#endif /* COMMON_SYMBOLS_SYMBOL_EXPORT_H */

@@ -1,4 +1,4 @@
-#include "node-agent/elf/signal_return.h"
+#include "common/elf/signal_return.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "node-agent/elf/byte_source.h"
+#include "common/elf/byte_source.h"
 
 #include <errno.h>
 #include <fcntl.h>

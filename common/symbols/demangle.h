@@ -5,8 +5,8 @@
  * exponentially longer, so demangling ends as soon as the output is full.
  * Stack use is bounded by DEMANGLE_INPUT_MAX_BYTES (under 1 MiB) and libiberty's own depth limit.
  */
-#ifndef NODE_AGENT_SYMBOL_DEMANGLE_H
-#define NODE_AGENT_SYMBOL_DEMANGLE_H
+#ifndef COMMON_SYMBOLS_DEMANGLE_H
+#define COMMON_SYMBOLS_DEMANGLE_H
 
 #include "common/base.h"
 
@@ -21,4 +21,4 @@
  */
 size_t demangle(const char *name, char *to, size_t cap);
 
-#endif /* NODE_AGENT_SYMBOL_DEMANGLE_H */
+#endif /* COMMON_SYMBOLS_DEMANGLE_H */

@@ -5,7 +5,7 @@
  * work on vectors. Facts are those of Intel's manual, volume 2, appendix A, and of AMD's, volumes 3
  * and 6.
  */
-#include "node-agent/elf/x86_decode.h"
+#include "common/elf/x86_decode.h"
 
 enum {
 	M = 1 << 0,     /* has ModRM */

@@ -12,7 +12,7 @@
  * outer function may begin before an inner label; how far is limited, since a hostile file
  * could make every lookup walk the whole table.
  */
-#include "node-agent/elf/elf_symbols.h"
+#include "common/elf/elf_symbols.h"
 
 #include <elf.h>
 #include <errno.h>

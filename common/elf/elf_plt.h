@@ -5,11 +5,11 @@
  * stub jumps through a slot of the global offset table, and the relocation of that slot names
  * the function.
  */
-#ifndef NODE_AGENT_ELF_ELF_PLT_H
-#define NODE_AGENT_ELF_ELF_PLT_H
+#ifndef COMMON_ELF_ELF_PLT_H
+#define COMMON_ELF_ELF_PLT_H
 
 #include "common/base.h"
-#include "node-agent/elf/elf_layout.h"
+#include "common/elf/elf_layout.h"
 
 /*
  * Stores the name of the imported function, as in the file and without "@plt", NUL-terminated.
@@ -19,4 +19,4 @@
 int elf_plt_find(const struct elf_layout *layout, const struct byte_source *src, uint64_t vaddr,
 		 char *name, size_t cap) MUST_CHECK;
 
-#endif /* NODE_AGENT_ELF_ELF_PLT_H */
+#endif /* COMMON_ELF_ELF_PLT_H */
