@@ -26,6 +26,11 @@ uint64_t clock_thread_cpu_ns(void)
 	return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+uint64_t clock_effort_ns(void)
+{
+	return (3 * clock_thread_cpu_ns() + clock_monotonic_ns()) / 4;
+}
+
 uint64_t clock_realtime_ns(void)
 {
 	return read_ns(CLOCK_REALTIME);

@@ -28,3 +28,25 @@ TEST(boot_time_is_monotonic_time_and_more)
 	usleep(2000);
 	assert_true(clock_boottime_ns() - before >= 2 * NS_PER_MS);
 }
+
+/* Waiting costs a quarter of the time, at least; nothing costs more than the time that passes. */
+TEST(effort_counts_work_more_than_waiting)
+{
+	uint64_t before_ns = clock_monotonic_ns(), effort_ns = clock_effort_ns();
+
+	usleep(50000);
+	effort_ns = clock_effort_ns() - effort_ns;
+	assert_true(effort_ns >= 50 * NS_PER_MS / 4);
+	assert_true(effort_ns <= clock_monotonic_ns() - before_ns);
+}
+
+TEST(effort_is_at_least_the_work)
+{
+	uint64_t effort_ns = clock_effort_ns(), cpu_ns = clock_thread_cpu_ns(), worked_ns;
+
+	do
+		worked_ns = clock_thread_cpu_ns() - cpu_ns;
+	while (worked_ns < 20 * NS_PER_MS);
+	/* the two clocks need not run equally fast: only one follows the time servers */
+	assert_true(clock_effort_ns() - effort_ns >= worked_ns * 9 / 10);
+}

@@ -125,7 +125,7 @@ static int look_up(struct goroutine_code *c, struct cached_code *k)
 	int r = -ENOENT;
 
 	/* a hostile program can have tables that are slow to search */
-	if (clock_monotonic_ns() > c->deadline_ns)
+	if (clock_effort_ns() > c->deadline_ns)
 		return -ETIME;
 	for (size_t i = 0; i < c->n_modules && r == -ENOENT; i++) {
 		const struct go_module *m = &c->modules[i];

@@ -22,7 +22,7 @@ enum goroutine_owner {
 struct goroutine_code;
 
 /*
- * `modules` are borrowed. After deadline_ns, on clock_monotonic_ns(), only cached functions are
+ * `modules` are borrowed. After deadline_ns, on clock_effort_ns(), only cached functions are
  * found. Returns 0 or -ENOMEM.
  */
 int goroutine_code_new(struct goroutine_code **ret, const struct go_module *modules,

@@ -34,7 +34,7 @@ static int prepare(struct go_runtime *rt, struct reading *d)
 
 	d->scan.memory = rt->image.memory;
 	d->scan.has_lr = rt->image.layout->machine == EM_AARCH64;
-	d->scan.deadline_ns = clock_monotonic_ns() + GOROUTINE_READER_MAX_NS;
+	d->scan.deadline_ns = clock_effort_ns() + GOROUTINE_READER_MAX_NS;
 	d->scan.max_stack_bytes = GOROUTINE_READER_STACKS_BYTES;
 	if (r == 0)
 		r = goroutine_variables_list(rt, &d->addresses, &d->scan.n_addresses);

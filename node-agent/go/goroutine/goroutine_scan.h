@@ -18,7 +18,7 @@ struct goroutine_scan_config {
 	bool has_lr;               /* arm64 */
 	const uint64_t *addresses; /* of all runtime.g, ascending */
 	size_t n_addresses;
-	uint64_t deadline_ns;     /* on clock_monotonic_ns() */
+	uint64_t deadline_ns;     /* on clock_effort_ns() */
 	uint64_t max_stack_bytes; /* of all stacks; the remaining goroutines are counted without */
 };
 

@@ -91,7 +91,7 @@ int memory_ranges_read(struct memory_ranges *m, const struct memory_range *range
 		size_t joined = join(ranges, n, &end);
 		int r;
 
-		if (clock_monotonic_ns() > m->deadline_ns)
+		if (clock_effort_ns() > m->deadline_ns)
 			return -ETIME;
 		r = joined > 1 ? read_joined(m, ranges, joined, end, fn, ctx)
 			       : read_one(m, ranges, fn, ctx);

@@ -23,7 +23,7 @@ struct memory_range {
 struct memory_ranges {
 	const struct byte_source *memory; /* borrowed */
 	uint64_t left_bytes;              /* that may still be read */
-	uint64_t deadline_ns;             /* on clock_monotonic_ns() */
+	uint64_t deadline_ns;             /* on clock_effort_ns() */
 	uint8_t *chunk;
 };
 

@@ -101,7 +101,7 @@ static int read_round(struct go_runtime *rt, struct heap_round *d, struct bucket
 	struct bucket_round round = {
 		.windows = rt->windows,
 		.format = &d->format,
-		.deadline_ns = clock_monotonic_ns() + HEAP_READER_MAX_NS,
+		.deadline_ns = clock_effort_ns() + HEAP_READER_MAX_NS,
 	};
 	int r;
 

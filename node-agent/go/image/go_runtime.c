@@ -99,7 +99,7 @@ int go_runtime_open(struct go_runtime **ret, const struct program_target *t,
 		return r;
 	rt->target = t;
 	rt->windows = w;
-	rt->deadline_ns = clock_monotonic_ns() + GO_RUNTIME_NAMES_MAX_NS;
+	rt->deadline_ns = clock_effort_ns() + GO_RUNTIME_NAMES_MAX_NS;
 	memory_windows_begin(w, &t->memory, GO_RUNTIME_MAX_BYTES);
 	*ret = TAKE_PTR(rt);
 	return 0;

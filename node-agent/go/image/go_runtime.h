@@ -28,7 +28,7 @@ struct go_runtime {
 	struct page_cache *memory_pages;
 	struct byte_source file_tables;   /* the same as constants, through constants_pages */
 	struct byte_source memory_tables; /* memory, through memory_pages: for what never changes */
-	uint64_t deadline_ns;             /* for naming code, on clock_monotonic_ns() */
+	uint64_t deadline_ns;             /* for naming code, on clock_effort_ns() */
 	bool uncached; /* go_runtime_find() searches in this very process; see there */
 	size_t n_modules;
 	struct go_module modules[GO_IMAGE_MODULES_MAX]; /* the executable's first */

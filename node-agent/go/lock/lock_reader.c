@@ -111,7 +111,7 @@ static int read_list(struct lock_session *s, const struct lock_turn *t, struct l
 	struct bucket_round round = {
 		.windows = rt->windows,
 		.format = &d->format,
-		.deadline_ns = clock_monotonic_ns() + LOCK_READER_MAX_NS,
+		.deadline_ns = clock_effort_ns() + LOCK_READER_MAX_NS,
 	};
 	int r;
 

@@ -171,7 +171,7 @@ static const struct go_module *find_module(const struct go_frames *f, uint64_t a
 static bool is_late(const struct go_frames *f)
 {
 	return f->process.deadline_ns != UINT64_MAX &&
-	       clock_monotonic_ns() > f->process.deadline_ns;
+	       clock_effort_ns() > f->process.deadline_ns;
 }
 
 /* Finds the function and line of the instruction at this address; the result is in f->line. */

@@ -29,7 +29,7 @@ struct go_frames_process {
 	uint64_t start_time;
 	uint64_t bias;  /* of the executable */
 	unsigned minor; /* the release is 1.minor */
-	/* for names not cached yet; on clock_monotonic_ns(), UINT64_MAX if none */
+	/* for names not cached yet; on clock_effort_ns(), UINT64_MAX if none */
 	uint64_t deadline_ns;
 };
 

@@ -95,7 +95,7 @@ static int add(struct bucket_history *h, uint64_t address)
 static bool is_late(const struct bucket_round *round, size_t n)
 {
 	return n % CLOCK_EVERY == 0 && round->deadline_ns != UINT64_MAX &&
-	       clock_monotonic_ns() > round->deadline_ns;
+	       clock_effort_ns() > round->deadline_ns;
 }
 
 /* Whether the record may have counted something before we saw it that must not be reported. */

@@ -36,7 +36,7 @@ struct bucket_round {
 	struct memory_windows *windows; /* after memory_windows_begin() */
 	const struct go_bucket_format *format;
 	uint64_t head_address; /* of the variable that points to the newest record */
-	uint64_t deadline_ns;  /* on clock_monotonic_ns(); UINT64_MAX for none */
+	uint64_t deadline_ns;  /* on clock_effort_ns(); UINT64_MAX for none */
 };
 
 /*
