@@ -307,10 +307,16 @@ static struct process_snapshot *snapshot_of(struct process_table *t, pid_t pid)
 	return process_snapshot_ref(s);
 }
 
+static void see_one(struct interpreter_names *n, struct process_snapshot *s, uint64_t code)
+{
+	const struct chain_entry e = chain_entry(code, 8, 0, 0);
+
+	interpreter_names_see(n, s, &e, 1, 0);
+}
+
 /* What comes of reading this frame; asks again and again, as samples do. */
 static int read_name(struct interpreter_names *n, struct process_snapshot *s, uint64_t code)
 {
-	const struct chain_entry e = chain_entry(code, 8, 0, 0);
 	const struct interpreter_frame f = {.code = code, .at = 8};
 	struct interpreter_name name;
 	int r;
@@ -319,15 +325,14 @@ static int read_name(struct interpreter_names *n, struct process_snapshot *s, ui
 		r = interpreter_names_find(n, s, &f, &name);
 		if (r != -EINPROGRESS)
 			break;
-		interpreter_names_see(n, s, &e, 1, 0);
+		see_one(n, s, code);
 		(void)usleep(10000);
 	}
 	return r;
 }
 
-static uint64_t n_late(struct metrics *ms)
+static uint64_t metric_value(struct metrics *ms, const char *name)
 {
-	static const char name[] = "coroot_node_agent_interpreter_frames_total{result=\"late\"} ";
 	CLEANUP(buf_fini) struct buf said;
 	const char *p;
 
@@ -337,6 +342,16 @@ static uint64_t n_late(struct metrics *ms)
 	p = strstr(said.data, name);
 	assert_non_null(p);
 	return strtoull(p + strlen(name), NULL, 10);
+}
+
+static uint64_t n_late(struct metrics *ms)
+{
+	return metric_value(ms, "coroot_node_agent_interpreter_frames_total{result=\"late\"} ");
+}
+
+static uint64_t n_stuck(struct metrics *ms)
+{
+	return metric_value(ms, "\ncoroot_node_agent_interpreter_stuck_threads ");
 }
 
 /* While the thread hangs: who waits for a name goes on without it. */
@@ -392,4 +407,54 @@ TEST(a_process_whose_memory_does_not_answer_has_no_names_and_others_do)
 	interpreter_names_free(n);
 	(void)kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+#define STUCK_MAX 4
+
+/* A file server that was away for some minutes costs names only while it is away. */
+TEST(names_are_read_again_once_the_memory_of_many_processes_answers)
+{
+	const struct interpreter_names_config cfg = {.hang_ns = NS_PER_S,
+						     .hung_pause_ns = NS_PER_MS};
+	CLEANUP(process_table_freep) struct process_table *t = NULL;
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *self = NULL;
+	struct process_snapshot *silent[STUCK_MAX];
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
+	struct silent_file *file = silent_file_new();
+	struct interpreter_names *n = NULL;
+	uint64_t code[STUCK_MAX];
+	pid_t children[STUCK_MAX];
+	struct err err = {""};
+
+	if (!file || access(PYTHON, X_OK) < 0) {
+		silent_file_free(file);
+		skip();
+	}
+	for (size_t i = 0; i < STUCK_MAX; i++)
+		children[i] = start_mapping_child(file);
+	silent_file_silence(file);
+	assert_int_equal(process_table_new(&t, &(struct process_table_config){0}, &err), 0);
+	self = own_process_snapshot(t);
+	assert_int_equal(interpreter_names_new(&n, &cfg), 0);
+	assert_int_equal(metrics_new(&ms), 0);
+	assert_int_equal(interpreter_names_register_metrics(n, ms), 0);
+	for (size_t i = 0; i < STUCK_MAX; i++) {
+		code[i] = address_of_mapping(children[i]);
+		silent[i] = snapshot_of(t, children[i]);
+		assert_int_equal(n_stuck(ms), i);
+		do {
+			see_one(n, silent[i], code[i]);
+			(void)usleep(10000);
+		} while (n_stuck(ms) == i);
+	}
+	silent_file_free(file); /* all reads end with an error */
+	eventually(n_stuck(ms) == 0);
+	assert_int_equal(read_name(n, self, 0x1000), -ENOENT);
+	assert_int_not_equal(read_name(n, silent[0], code[0] + 128), -ETIMEDOUT);
+	interpreter_names_free(n);
+	for (size_t i = 0; i < STUCK_MAX; i++) {
+		process_snapshot_unref(silent[i]);
+		(void)kill(children[i], SIGKILL);
+		assert_int_equal(waitpid(children[i], NULL, 0), children[i]);
+	}
 }

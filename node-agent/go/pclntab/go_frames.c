@@ -170,8 +170,7 @@ static const struct go_module *find_module(const struct go_frames *f, uint64_t a
 /* A hostile program can have tables in which a single address takes half a second. */
 static bool is_late(const struct go_frames *f)
 {
-	return f->process.deadline_ns != UINT64_MAX &&
-	       clock_effort_ns() > f->process.deadline_ns;
+	return f->process.deadline_ns != UINT64_MAX && clock_effort_ns() > f->process.deadline_ns;
 }
 
 /* Finds the function and line of the instruction at this address; the result is in f->line. */

@@ -1,7 +1,8 @@
 /*
  * The thread may wait for memory without end: where a process has mapped a file whose file system
  * does not answer. So the owner watches it, and if it uses no CPU time for a while, leaves it alone
- * with all that it reads by, and begins another one, which leaves that process alone.
+ * with all that it reads by, and begins another one, which leaves that process alone. Once the
+ * memory has answered, the thread ends by itself, and the process is tried again after a pause.
  */
 #include "node-agent/interpreter/process/interpreter_names.h"
 
@@ -33,6 +34,8 @@
 #define POLL_NS NS_PER_S
 #define WAITS_MAX 5u      /* of the timeout of a wait, while names are being read */
 #define LEFT_ALONE_MAX 4u /* threads */
+#define HUNG_MAX 16u
+#define NOT_LEFT_ALONE SIZE_MAX
 
 struct job {
 	struct process_snapshot *snapshot; /* a reference */
@@ -52,6 +55,7 @@ enum names_metric {
 	LATE,
 	NAMES,
 	BYTES,
+	STUCK,
 	METRICS,
 };
 
@@ -79,12 +83,21 @@ static const struct metric_def metric_defs[METRICS] = {
 	[BYTES] = {.name = "coroot_node_agent_interpreter_bytes",
 		   .help = "Memory for names of frames of interpreters",
 		   .kind = METRIC_GAUGE},
+	[STUCK] = {.name = "coroot_node_agent_interpreter_stuck_threads",
+		   .help = "Threads of the agent that hang reading the memory of a process",
+		   .kind = METRIC_GAUGE},
 };
 METRIC_TABLE(metric_table, metric_defs);
 
 struct program {
 	pid_t pid; /* 0: none */
 	uint64_t start_time;
+};
+
+/* A program with which a thread hung. */
+struct hung_program {
+	struct program program;
+	uint64_t until_ns; /* it is left alone; UINT64_MAX while the thread hangs */
 };
 
 /* References: of the owner, of the thread while it runs, and others. */
@@ -100,7 +113,8 @@ struct interpreter_names {
 	struct kept_codes *kept;
 	uint64_t n_submitted, n_done; /* jobs */
 	struct program busy;          /* whose names are being read */
-	struct program hung[LEFT_ALONE_MAX];
+	struct hung_program hung[HUNG_MAX];
+	unsigned n_left_alone;
 	uint64_t generation; /* counts what was forgotten */
 	uint32_t n_retries;  /* in this interval */
 	/*
@@ -111,9 +125,10 @@ struct interpreter_names {
 	/* of the thread that sees samples */
 	uint64_t seen_generation;
 	struct stall_watch watch;
+	struct reader *reader; /* the thread's; NULL if there is none */
 	uint64_t hang_ns;
+	uint64_t hung_pause_ns;
 	const char *proc_root;
-	unsigned n_left_alone;
 };
 
 /* What a thread reads by. */
@@ -123,6 +138,7 @@ struct reader {
 	struct interpreter_files *files;
 	struct process_memory *memory;
 	struct script_lines lines;
+	size_t hung; /* index of what it was left alone with, under the lock; or NOT_LEFT_ALONE */
 };
 
 /* ---- on the thread ---- */
@@ -200,14 +216,18 @@ static bool is_known(struct interpreter_names *n, uint64_t key)
 	return known;
 }
 
-/* Returns 0, or -ETIMEDOUT if a thread hung with this process. */
+/* Returns 0, or -ETIMEDOUT if a thread hung with this process a short time ago. */
 static int begin_job(struct interpreter_names *n, const struct process_snapshot *s)
 {
+	uint64_t now_ns = clock_monotonic_ns();
 	int r = 0;
 
 	pthread_mutex_lock(&n->lock);
-	for (size_t i = 0; i < LEFT_ALONE_MAX; i++) {
-		if (n->hung[i].pid == s->pid && n->hung[i].start_time == s->start_time)
+	for (size_t i = 0; i < HUNG_MAX; i++) {
+		const struct hung_program *h = &n->hung[i];
+
+		if (h->program.pid == s->pid && h->program.start_time == s->start_time &&
+		    now_ns < h->until_ns)
 			r = -ETIMEDOUT;
 	}
 	n->busy = (struct program){s->pid, s->start_time};
@@ -314,6 +334,19 @@ static void run(void *ctx, struct worker_thread *t)
 	}
 }
 
+/* The memory has answered, or the process has been killed. */
+static void end_hanging(struct reader *k)
+{
+	struct interpreter_names *n = k->names;
+
+	pthread_mutex_lock(&n->lock);
+	if (k->hung != NOT_LEFT_ALONE) {
+		n->hung[k->hung].until_ns = clock_monotonic_ns() + n->hung_pause_ns;
+		metric_set(&n->metrics[STUCK], --n->n_left_alone);
+	}
+	pthread_mutex_unlock(&n->lock);
+}
+
 static void reader_free(struct reader *k)
 {
 	if (!k)
@@ -330,6 +363,7 @@ DEFINE_CLEANUP(struct reader *, reader_free);
 static void thread_ends(void *ctx, bool abandoned)
 {
 	(void)abandoned;
+	end_hanging(ctx);
 	reader_free(ctx);
 }
 
@@ -345,6 +379,7 @@ static int start_thread(struct interpreter_names *n)
 	if (!k)
 		return -ENOMEM;
 	k->names = interpreter_names_ref(n);
+	k->hung = NOT_LEFT_ALONE;
 	r = deadline_caller_new(&k->caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
 	if (r == 0)
 		r = process_memory_new(&k->memory, n->proc_root);
@@ -355,37 +390,63 @@ static int start_thread(struct interpreter_names *n)
 	thread.ctx = k;
 	r = worker_thread_start(&n->thread, &thread);
 	if (r == 0)
-		(void)TAKE_PTR(k);
+		n->reader = TAKE_PTR(k);
 	return r;
 }
 
-/* After LEFT_ALONE_MAX threads no name is read any more. */
+/* Of more programs than it can hold, those whose pause ends first are tried again. */
+static void leave_alone(struct interpreter_names *n, struct program p)
+{
+	size_t first = 0;
+
+	for (size_t i = 1; i < HUNG_MAX; i++) {
+		if (n->hung[i].until_ns < n->hung[first].until_ns)
+			first = i;
+	}
+	n->hung[first] = (struct hung_program){p, UINT64_MAX};
+	n->reader->hung = first;
+	metric_set(&n->metrics[STUCK], ++n->n_left_alone);
+}
+
+/* While LEFT_ALONE_MAX threads hang, no name is read: watch_thread() begins one afterwards. */
 static void replace_thread(struct interpreter_names *n)
 {
 	struct program hung;
+	bool may_start;
 
 	pthread_mutex_lock(&n->lock);
 	hung = n->busy;
-	n->hung[n->n_left_alone++] = hung;
+	leave_alone(n, hung);
 	pthread_mutex_unlock(&n->lock);
 	log_warn("the memory of a process does not answer; frames of its interpreter have no names",
 		 "pid=%d", (int)hung.pid);
+	n->reader = NULL;
 	(void)worker_thread_abandon(TAKE_PTR(n->thread));
 	end_job(n);
-	if (n->n_left_alone < LEFT_ALONE_MAX)
+	pthread_mutex_lock(&n->lock);
+	may_start = n->n_left_alone < LEFT_ALONE_MAX;
+	pthread_mutex_unlock(&n->lock);
+	if (may_start)
 		(void)!start_thread(n);
 }
 
 static void watch_thread(struct interpreter_names *n)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	bool is_busy;
+	bool is_busy, may_start;
 
-	if (!n->thread || now_ns - n->watch.polled_ns < POLL_NS)
+	if (now_ns - n->watch.polled_ns < POLL_NS)
 		return;
 	pthread_mutex_lock(&n->lock);
 	is_busy = n->busy.pid != 0;
+	may_start = n->n_left_alone < LEFT_ALONE_MAX;
 	pthread_mutex_unlock(&n->lock);
+	if (!n->thread) {
+		stall_watch_init(&n->watch, POLL_NS, now_ns);
+		if (may_start)
+			(void)!start_thread(n);
+		return;
+	}
 	if (stall_watch_poll(&n->watch, now_ns, worker_thread_cpu_ns(n->thread), is_busy) >=
 	    n->hang_ns)
 		replace_thread(n);
@@ -591,6 +652,7 @@ int interpreter_names_new(struct interpreter_names **ret,
 	condition_init(&n->done);
 	n->proc_root = cfg->proc_root ?: "/proc";
 	n->hang_ns = cfg->hang_ns ?: DEFAULT_HANG_NS;
+	n->hung_pause_ns = cfg->hung_pause_ns ?: HUNG_PAUSE_NS;
 	stall_watch_init(&n->watch, POLL_NS, clock_monotonic_ns());
 	r = name_cache_new(&n->cache, cfg->max_names ?: DEFAULT_NAMES,
 			   cfg->max_text_bytes ?: DEFAULT_TEXT_BYTES);

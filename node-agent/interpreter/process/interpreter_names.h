@@ -24,6 +24,8 @@ struct interpreter_names_config {
 	uint32_t max_names;    /* 0: 65536 */
 	size_t max_text_bytes; /* 0: 2 MiB */
 	uint64_t hang_ns;      /* a thread that hangs for so long is left alone; 0: 10 s */
+	uint64_t
+		hung_pause_ns; /* until its process is tried again, from when it goes on; 0: 60 s */
 };
 
 /* Starts the thread. Returns 0, -ENOMEM or another -errno. */
