@@ -30,8 +30,8 @@
 #include "cluster-agent/receive/symbol_handler.h"
 #include "cluster-agent/receive/upload_answer.h"
 #include "cluster-agent/sql/clickhouse_port.h"
-#include "cluster-agent/store/space_guard.h"
 #include "cluster-agent/store/store.h"
+#include "cluster-agent/store_upkeep.h"
 #include "cluster-agent/storing_ready.h"
 #include "cluster-agent/symbols/symbol_store.h"
 #include "cluster-agent/wal/log_drain.h"
@@ -73,7 +73,7 @@ struct cluster_agent {
 	/* with a store */
 	struct store *store;
 	struct upload_log *log;
-	struct space_guard *space; /* NULL with --max-disk-usage=0 */
+	struct store_upkeep upkeep;
 	struct clock_skews *clocks;
 	struct ingest *ingest;
 	struct log_drain *drain;
@@ -335,22 +335,6 @@ static int open_otlp_port(struct cluster_agent *a, struct err *err)
 	return r < 0 ? r : otlp_grpc_register(a->otlp_grpc, a->base.metrics);
 }
 
-static int start_space_guard(struct cluster_agent *a)
-{
-	const struct space_guard_config cfg = {
-		.store = a->store,
-		.max_usage_percent = (unsigned)a->opts->max_disk_usage_percent,
-	};
-	int r;
-
-	if (cfg.max_usage_percent == 0)
-		return 0;
-	r = space_guard_new(&a->space, &cfg);
-	if (r == 0)
-		r = space_guard_register(a->space, a->base.metrics);
-	return r == 0 ? space_guard_start(a->space) : r;
-}
-
 static int start_storing(struct cluster_agent *a, struct err *err)
 {
 	int r = cluster_store_open(&a->store, a->opts, err);
@@ -365,7 +349,7 @@ static int start_storing(struct cluster_agent *a, struct err *err)
 	if (r == 0)
 		r = register_storing(a);
 	if (r == 0)
-		r = start_space_guard(a);
+		r = store_upkeep_start(&a->upkeep, a->store, a->opts, a->base.metrics);
 	return r;
 }
 
@@ -788,7 +772,7 @@ void cluster_agent_free(struct cluster_agent *a)
 	ingest_free(a->ingest);
 	clock_skews_free(a->clocks);
 	upload_log_close(a->log);
-	space_guard_free(a->space);
+	store_upkeep_stop(&a->upkeep);
 	store_close(a->store);
 	agent_fini(&a->base);
 	access_free(a->access);

@@ -60,6 +60,10 @@ const struct option_def cluster_option_defs[] = {
 		 "data directory; those that were not used for longest go first"},
 	{DURATION_OPTION("profiles-ttl", profiles_ttl_ns), .def = "7d", .min = 3600 * NS_PER_S,
 	 .max = 3650 * DAY_NS, .value = "DURATION", .help = "how long profiles are kept"},
+	{DURATION_OPTION("functions-ttl", functions_ttl_ns), .def = "365d", .max = 3650 * DAY_NS,
+	 .value = "DURATION",
+	 .help = "how long the sums of each day by function are kept, by which a function is "
+		 "searched in all applications; 0 makes none"},
 	{STRING_OPTION("clickhouse-address", clickhouse_address),
 	 .variable = "GLOBAL_CLICKHOUSE_ADDRESS", .value = "LIST",
 	 .help = "ClickHouse servers by host, host:port or URL of their HTTP interface, separated "

@@ -31,6 +31,7 @@ struct cluster_options {
 	uint64_t max_wal_bytes;
 	uint64_t max_symbols_bytes;
 	uint64_t profiles_ttl_ns;
+	uint64_t functions_ttl_ns;
 	char *clickhouse_address;
 	char *clickhouse_user;
 	char *clickhouse_password;

@@ -63,6 +63,7 @@ static const char *const insert_columns[] = {
 	[STORE_QUALITY] = ("(ServiceName, Type, Start, End, Host, Samples, Truncated, Value, "
 			   "Instance, Lost, Upload, Runtimes, Unwinding, Starts, Labels, "
 			   "LabelSet)"),
+	[STORE_FUNCTIONS] = "(Name, Type, ServiceName, Version, Day, Self, Total, Covered, Summed)",
 };
 
 /* Columns of tables that an earlier release created. */
@@ -523,7 +524,7 @@ static int update_tables(struct schema *s, struct err *err)
 	int r = 0;
 
 	for (unsigned t = 0; t < SCHEMA_TABLE_MAX && r == 0; t++) {
-		if (!s->found[t].exists)
+		if (!s->found[t].exists || !schema_text_is_wanted(t, s->cfg))
 			continue;
 		r = set_policy(s, t, err);
 		if (r == 0)
@@ -538,12 +539,26 @@ static int update_tables(struct schema *s, struct err *err)
 	return r;
 }
 
+/* Profiles are stored and shown without the sums of functions. */
+static int create_one(struct schema *s, unsigned table,
+		      int (*fn)(struct schema *s, unsigned table, struct err *err), struct err *err)
+{
+	int r = schema_text_is_wanted(table, s->cfg) ? fn(s, table, err) : 0;
+
+	if (r != -EREMOTEIO || table != STORE_FUNCTIONS)
+		return r;
+	log_warn("functions cannot be searched in all applications: the table cannot be created",
+		 "table=%s reason=%s", schema_text_name(table), LOG_QUOTED(err->msg));
+	*err = (struct err){0};
+	return 0;
+}
+
 static int create_all(struct schema *s, struct err *err)
 {
 	int r = 0;
 
 	for (unsigned t = 0; t < SCHEMA_TABLE_MAX && r == 0; t++)
-		r = create_table(s, t, err);
+		r = create_one(s, t, create_table, err);
 	if (r == 0)
 		r = add_columns(s, "", err);
 	if (r == 0)
@@ -551,7 +566,7 @@ static int create_all(struct schema *s, struct err *err)
 	if (r < 0 || !s->topology->cluster[0])
 		return r;
 	for (unsigned t = 0; t < SCHEMA_TABLE_MAX && r == 0; t++)
-		r = create_distributed(s, t, err);
+		r = create_one(s, t, create_distributed, err);
 	return r < 0 ? r : add_columns(s, SCHEMA_DISTRIBUTED, err);
 }
 
@@ -634,6 +649,7 @@ const char *schema_table_name(enum store_table table, const struct schema_topolo
 		[STORE_STACKS] = "profiling_stacks" SCHEMA_DISTRIBUTED,
 		[STORE_SAMPLES] = "profiling_samples" SCHEMA_DISTRIBUTED,
 		[STORE_QUALITY] = "profiling_quality" SCHEMA_DISTRIBUTED,
+		[STORE_FUNCTIONS] = "profiling_functions" SCHEMA_DISTRIBUTED,
 	};
 
 	return t->cluster[0] ? distributed[table] : schema_text_name(table);

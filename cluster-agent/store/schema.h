@@ -1,5 +1,7 @@
 /*
- * The tables: those that a Coroot server knows, and profiling_quality, which is ours.
+ * The tables: those that a Coroot server knows, and profiling_quality and profiling_functions,
+ * which are ours. The last one is used by one question only, so an agent whose account cannot
+ * create it works without.
  *
  * Coroot's tables have Coroot's columns, order, partitions and codecs, so that its server can
  * read ours; settings differ where a reader does not notice. Tables that Coroot made are used
@@ -35,6 +37,7 @@ struct schema_topology {
 
 struct schema_config {
 	uint64_t ttl_ns;
+	uint64_t function_ttl_ns;   /* of profiling_functions; 0: leave that table alone */
 	const char *storage_policy; /* NULL: as it is, and the server's default for new tables */
 	uint64_t move_after_ns;     /* when rows move to move_volume of the policy */
 	const char *move_volume;    /* NULL: rows are not moved by age */

@@ -5,7 +5,9 @@
  * compression. profiling_profiles is filled by a materialized view and says which services and
  * types exist without reading samples. profiling_quality, with one row per profile, is what Coroot
  * has no place for: how much of a profile is missing, its total, so that overviews need not add up
- * samples, and the upload that it came with.
+ * samples, and the upload that it came with. profiling_functions has the sums of a day by function,
+ * which are kept for much longer (function_sums.h). A function is the first column of its key, so
+ * that all applications that use it are one piece of each part.
  *
  * On a cluster each table exists on all its servers, replicated within a shard, and has a
  * <table>_distributed in front, which knows the shards. The view is between the tables of one
@@ -57,7 +59,9 @@ struct table {
 	const char *order;
 	const char
 		*time; /* the column from which the time to live counts; partitions are its days */
-	const char *shard; /* which shard a row goes to; NULL: only the view writes */
+	const char *shard;   /* which shard a row goes to; NULL: only the view writes */
+	const char *version; /* which of rows with the same key is the newest; NULL: by time */
+	const char *index;   /* after the columns; NULL: none */
 };
 
 /* LastSeen as the version: a late, old profile must not make a stack look older than it is. */
@@ -95,6 +99,20 @@ static const struct table tables[SCHEMA_TABLE_MAX] = {
 			"ORDER BY (ServiceName, Type, toUnixTimestamp(Start))",
 			"Start",
 			"Upload",
+		},
+	[STORE_FUNCTIONS] =
+		{
+			"profiling_functions",
+			"Name String CODEC(ZSTD(1)), Type " TEXT ", ServiceName " TEXT
+			", Version " TEXT ", Day Date CODEC(ZSTD(1)), "
+			"Self Int64 CODEC(ZSTD(1)), Total Int64 CODEC(ZSTD(1)), "
+			"Covered UInt32 CODEC(ZSTD(1)), Summed " TIME,
+			true,
+			"ORDER BY (Name, Type, ServiceName, Version, Day)",
+			"Day",
+			"cityHash64(ServiceName)",
+			"Summed",
+			", INDEX names lower(Name) TYPE ngrambf_v1(3, 1024, 2, 0) GRANULARITY 1",
 		},
 	[SCHEMA_PROFILES] =
 		{
@@ -168,6 +186,11 @@ bool schema_name_is_plain(const char *name)
 	return len > 0 && len < SCHEMA_NAME_BYTES && strspn(name, plain) == len;
 }
 
+bool schema_text_is_wanted(unsigned table, const struct schema_config *cfg)
+{
+	return table != STORE_FUNCTIONS || cfg->function_ttl_ns > 0;
+}
+
 const char *schema_text_name(unsigned table)
 {
 	return tables[table].name;
@@ -193,7 +216,7 @@ static int add_engine(struct buf *sql, const struct table *table, const struct s
 
 	if (table->replacing)
 		r = buf_addf(sql, " ENGINE = %sReplacingMergeTree(%s%s%s)", prefix, path,
-			     t->cluster[0] ? ", " : "", table->time);
+			     t->cluster[0] ? ", " : "", table->version ?: table->time);
 	else
 		r = buf_addf(sql, " ENGINE = %sMergeTree(%s)", prefix, path);
 	return r == 0 ? buf_addf(sql, " PARTITION BY toDate(%s) %s", table->time, table->order) : r;
@@ -202,10 +225,12 @@ static int add_engine(struct buf *sql, const struct table *table, const struct s
 int schema_text_ttl(struct buf *sql, unsigned table, const struct schema_config *cfg)
 {
 	const char *time = tables[table].time;
+	bool is_ours = table == STORE_FUNCTIONS; /* small: not worth moving */
+	uint64_t ttl_ns = is_ours ? cfg->function_ttl_ns : cfg->ttl_ns;
 	int r = buf_addf(sql, "toDateTime(%s) + toIntervalSecond(%" PRIu64 ")", time,
-			 cfg->ttl_ns / NS_PER_S);
+			 ttl_ns / NS_PER_S);
 
-	if (r < 0 || !cfg->move_volume)
+	if (r < 0 || !cfg->move_volume || is_ours)
 		return r;
 	return buf_addf(sql, ", toDateTime(%s) + toIntervalSecond(%" PRIu64 ") TO VOLUME '%s'",
 			time, cfg->move_after_ns / NS_PER_S, cfg->move_volume);
@@ -232,7 +257,7 @@ int schema_text_create(struct buf *sql, unsigned table, const struct schema_topo
 	if (r == 0)
 		r = add_on_cluster(sql, t);
 	if (r == 0)
-		r = buf_addf(sql, " (%s)", tables[table].columns);
+		r = buf_addf(sql, " (%s%s)", tables[table].columns, tables[table].index ?: "");
 	if (r == 0)
 		r = add_engine(sql, &tables[table], t);
 	if (r == 0)

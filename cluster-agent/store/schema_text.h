@@ -11,9 +11,9 @@
 #include "common/base.h"
 #include "common/data/buf.h"
 
-/* The first STORE_TABLE_MAX are those of enum store_table. */
+/* The first ones are those of enum store_table. */
 enum schema_table {
-	SCHEMA_PROFILES = STORE_TABLE_MAX,
+	SCHEMA_PROFILES = STORE_FUNCTIONS + 1,
 	SCHEMA_TABLE_MAX,
 };
 
@@ -35,6 +35,8 @@ struct schema_extra {
 extern const struct schema_extra schema_text_extras[SCHEMA_EXTRAS];
 
 bool schema_name_is_plain(const char *name);
+/* Whether there is such a table with this configuration. */
+bool schema_text_is_wanted(unsigned table, const struct schema_config *cfg);
 /* "profiling_samples" */
 const char *schema_text_name(unsigned table);
 

@@ -54,7 +54,8 @@ enum store_table {
 	STORE_STACKS,
 	STORE_SAMPLES,
 	STORE_QUALITY,
-	STORE_TABLE_MAX,
+	STORE_TABLE_MAX,                   /* of those that uploads have rows of */
+	STORE_FUNCTIONS = STORE_TABLE_MAX, /* what function_sums.h adds up */
 };
 
 /* Bound to {name:Type} in the SQL by the engine; never pasted into it. */

@@ -280,9 +280,11 @@ static int set_up_writer(struct store_chdb *s, struct err *err)
 	return r < 0 ? err_set(err, r, "make settings") : run_sql(s, s->writer, sql.data, err);
 }
 
-static int prepare_writer(struct store_chdb *s, uint64_t ttl_ns, struct err *err)
+static int prepare_writer(struct store_chdb *s, const struct store_chdb_config *cfg,
+			  struct err *err)
 {
-	const struct schema_config schema = {.ttl_ns = ttl_ns};
+	const struct schema_config schema = {.ttl_ns = cfg->profiles_ttl_ns,
+					     .function_ttl_ns = cfg->function_ttl_ns};
 	/*
 	 * The engine comes with a database "default" that reads the name of an unknown table as the
 	 * name of a file in the working directory. It is dropped, so that a query never reads one.
@@ -322,7 +324,7 @@ static int open_engine(struct store_chdb *s, const struct store_chdb_config *cfg
 	if (r == 0)
 		r = chdb_readers_new(&s->readers, &s->api, connect_reader, &ctx, err);
 	if (r == 0)
-		r = prepare_writer(s, cfg->profiles_ttl_ns, err);
+		r = prepare_writer(s, cfg, err);
 	return r < 0 ? r : chdb_readers_prepare(s->readers, &s->memory, err);
 }
 

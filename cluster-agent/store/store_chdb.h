@@ -13,6 +13,7 @@ struct store_chdb_config {
 	uint64_t profiles_ttl_ns; /* at least 1 s; applied to existing tables too */
 	const char *chdb_library; /* path of libchdb.so; NULL: the usual places */
 	uint64_t lock_wait_ns;    /* how long to wait for a process that has data_dir */
+	uint64_t function_ttl_ns; /* as in schema.h */
 };
 
 /*

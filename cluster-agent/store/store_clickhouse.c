@@ -334,6 +334,9 @@ static int clickhouse_insert(struct store *store, enum store_table table, const 
 		return 0;
 	if (err)
 		*err = why;
+	/* the others are as ready as before */
+	if (table == STORE_FUNCTIONS && r == -EREMOTEIO && failure.advice == CLICKHOUSE_SCHEMA)
+		return r;
 	return judge_insert(s, r, &failure, &why);
 }
 

@@ -15,6 +15,8 @@
 
 static const struct schema_topology single, cloud = {.cloud = true}, cluster = {.cluster = "main"};
 static const struct schema_config config = {.ttl_ns = WEEK_NS};
+static const struct schema_config with_functions = {.ttl_ns = WEEK_NS,
+						    .function_ttl_ns = 2 * WEEK_NS};
 
 /* ---- texts ---- */
 
@@ -65,6 +67,19 @@ TEST(tables_of_a_server_have_these_statements)
 		"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
 		"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
 
+		"CREATE TABLE IF NOT EXISTS profiling_functions ("
+		"Name String CODEC(ZSTD(1)), Type LowCardinality(String) CODEC(ZSTD(1)), "
+		"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
+		"Version LowCardinality(String) CODEC(ZSTD(1)), Day Date CODEC(ZSTD(1)), "
+		"Self Int64 CODEC(ZSTD(1)), Total Int64 CODEC(ZSTD(1)), "
+		"Covered UInt32 CODEC(ZSTD(1)), Summed DateTime64(9) CODEC(Delta, ZSTD(1)), "
+		"INDEX names lower(Name) TYPE ngrambf_v1(3, 1024, 2, 0) GRANULARITY 1) "
+		"ENGINE = ReplacingMergeTree(Summed) PARTITION BY toDate(Day) "
+		"ORDER BY (Name, Type, ServiceName, Version, Day) "
+		"TTL toDateTime(Day) + toIntervalSecond(1209600) "
+		"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+		"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
+
 		"CREATE TABLE IF NOT EXISTS profiling_profiles ("
 		"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
 		"Type LowCardinality(String) CODEC(ZSTD(1)), "
@@ -80,7 +95,7 @@ TEST(tables_of_a_server_have_these_statements)
 		CLEANUP(buf_fini) struct buf sql;
 
 		buf_init(&sql, 8192);
-		assert_int_equal(schema_text_create(&sql, t, &single, &config), 0);
+		assert_int_equal(schema_text_create(&sql, t, &single, &with_functions), 0);
 		assert_string_equal(sql.data, expected[t]);
 	}
 }
@@ -151,6 +166,10 @@ TEST(distributed_tables_are_sharded_by_what_their_readers_join)
 		"CREATE TABLE IF NOT EXISTS profiling_quality_distributed ON CLUSTER `main` "
 		"AS profiling_quality "
 		"ENGINE = Distributed('main', currentDatabase(), 'profiling_quality', Upload)",
+		"CREATE TABLE IF NOT EXISTS profiling_functions_distributed ON CLUSTER `main` "
+		"AS profiling_functions "
+		"ENGINE = Distributed('main', currentDatabase(), 'profiling_functions', "
+		"cityHash64(ServiceName))",
 		"CREATE TABLE IF NOT EXISTS profiling_profiles_distributed ON CLUSTER `main` "
 		"AS profiling_profiles "
 		"ENGINE = Distributed('main', currentDatabase(), 'profiling_profiles')",
@@ -366,6 +385,32 @@ TEST(older_tables_get_the_new_columns_in_front_of_the_shards_too)
 	assert_non_null(strstr(s.log.data, "\nALTER TABLE profiling_quality ON CLUSTER `main` "));
 	assert_non_null(strstr(s.log.data,
 			       "\nALTER TABLE profiling_quality_distributed ON CLUSTER `main` "));
+}
+
+TEST(sums_of_functions_have_a_table_if_they_are_wanted)
+{
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	server_init(&s);
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
+	assert_int_equal(schema_apply(run, &s, &cluster, &with_functions, &err), 0);
+	assert_non_null(strstr(s.log.data, "\nCREATE TABLE IF NOT EXISTS profiling_functions ON "));
+	assert_non_null(strstr(s.log.data, "\nCREATE TABLE IF NOT EXISTS profiling_functions_dis"));
+}
+
+/* An account may have the right to store profiles in tables that exist, and no more. */
+TEST(sums_of_functions_are_done_without_where_their_table_is_refused)
+{
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	server_init(&s);
+	s.rules[0] = (struct rule){"CREATE TABLE IF NOT EXISTS profiling_functions", NULL, 497, 0};
+	s.rules[1] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
+	log_set_level(LOG_LEVEL_ERROR);
+	assert_int_equal(schema_apply(run, &s, &single, &with_functions, &err), 0);
+	assert_string_equal(err.msg, "");
 }
 
 TEST(what_passes_is_repeated)

@@ -66,8 +66,11 @@ static const struct piece pieces[] = {
 	{"samples", TABLE("profiling_samples")},
 	{"quality", TABLE("profiling_quality")},
 	{"profiles", TABLE("profiling_profiles")},
+	{"functions", TABLE("profiling_functions")},
 	{"in", "IN", "GLOBAL IN"},
+	{"not_in", "NOT IN", "GLOBAL NOT IN"},
 	{"join", "INNER JOIN", "GLOBAL INNER JOIN"},
+	{"left_join", "LEFT JOIN", "GLOBAL LEFT JOIN"},
 };
 
 /* Escapes s for ClickHouse, which unescapes the value of a String parameter. */
@@ -316,6 +319,7 @@ void bound_query_init(struct bound_query *q, struct store *store, const struct q
 {
 	q->store = store;
 	q->ticket = f->ticket;
+	q->lane = STORE_FOR_PAGE;
 	q->n_params = 0;
 	q->error = 0;
 	q->side = "";
@@ -581,7 +585,7 @@ static int explain(const struct bound_query *q, int r, struct err *err)
 int bound_query_run(struct bound_query *q, struct err *err)
 {
 	struct store_query sq = {
-		.lane = STORE_FOR_PAGE,
+		.lane = q->lane,
 		.ticket = q->ticket,
 		.sql = q->sql.data,
 		.params = q->params,

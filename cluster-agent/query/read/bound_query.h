@@ -28,6 +28,7 @@
 struct bound_query {
 	struct store *store;               /* borrowed */
 	const struct store_ticket *ticket; /* likewise; may be NULL */
+	enum store_lane lane;              /* the page's, unless changed before the query runs */
 	struct arena arena;                /* texts of params */
 	struct store_param params[BOUND_QUERY_MAX_PARAMS];
 	size_t n_params;
