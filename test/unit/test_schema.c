@@ -20,83 +20,83 @@ static const struct schema_config with_functions = {.ttl_ns = WEEK_NS,
 
 /* ---- texts ---- */
 
+static const char *const statements[] = {
+	"CREATE TABLE IF NOT EXISTS profiling_stacks ("
+	"ServiceName LowCardinality(String) CODEC(ZSTD(1)), Hash UInt64 CODEC(ZSTD(1)), "
+	"LastSeen DateTime64(9) CODEC(Delta, ZSTD(1)), "
+	"Stack Array(String) CODEC(ZSTD(1))) "
+	"ENGINE = ReplacingMergeTree(LastSeen) PARTITION BY toDate(LastSeen) "
+	"PRIMARY KEY (ServiceName, Hash) ORDER BY (ServiceName, Hash) "
+	"TTL toDateTime(LastSeen) + toIntervalSecond(604800) "
+	"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+	"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
+
+	"CREATE TABLE IF NOT EXISTS profiling_samples ("
+	"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
+	"Type LowCardinality(String) CODEC(ZSTD(1)), "
+	"Start DateTime64(9) CODEC(Delta, ZSTD(1)), "
+	"End DateTime64(9) CODEC(Delta, ZSTD(1)), "
+	"Labels Map(LowCardinality(String), String) CODEC(ZSTD(1)), "
+	"StackHash UInt64 CODEC(ZSTD(1)), Value Int64 CODEC(ZSTD(1))) "
+	"ENGINE = MergeTree() PARTITION BY toDate(Start) "
+	"ORDER BY (ServiceName, Type, toUnixTimestamp(Start), toUnixTimestamp(End)) "
+	"TTL toDateTime(Start) + toIntervalSecond(604800) "
+	"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+	"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
+
+	"CREATE TABLE IF NOT EXISTS profiling_quality ("
+	"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
+	"Type LowCardinality(String) CODEC(ZSTD(1)), "
+	"Start DateTime64(9) CODEC(Delta, ZSTD(1)), "
+	"End DateTime64(9) CODEC(Delta, ZSTD(1)), "
+	"Host LowCardinality(String) CODEC(ZSTD(1)), Samples UInt64 CODEC(ZSTD(1)), "
+	"Truncated UInt64 CODEC(ZSTD(1)), Value Int64 CODEC(ZSTD(1)), "
+	"Instance UInt64 CODEC(ZSTD(1)), "
+	"Lost Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), "
+	"Upload UInt64 CODEC(ZSTD(1)), "
+	"Runtimes Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), "
+	"Unwinding Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), "
+	"Starts Map(String, UInt64) CODEC(ZSTD(1)), "
+	"Labels Map(LowCardinality(String), String) CODEC(ZSTD(1)), "
+	"LabelSet UInt64 CODEC(ZSTD(1))) "
+	"ENGINE = MergeTree() PARTITION BY toDate(Start) "
+	"ORDER BY (ServiceName, Type, toUnixTimestamp(Start)) "
+	"TTL toDateTime(Start) + toIntervalSecond(604800) "
+	"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+	"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
+
+	"CREATE TABLE IF NOT EXISTS profiling_functions ("
+	"Name String CODEC(ZSTD(1)), Type LowCardinality(String) CODEC(ZSTD(1)), "
+	"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
+	"Version LowCardinality(String) CODEC(ZSTD(1)), Day Date CODEC(ZSTD(1)), "
+	"Self Int64 CODEC(ZSTD(1)), Total Int64 CODEC(ZSTD(1)), "
+	"Covered UInt32 CODEC(ZSTD(1)), Summed DateTime64(9) CODEC(Delta, ZSTD(1)), "
+	"INDEX names lower(Name) TYPE ngrambf_v1(3, 1024, 2, 0) GRANULARITY 1) "
+	"ENGINE = ReplacingMergeTree(Summed) PARTITION BY toDate(Day) "
+	"ORDER BY (Name, Type, ServiceName, Version, Day) "
+	"TTL toDateTime(Day) + toIntervalSecond(1209600) "
+	"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+	"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
+
+	"CREATE TABLE IF NOT EXISTS profiling_profiles ("
+	"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
+	"Type LowCardinality(String) CODEC(ZSTD(1)), "
+	"LastSeen DateTime64(9) CODEC(Delta, ZSTD(1))) "
+	"ENGINE = ReplacingMergeTree(LastSeen) PARTITION BY toDate(LastSeen) "
+	"PRIMARY KEY (ServiceName, Type) ORDER BY (ServiceName, Type) "
+	"TTL toDateTime(LastSeen) + toIntervalSecond(604800) "
+	"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+	"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
+};
+
 TEST(tables_of_a_server_have_these_statements)
 {
-	static const char *const expected[] = {
-		"CREATE TABLE IF NOT EXISTS profiling_stacks ("
-		"ServiceName LowCardinality(String) CODEC(ZSTD(1)), Hash UInt64 CODEC(ZSTD(1)), "
-		"LastSeen DateTime64(9) CODEC(Delta, ZSTD(1)), "
-		"Stack Array(String) CODEC(ZSTD(1))) "
-		"ENGINE = ReplacingMergeTree(LastSeen) PARTITION BY toDate(LastSeen) "
-		"PRIMARY KEY (ServiceName, Hash) ORDER BY (ServiceName, Hash) "
-		"TTL toDateTime(LastSeen) + toIntervalSecond(604800) "
-		"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
-		"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
-
-		"CREATE TABLE IF NOT EXISTS profiling_samples ("
-		"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
-		"Type LowCardinality(String) CODEC(ZSTD(1)), "
-		"Start DateTime64(9) CODEC(Delta, ZSTD(1)), "
-		"End DateTime64(9) CODEC(Delta, ZSTD(1)), "
-		"Labels Map(LowCardinality(String), String) CODEC(ZSTD(1)), "
-		"StackHash UInt64 CODEC(ZSTD(1)), Value Int64 CODEC(ZSTD(1))) "
-		"ENGINE = MergeTree() PARTITION BY toDate(Start) "
-		"ORDER BY (ServiceName, Type, toUnixTimestamp(Start), toUnixTimestamp(End)) "
-		"TTL toDateTime(Start) + toIntervalSecond(604800) "
-		"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
-		"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
-
-		"CREATE TABLE IF NOT EXISTS profiling_quality ("
-		"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
-		"Type LowCardinality(String) CODEC(ZSTD(1)), "
-		"Start DateTime64(9) CODEC(Delta, ZSTD(1)), "
-		"End DateTime64(9) CODEC(Delta, ZSTD(1)), "
-		"Host LowCardinality(String) CODEC(ZSTD(1)), Samples UInt64 CODEC(ZSTD(1)), "
-		"Truncated UInt64 CODEC(ZSTD(1)), Value Int64 CODEC(ZSTD(1)), "
-		"Instance UInt64 CODEC(ZSTD(1)), "
-		"Lost Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), "
-		"Upload UInt64 CODEC(ZSTD(1)), "
-		"Runtimes Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), "
-		"Unwinding Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), "
-		"Starts Map(String, UInt64) CODEC(ZSTD(1)), "
-		"Labels Map(LowCardinality(String), String) CODEC(ZSTD(1)), "
-		"LabelSet UInt64 CODEC(ZSTD(1))) "
-		"ENGINE = MergeTree() PARTITION BY toDate(Start) "
-		"ORDER BY (ServiceName, Type, toUnixTimestamp(Start)) "
-		"TTL toDateTime(Start) + toIntervalSecond(604800) "
-		"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
-		"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
-
-		"CREATE TABLE IF NOT EXISTS profiling_functions ("
-		"Name String CODEC(ZSTD(1)), Type LowCardinality(String) CODEC(ZSTD(1)), "
-		"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
-		"Version LowCardinality(String) CODEC(ZSTD(1)), Day Date CODEC(ZSTD(1)), "
-		"Self Int64 CODEC(ZSTD(1)), Total Int64 CODEC(ZSTD(1)), "
-		"Covered UInt32 CODEC(ZSTD(1)), Summed DateTime64(9) CODEC(Delta, ZSTD(1)), "
-		"INDEX names lower(Name) TYPE ngrambf_v1(3, 1024, 2, 0) GRANULARITY 1) "
-		"ENGINE = ReplacingMergeTree(Summed) PARTITION BY toDate(Day) "
-		"ORDER BY (Name, Type, ServiceName, Version, Day) "
-		"TTL toDateTime(Day) + toIntervalSecond(1209600) "
-		"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
-		"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
-
-		"CREATE TABLE IF NOT EXISTS profiling_profiles ("
-		"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
-		"Type LowCardinality(String) CODEC(ZSTD(1)), "
-		"LastSeen DateTime64(9) CODEC(Delta, ZSTD(1))) "
-		"ENGINE = ReplacingMergeTree(LastSeen) PARTITION BY toDate(LastSeen) "
-		"PRIMARY KEY (ServiceName, Type) ORDER BY (ServiceName, Type) "
-		"TTL toDateTime(LastSeen) + toIntervalSecond(604800) "
-		"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
-		"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
-	};
-
 	for (unsigned t = 0; t < SCHEMA_TABLE_MAX; t++) {
 		CLEANUP(buf_fini) struct buf sql;
 
 		buf_init(&sql, 8192);
 		assert_int_equal(schema_text_create(&sql, t, &single, &with_functions), 0);
-		assert_string_equal(sql.data, expected[t]);
+		assert_string_equal(sql.data, statements[t]);
 	}
 }
 
