@@ -98,15 +98,15 @@ static void forget_left_out(struct function_sums *s)
 
 /* ---- a batch ---- */
 
-static int insert_rows(struct function_sums *s, const struct buf *rows, uint32_t n, struct err *err)
+static int insert_rows(struct function_sums *s, const struct sum_rows *rows, struct err *err)
 {
-	size_t bound = ZSTD_compressBound(rows->len), len;
+	size_t bound = ZSTD_compressBound(rows->bytes.len), len;
 	AUTO_FREE void *packed = malloc(bound);
-	struct store_frame frame = {.n_rows = n, .n_bytes = (uint32_t)rows->len};
+	struct store_frame frame = {.n_rows = rows->n_rows, .n_bytes = (uint32_t)rows->bytes.len};
 
 	if (!packed)
 		return -ENOMEM;
-	len = ZSTD_compress(packed, bound, rows->data, rows->len, LEVEL);
+	len = ZSTD_compress(packed, bound, rows->bytes.data, rows->bytes.len, LEVEL);
 	if (ZSTD_isError(len))
 		return -ENOMEM;
 	frame.data = packed;
@@ -114,26 +114,29 @@ static int insert_rows(struct function_sums *s, const struct buf *rows, uint32_t
 	return store_insert(s->store, STORE_FUNCTIONS, NULL, &frame, 1, err);
 }
 
+static void sum_rows_fini(struct sum_rows *rows)
+{
+	buf_fini(&rows->bytes);
+}
+
 /* Returns 0, 1 if the services have more rows than fit, or an error. */
 static int sum_batch(struct function_sums *s, const struct sum_day *day,
 		     const struct sum_service *services, size_t n, struct err *err)
 {
-	CLEANUP(buf_fini) struct buf rows;
-	uint32_t n_rows = 0;
-	bool cut = false;
+	CLEANUP(sum_rows_fini) struct sum_rows rows = {0};
 	int r;
 
-	buf_init(&rows, MAX_BATCH_BYTES);
-	r = sum_query_rows(s->store, day, services, n, &rows, &n_rows, &cut, err);
-	if (r == 0 && cut && n > 1)
+	buf_init(&rows.bytes, MAX_BATCH_BYTES);
+	r = sum_query_rows(day, services, n, &rows, err);
+	if (r == 0 && rows.is_cut && n > 1)
 		return 1;
-	if (r == 0 && n_rows > 0)
-		r = insert_rows(s, &rows, n_rows, err);
+	if (r == 0 && rows.n_rows > 0)
+		r = insert_rows(s, &rows, err);
 	if (r < 0)
 		return r;
 	metric_add(&s->metrics[SERVICES], n);
-	metric_add(&s->metrics[ROWS], n_rows);
-	metric_add(&s->metrics[CUT], cut);
+	metric_add(&s->metrics[ROWS], rows.n_rows);
+	metric_add(&s->metrics[CUT], rows.is_cut);
 	return 0;
 }
 
@@ -224,15 +227,16 @@ static int sum_list(struct function_sums *s, const struct sum_day *day, struct e
 	return r;
 }
 
-static int sum_day(struct function_sums *s, const struct sum_day *day, struct err *err)
+static int sum_day(struct function_sums *s, struct sum_day *day, struct err *err)
 {
 	int r;
 
 	forget_left_out(s);
 	do {
 		arena_fini(&s->list.arena);
-		r = sum_query_services(s->store, day, s->seed, (const char *const *)s->left_out,
-				       s->n_left_out, &s->list, err);
+		day->skip = (const char *const *)s->left_out;
+		day->n_skip = s->n_left_out;
+		r = sum_query_services(day, &s->list, err);
 		if (r == 0)
 			r = sum_list(s, day, err);
 		/* others may have summed those after it meanwhile */
@@ -269,7 +273,9 @@ static int sum_days(struct function_sums *s, int64_t now_ns, struct err *err)
 	for (int i = 0; i < days_to_keep(s) && r == 0 && today >= i; i++) {
 		int64_t number = today - i, settled_ns = (number + 1) * DAY_NS + SETTLE_NS;
 		bool is_young = now_ns < settled_ns;
-		const struct sum_day day = {
+		struct sum_day day = {
+			.store = s->store,
+			.seed = s->seed,
 			.start_ns = number * DAY_NS,
 			.now_ns = now_ns,
 			.fresh_ns = is_young ? now_ns - (int64_t)INTERVAL_NS / 2 : settled_ns,

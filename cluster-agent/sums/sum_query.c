@@ -103,12 +103,12 @@ static void day_text(char ret[static 16], int64_t start_ns)
 	strftime(ret, 16, "%Y-%m-%d", &tm);
 }
 
-static void begin(struct bound_query *q, struct store *store, const struct query_filter *f,
-		  const struct sum_day *day, size_t max_answer_bytes)
+static void begin(struct bound_query *q, const struct sum_day *day, const struct query_filter *f,
+		  size_t max_answer_bytes)
 {
 	char text[16];
 
-	bound_query_init(q, store, f, max_answer_bytes);
+	bound_query_init(q, day->store, f, max_answer_bytes);
 	q->lane = STORE_FOR_AGENT;
 	day_text(text, day->start_ns);
 	bound_query_add_text(q, "day", text);
@@ -120,9 +120,7 @@ static struct query_filter filter_of(const struct sum_day *day)
 				     .to_ns = day->start_ns + SCHEMA_DAY_NS};
 }
 
-int sum_query_services(struct store *store, const struct sum_day *day, uint64_t seed,
-		       const char *const *skip, size_t n_skip, struct sum_services *ret,
-		       struct err *err)
+int sum_query_services(const struct sum_day *day, struct sum_services *ret, struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	const struct query_filter f = filter_of(day);
@@ -130,11 +128,11 @@ int sum_query_services(struct store *store, const struct sum_day *day, uint64_t 
 	int e;
 
 	ret->n_items = 0;
-	begin(&q, store, &f, day, MAX_LIST_BYTES);
+	begin(&q, day, &f, MAX_LIST_BYTES);
 	bound_query_add_uint(&q, "fresh", day->fresh_ns > 0 ? (uint64_t)day->fresh_ns : 0);
-	bound_query_add_uint(&q, "seed", seed);
+	bound_query_add_uint(&q, "seed", day->seed);
 	bound_query_add_uint(&q, "max", SUM_QUERY_MAX_SERVICES);
-	bound_query_add_texts(&q, "skip", skip, n_skip);
+	bound_query_add_texts(&q, "skip", day->skip, day->n_skip);
 	bound_query_add_sql(&q, &f, SQL_SERVICES);
 	e = bound_query_run(&q, err);
 	if (e < 0)
@@ -188,14 +186,14 @@ static int64_t count_rows(const struct buf *answer)
 	return rowbinary_reader_finish(&r) < 0 ? -EBADMSG : n;
 }
 
-static int add_rows(struct store *store, const struct sum_day *day, const struct query_filter *f,
-		    const char *template, struct buf *out, uint32_t *ret_rows, struct err *err)
+static int add_rows(const struct sum_day *day, const struct query_filter *f, const char *template,
+		    struct sum_rows *ret, struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	int64_t n;
 	int r;
 
-	begin(&q, store, f, day, MAX_ROWS_BYTES);
+	begin(&q, day, f, MAX_ROWS_BYTES);
 	add_levels(&q);
 	bound_query_add_uint(&q, "summed", (uint64_t)day->now_ns);
 	bound_query_add_uint(&q, "functions", SUM_QUERY_FUNCTIONS);
@@ -207,17 +205,16 @@ static int add_rows(struct store *store, const struct sum_day *day, const struct
 	n = count_rows(&q.answer);
 	if (n < 0)
 		return err_set(err, (int)n, "unexpected answer of the store");
-	*ret_rows = (uint32_t)n;
-	return buf_add(out, q.answer.data, q.answer.len);
+	ret->n_rows += (uint32_t)n;
+	ret->is_cut |= n == SUM_QUERY_MAX_ROWS;
+	return buf_add(&ret->bytes, q.answer.data, q.answer.len);
 }
 
-int sum_query_rows(struct store *store, const struct sum_day *day,
-		   const struct sum_service *services, size_t n, struct buf *out,
-		   uint32_t *ret_rows, bool *ret_cut, struct err *err)
+int sum_query_rows(const struct sum_day *day, const struct sum_service *services, size_t n,
+		   struct sum_rows *ret, struct err *err)
 {
 	AUTO_FREE const char **names = calloc(n + 1, sizeof(*names));
 	struct query_filter f = filter_of(day);
-	uint32_t n_functions = 0, n_totals = 0;
 	int r;
 
 	if (!names)
@@ -227,10 +224,6 @@ int sum_query_rows(struct store *store, const struct sum_day *day,
 	f.services = names;
 	f.n_services = n;
 	/* totals last: what arrives in between must not make a share exceed the whole */
-	r = add_rows(store, day, &f, SQL_FUNCTIONS, out, &n_functions, err);
-	if (r == 0)
-		r = add_rows(store, day, &f, SQL_TOTALS, out, &n_totals, err);
-	*ret_rows = n_functions + n_totals;
-	*ret_cut = n_functions == SUM_QUERY_MAX_ROWS || n_totals == SUM_QUERY_MAX_ROWS;
-	return r;
+	r = add_rows(day, &f, SQL_FUNCTIONS, ret, err);
+	return r == 0 ? add_rows(day, &f, SQL_TOTALS, ret, err) : r;
 }

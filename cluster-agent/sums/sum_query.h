@@ -19,10 +19,15 @@ struct store;
 #define SUM_QUERY_MAX_ROWS 200000u
 #define SUM_QUERY_MAX_SERVICES 4000u
 
+/* A day, of which the services without fresh sums are looked for, or some are summed. */
 struct sum_day {
-	int64_t start_ns; /* 00:00 UTC */
-	int64_t now_ns;   /* up to when profiles are certain to be part of the sums */
-	int64_t fresh_ns; /* sums of then or later are good enough */
+	struct store *store;
+	int64_t start_ns;        /* 00:00 UTC */
+	int64_t now_ns;          /* up to when profiles are certain to be part of the sums */
+	int64_t fresh_ns;        /* sums of then or later are good enough */
+	uint64_t seed;           /* decides the order of services */
+	const char *const *skip; /* services that are left out */
+	size_t n_skip;
 };
 
 struct sum_service {
@@ -37,20 +42,23 @@ struct sum_services {
 };
 
 /*
- * Services that have samples of the day but no fresh sums, in an order that seed decides; without
- * the n_skip in skip. Errors are those of bound_query_run(). Released with arena_fini().
+ * Services that have samples of the day but no fresh sums. Errors are those of bound_query_run().
+ * Released with arena_fini().
  */
-int sum_query_services(struct store *store, const struct sum_day *day, uint64_t seed,
-		       const char *const *skip, size_t n_skip, struct sum_services *ret,
+int sum_query_services(const struct sum_day *day, struct sum_services *ret,
 		       struct err *err) MUST_CHECK;
 
+struct sum_rows {
+	struct buf bytes; /* RowBinary; the caller's */
+	uint32_t n_rows;
+	bool is_cut; /* SUM_QUERY_MAX_ROWS were not enough for all */
+};
+
 /*
- * Appends the rows of n services for profiling_functions to out, in RowBinary, and counts them.
- * Those with an empty name have the totals of a service. *ret_cut says that SUM_QUERY_MAX_ROWS were
- * not enough for all. Errors are those of bound_query_run(), or -EBADMSG.
+ * Appends the rows of n services for profiling_functions. Those with an empty name have the totals
+ * of a service. Errors are those of bound_query_run(), or -EBADMSG.
  */
-int sum_query_rows(struct store *store, const struct sum_day *day,
-		   const struct sum_service *services, size_t n, struct buf *out,
-		   uint32_t *ret_rows, bool *ret_cut, struct err *err) MUST_CHECK;
+int sum_query_rows(const struct sum_day *day, const struct sum_service *services, size_t n,
+		   struct sum_rows *ret, struct err *err) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_SUMS_SUM_QUERY_H */
