@@ -640,6 +640,7 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		{"GET", "/targets", 0, serve_targets, a, .scope = ACCESS_BEFORE_KEY},
 		{"GET", "/", 0, web_page_serve, NULL, .scope = ACCESS_BEFORE_KEY},
 		{"GET", "/assets/*", 0, web_page_serve, NULL, .scope = ACCESS_BEFORE_KEY},
+		{"GET", "/docs/*", 0, web_page_serve, NULL, .scope = ACCESS_BEFORE_KEY},
 		{},
 	};
 	const struct http_server_config cfg = {

@@ -1,6 +1,6 @@
 // Builds the page, and turns it into C.
 //   node build.mjs page DEPS OUT            bundle into OUT: index.html, app-HASH.js,
-//                                           app-HASH.css, icon-HASH.png
+//                                           app-HASH.css, icon-HASH.png, and docs/ as pages
 //   node build.mjs embed DIST FILE.c        write the files of DIST to FILE.c, compressed, as an
 //                                           array of struct web_asset
 //   node build.mjs file DEPS FILE.c         the flame graph as one file, compressed, as the array
@@ -14,6 +14,7 @@ import { createRequire } from "node:module";
 import * as path from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { renderDocs } from "./docs.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const MAX_SCRIPT = 130 * 1024; // gzipped; the page must be quick over a port-forward
@@ -29,6 +30,15 @@ const common = (deps) => ({
   jsxImportSource: "preact",
   logLevel: "warning",
 });
+
+function writeDocs(deps, out) {
+  const css = fs.readFileSync(path.join(here, "docs.css"));
+  const name = `assets/docs-${digest(css).slice(0, 8)}.css`;
+  fs.writeFileSync(path.join(out, name), css);
+  fs.mkdirSync(path.join(out, "docs"));
+  for (const d of renderDocs(deps, path.join(here, "../../docs"), name))
+    fs.writeFileSync(path.join(out, "docs", `${d.name}.html`), d.html);
+}
 
 /**
  * The page, with what is alike side by side in the script: gzip finds repetitions within 32 KB
@@ -75,6 +85,7 @@ async function page(deps, out) {
     .replace("__CSS__", names[".css"])
     .replace("__ICON__", names[".png"]);
   fs.writeFileSync(path.join(out, "index.html"), html);
+  writeDocs(deps, out);
   const size = gzipSync(fs.readFileSync(path.join(out, names[".js"])), { level: 9 }).length;
   if (size > MAX_SCRIPT)
     throw new Error(`the script has ${size} bytes compressed, more than ${MAX_SCRIPT}`);
@@ -96,10 +107,12 @@ function bytesOf(data) {
 }
 
 function embed(dist, file) {
-  const found = fs
-    .readdirSync(path.join(dist, "assets"))
-    .sort()
-    .map((name) => `/assets/${name}`);
+  const found = ["assets", "docs"].flatMap((folder) =>
+    fs
+      .readdirSync(path.join(dist, folder))
+      .sort()
+      .map((name) => `/${folder}/${name}`),
+  );
   const list = ["/index.html", ...found].map((name) => {
     const raw = fs.readFileSync(path.join(dist, name));
     const data = gzipSync(raw, { level: 9 });
@@ -120,7 +133,8 @@ function embed(dist, file) {
   list.forEach((a, i) =>
     lines.push(
       `\t{ .path = "${a.url}", .content_type = "${a.type}", .etag = "\\"${a.etag}\\"", ` +
-        `.gzip = data_${i}, .len = sizeof(data_${i}), .immutable = ${i > 0} },`,
+        `.gzip = data_${i}, .len = sizeof(data_${i}), ` +
+        `.immutable = ${a.url.startsWith("/assets/")} },`,
     ),
   );
   lines.push("};", "const size_t n_web_assets = sizeof(web_assets) / sizeof(web_assets[0]);", "");

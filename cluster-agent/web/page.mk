@@ -6,6 +6,7 @@ web_deps    := $(DEPS)/web-$(shell sha256sum $(web)/package-lock.json | cut -c1-
 web_modules := $(web_deps)/node_modules/.package-lock.json
 web_src     := $(sort $(wildcard $(web)/src/*/*.* $(web)/src/*/*/*.* $(web)/*.html \
                                  $(web)/icon.png $(web)/*.mjs $(web)/tsconfig.json))
+web_docs    := $(web)/docs.css $(sort $(wildcard docs/*.md))
 web_page    := build/web/dist/index.html
 web_c       := $(O)/gen/web/web_assets.gen.c
 # the same flame graph as one file, embedded in the node-agent
@@ -17,7 +18,7 @@ $(web_modules):
 	    cp $(addprefix $(CURDIR)/$(web)/,package.json package-lock.json .npmrc) . && \
 	    npm ci --ignore-scripts --loglevel=error >/dev/null && cd .. && \
 	    { mv -T $(web_deps).$$$$ $(web_deps) 2>/dev/null || rm -rf $(web_deps).$$$$; }
-$(web_page): $(web_src) $(web)/package-lock.json | $(web_modules)
+$(web_page): $(web_src) $(web_docs) $(web)/package-lock.json | $(web_modules)
 	$(call say,PAGE)
 	$(Q)node $(web)/build.mjs page $(web_deps) $(@D)
 $(web_c): $(web_page)

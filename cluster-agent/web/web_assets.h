@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct web_asset {
-	const char *path; /* of the URL: "/" or "/assets/<name>" */
+	const char *path; /* of the URL: "/", "/assets/<name>" or "/docs/<name>.html" */
 	const char *content_type;
 	const char *etag;          /* strong, quotes included; hash of the uncompressed file */
 	const unsigned char *gzip; /* the file, gzipped; it is not stored uncompressed */

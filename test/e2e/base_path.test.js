@@ -80,6 +80,9 @@ test("a person reads the page below the path, and nothing of it is elsewhere", a
   await eventually("a flame graph", async () => asked.includes(`${BASE}/api/flamegraph`));
   assert.strictEqual(at().pathname, `${BASE}/`);
 
+  // the documents, which the page links to
+  const help = await fetch(`${cluster.url}${BASE}/docs/page.html`);
+  assert.match(await help.text(), /<h1 id="the-page">/);
   await page.goto(`${cluster.url}${BASE}/targets`);
   await page.getByTestId("logout").waitFor();
   assert.strictEqual(at().pathname, `${BASE}/targets`);

@@ -119,10 +119,14 @@ pageTest("few names: the dot is amber, and a line says what to do", unnamed, asy
   assert.ok(share > 50 && share < 90, `${share}`);
   const note = id("names-note").first();
   assert.match(await note.innerText(), /^[\d.]+ % of the samples lack names of Python: .*py-spy/);
-  assert.match(
-    await note.getByRole("link").getAttribute("href"),
-    /troubleshooting\.md#frames-of-python$/,
-  );
+  // more about it, from the server itself
+  const [help] = await Promise.all([
+    page.context().waitForEvent("page"),
+    note.getByRole("link").click(),
+  ]);
+  await help.locator("#frames-of-python").waitFor();
+  assert.match(help.url(), /\/docs\/troubleshooting\.html#frames-of-python$/);
+  await help.close();
   // of what is selected: the share is that of the filter
   await page.goto(`${page.url()}&where=${encodeURIComponent('version="1.4.2"')}`);
   await eventually(async () =>

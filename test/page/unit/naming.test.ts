@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import * as fs from "node:fs";
 import { test } from "node:test";
 import {
+  adviceDocs,
   hasFewNames,
   namingNotes,
   namingOf,
@@ -132,6 +134,16 @@ test("what is to be done is a line for each language, the largest first", () => 
     notes.map((x) => x.docs),
     ["troubleshooting.md#frames-of-python", "symbols.md"],
   );
+});
+
+test("what is said of each language leads to a heading of the documents", () => {
+  for (const docs of adviceDocs) {
+    const [file, id] = docs.split("#");
+    const page = `${process.env.PAGE_DIST}/docs/${file.replace(/md$/, "html")}`;
+    const text = fs.readFileSync(page, "utf8");
+    if (id) assert.ok(text.includes(` id="${id}"`), docs);
+  }
+  assert.ok(adviceDocs.length > 8);
 });
 
 test("nothing is to be done while nine of ten samples have names", () => {

@@ -376,6 +376,8 @@ const advice: Record<Unnamed, Advice> = {
   },
 };
 
+export const adviceDocs = Object.values(advice).map((a) => a.docs);
+
 const MOST_BINARIES = 3;
 const LEAST = 0.01; // of the profile; what is less is not the reason
 

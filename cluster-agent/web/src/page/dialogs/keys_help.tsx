@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isTyped, usePageKeys } from "../../state/hooks";
+import { docsUrl } from "../parts/links";
 
 const keys: { where: string; list: [string, string][] }[] = [
   {
@@ -66,6 +67,9 @@ export function KeysHelp() {
     >
       <div class="keys-head">
         <h2 id="keys-title">Keys</h2>
+        <a href={docsUrl("page.md")} target="_blank" rel="noreferrer">
+          Documentation
+        </a>
         <button type="button" class="button small" onClick={() => box.current?.close()}>
           Close
         </button>

@@ -7,6 +7,8 @@ export function follow(e: MouseEvent, go: () => void): void {
   go();
 }
 
-/** A page of the documentation, "symbols.md" or "page.md#comparing". */
-export const docsUrl = (page: string): string =>
-  `https://github.com/coroot/coroot-node-agent/blob/main/docs/${page}`;
+/**
+ * A page of the documentation, "symbols.md" or "page.md#comparing": the server has that of its own
+ * version.
+ */
+export const docsUrl = (page: string): string => `docs/${page.replace(/\.md\b/, ".html")}`;
