@@ -42,6 +42,7 @@ struct query_request {
 	const char *name;   /* of a function */
 	const char *file;   /* of that function */
 	const char *search;
+	const char *version; /* NULL: all; "": profiles that say none */
 	const char *label; /* by which to group, or whose values to list */
 	uint32_t limit;    /* number of elements of a list */
 	enum query_sort sort;
@@ -66,6 +67,11 @@ int profile_query_applications(struct store *store, const struct query_request *
 			       struct err *err) MUST_CHECK;
 int profile_query_movers(struct store *store, const struct query_request *p, struct buf *out,
 			 struct err *err) MUST_CHECK;
+/* A function over all applications, and functions of all by a part of their name. */
+int profile_query_fleet(struct store *store, const struct query_request *p, struct buf *out,
+			struct err *err) MUST_CHECK;
+int profile_query_names(struct store *store, const struct query_request *p, struct buf *out,
+			struct err *err) MUST_CHECK;
 int profile_query_labels(struct store *store, const struct query_request *p, struct buf *out,
 			 struct err *err) MUST_CHECK;
 int profile_query_timeline(struct store *store, const struct query_request *p, struct buf *out,

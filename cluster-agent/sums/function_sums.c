@@ -23,7 +23,7 @@
 #include "common/thread/worker_thread.h"
 
 #define FIRST_NS (10 * NS_PER_S) /* after the start of the agent */
-#define INTERVAL_NS (3600 * NS_PER_S)
+#define INTERVAL_NS (900 * NS_PER_S)
 #define RETRY_NS (60 * NS_PER_S)
 #define IDLE_PER_BUSY 20u
 #define MAX_PAUSE_NS (10 * NS_PER_S)
@@ -75,6 +75,7 @@ METRIC_TABLE(metric_table, metric_defs);
 struct function_sums {
 	struct store *store;
 	uint64_t ttl_ns;
+	uint64_t wait_ns;             /* between two passes */
 	uint64_t seed;                /* decides the order of services */
 	struct worker_thread *thread; /* NULL: not running */
 	struct worker_thread *self;   /* the same, as the thread knows it */
@@ -278,7 +279,7 @@ static int sum_days(struct function_sums *s, int64_t now_ns, struct err *err)
 			.seed = s->seed,
 			.start_ns = number * DAY_NS,
 			.now_ns = now_ns,
-			.fresh_ns = is_young ? now_ns - (int64_t)INTERVAL_NS / 2 : settled_ns,
+			.fresh_ns = is_young ? now_ns - (int64_t)s->wait_ns / 2 : settled_ns,
 		};
 
 		if (is_done(s, number))
@@ -306,6 +307,19 @@ int function_sums_pass(struct function_sums *s, int64_t now_ns, struct err *err)
 
 /* ---- the thread ---- */
 
+/* Until there is anything to sum, it is looked for more often: the store may be new. */
+static uint64_t wait_after(struct function_sums *s, int r, uint64_t busy_ns)
+{
+	bool is_empty = metric_get(&s->metrics[SERVICES]) == 0;
+	uint64_t least_ns = r < 0 || is_empty ? RETRY_NS : INTERVAL_NS;
+	uint64_t wait_ns = IDLE_PER_BUSY * busy_ns;
+
+	wait_ns = wait_ns > least_ns ? wait_ns : least_ns;
+	if (least_ns == INTERVAL_NS)
+		s->wait_ns = wait_ns;
+	return wait_ns;
+}
+
 static void run(void *ctx, struct worker_thread *t)
 {
 	struct function_sums *s = ctx;
@@ -313,18 +327,15 @@ static void run(void *ctx, struct worker_thread *t)
 	s->self = t;
 	worker_thread_wait(t, FIRST_NS);
 	while (!worker_thread_must_end(t)) {
-		uint64_t start_ns = clock_monotonic_ns(), wait_ns;
+		uint64_t start_ns = clock_monotonic_ns();
 		struct err err = {0};
 		int r = function_sums_pass(s, (int64_t)clock_realtime_ns(), &err);
 
-		wait_ns = IDLE_PER_BUSY * (clock_monotonic_ns() - start_ns);
 		/* that a server does not answer is the store's to report */
 		if (r < 0 && r != -EAGAIN && r != -EPIPE)
 			log_warn_limited("summing functions failed, retrying", "reason=%s",
 					 LOG_QUOTED(err.msg[0] ? err.msg : strerror(-r)));
-		worker_thread_wait(t, r < 0                   ? RETRY_NS
-				      : wait_ns > INTERVAL_NS ? wait_ns
-							      : INTERVAL_NS);
+		worker_thread_wait(t, wait_after(s, r, clock_monotonic_ns() - start_ns));
 	}
 }
 
@@ -336,6 +347,7 @@ int function_sums_new(struct function_sums **ret, const struct function_sums_con
 		return -ENOMEM;
 	s->store = cfg->store;
 	s->ttl_ns = cfg->ttl_ns;
+	s->wait_ns = INTERVAL_NS;
 	s->seed = clock_realtime_ns();
 	arena_init(&s->list.arena, (size_t)4 << 20);
 	memset(s->done, 0xff, sizeof(s->done));

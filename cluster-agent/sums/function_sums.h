@@ -2,8 +2,8 @@
  * Keeps the sums of each day by function (table profiling_functions), by which a function is
  * searched in all applications: its own and total values by service, version and type.
  *
- * A thread sums the present day once an hour, and the day before until SETTLE_NS after its end;
- * later once, and never again. Days that nobody has summed follow, back to the oldest profiles. The
+ * A thread sums the present day every quarter of an hour, or as often as 5 percent of a core allow,
+ * and the day before until SETTLE_NS after its end; then once more, and never again. Days that nobody has summed follow, back to the oldest profiles. The
  * table itself says what is done: a service whose sums are older than wanted is summed again, and
  * its rows replace the earlier ones. So an agent that was killed continues, several agents on one
  * database share the work, in an order of their own, and none of that adds anything twice.

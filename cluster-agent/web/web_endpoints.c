@@ -13,6 +13,13 @@ const struct web_endpoint web_endpoints[WEB_ENDPOINT_MAX] = {
 	[WEB_MOVERS] = {"movers", profile_query_movers, JSON, .schema = "Movers",
 			.summary = "The functions whose own CPU time changed most between two "
 				   "ranges, over all applications"},
+	[WEB_FLEET] = {"fleet", profile_query_fleet, JSON, .schema = "Fleet",
+		       .summary =
+			       "A function over all applications: how much each spends in it, by "
+			       "day and version"},
+	[WEB_NAMES] = {"names", profile_query_names, JSON, .schema = "Names",
+		       .summary = "The largest functions of all applications with a text in their "
+				  "names"},
 	[WEB_LABELS] = {"labels", profile_query_labels, JSON, .schema = "Labels",
 			.summary = "Labels of a selection, and their values by share"},
 	[WEB_TIMELINE] = {"timeline", profile_query_timeline, JSON, .schema = "Timeline",

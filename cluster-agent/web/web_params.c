@@ -29,16 +29,23 @@ enum time_id {
 	 BIT(PPROF) | BIT(FOLDED) | BIT(SPEEDSCOPE))
 #define SELECTION (COMPARED | BIT(TIMELINE) | BIT(LABELS))
 #define OVERVIEW (BIT(APPLICATIONS) | BIT(MOVERS))
-#define RANGED (SELECTION | OVERVIEW)
+#define SUMMED (BIT(FLEET) | BIT(NAMES))
+#define RANGED (SELECTION | OVERVIEW | SUMMED)
 #define AT(member) offsetof(struct query_request, member)
 
 static const struct web_param params[] = {
 	{"service", WEB_PARAM_TEXT, SELECTION, SELECTION, 0, MAX_TEXT_BYTES, 0, AT(filter.service),
 	 "Name of the application"},
-	{"service", WEB_PARAM_TEXT, OVERVIEW, 0, 0, MAX_TEXT_BYTES, 0, AT(filter.service),
-	 "Name of the only application to look at; if absent or empty, all"},
+	{"function", WEB_PARAM_TEXT, BIT(FLEET), BIT(FLEET), 0, MAX_NAME_BYTES, 0, AT(name),
+	 "Name of the function, exactly as it is stored"},
+	{"service", WEB_PARAM_TEXT, OVERVIEW | BIT(FLEET), 0, 0, MAX_TEXT_BYTES, 0,
+	 AT(filter.service), "Name of the only application to look at; if absent or empty, all"},
 	{"type", WEB_PARAM_TEXT, SELECTION, SELECTION, 0, MAX_TEXT_BYTES, 0, AT(filter.type),
 	 "Profile type, source:name:unit"},
+	{"type", WEB_PARAM_TEXT, SUMMED, 0, 0, MAX_TEXT_BYTES, 0, AT(filter.type),
+	 "Profile type, source:name:unit; if absent or empty, all types of CPU time"},
+	{"version", WEB_PARAM_TEXT, BIT(FLEET), 0, 0, MAX_TEXT_BYTES, 0, AT(version),
+	 "The only version to look at; if empty, profiles without one"},
 	{"from", WEB_PARAM_TIME, RANGED, 0, 0, MAX_MS, 0, TIME_FROM,
 	 "Start of the range, in ms since the epoch; if absent, an hour before its end"},
 	{"to", WEB_PARAM_TIME, RANGED, 0, 1, MAX_MS, 0, TIME_TO,
@@ -85,6 +92,10 @@ static const struct web_param params[] = {
 	 "expression/ (PCRE2, in any case)"},
 	{"search", WEB_PARAM_TEXT, BIT(APPLICATIONS), 0, 0, MAX_SEARCH_BYTES, 0, AT(search),
 	 "Words in any case; names that have them all are listed"},
+	{"search", WEB_PARAM_TEXT, BIT(NAMES), BIT(NAMES), 0, MAX_SEARCH_BYTES, 0, AT(search),
+	 "Text in a name, in any case; of less than three bytes, what names begin with"},
+	{"limit", WEB_PARAM_COUNT, BIT(FLEET), 0, 1, 1000, 100, AT(limit), "Most applications"},
+	{"limit", WEB_PARAM_COUNT, BIT(NAMES), 0, 1, 100, 20, AT(limit), "Most functions"},
 	{"limit", WEB_PARAM_COUNT, BIT(APPLICATIONS), 0, 1, 100000, 0, AT(limit),
 	 "Most applications; if absent, all"},
 	{"limit", WEB_PARAM_COUNT, BIT(MOVERS), 0, 1, 100, 20, AT(limit), "Most functions"},

@@ -37,6 +37,7 @@ int bench_main(const struct bench *b, int argc, char **argv)
 	struct store_chdb_config cfg = {
 		.data_dir = argc > 1 ? argv[1] : "",
 		.profiles_ttl_ns = UINT64_C(3650) * 86400 * NS_PER_S,
+		.function_ttl_ns = UINT64_C(3650) * 86400 * NS_PER_S,
 		.chdb_library = getenv("CHDB_LIBRARY"),
 	};
 	struct store *store;

@@ -452,11 +452,27 @@ test("applications, movers, types and a timeline fit their description", async (
   assert.ok(values.every((v) => v > 0));
 });
 
+test("a function is found in all applications once the agent has summed the day", async () => {
+  const range = { from: START, to: NEW.to };
+  const fleet = await eventually("sums of the day", async () => {
+    const answer = await json("fleet", { function: "cart.leaf", ...range });
+    return answer.n > 0 && answer;
+  });
+  const [app] = fleet.applications;
+  assert.deepStrictEqual([app.service, app.type, app.namespace], [SERVICE, CPU, "shop"]);
+  assert.ok(app.self > 0 && app.self === app.total && app.total < app.whole, JSON.stringify(app));
+  assert.ok(fleet.from <= START && fleet.to >= NEW.to && fleet.upTo > START);
+  const { functions } = await json("names", { search: "T.LEA", ...range });
+  assert.deepStrictEqual(functions, ["cart.leaf"]);
+});
+
 test("a wrong question is a 400 that names what is wrong", async () => {
   const p = { service: SERVICE, type: CPU };
   const wrong = [
     ["flamegraph", { type: CPU }, "service is missing"],
     ["flamegraph", { service: SERVICE }, "type is missing"],
+    ["fleet", { type: CPU }, "function is missing"],
+    ["names", { type: CPU }, "search is missing"],
     ["flamegraph", { ...p, from: "x" }, "from is not a number from 0 to 7258118400000"],
     ["flamegraph", { ...p, from: 5, to: 5 }, "from is not before to"],
     ["flamegraph", { ...p, from: 5, to: 1e12 }, "the range is longer than 366 days"],

@@ -70,6 +70,13 @@ bench-ranges: all $(O)/test/bench/range_cost ## cost of labels, timelines and mo
 	$(Q)export CHDB_LIBRARY=$(abspath $(O))/libchdb.so dir=$(or $(RANGE_DIR),/tmp/range_cost); \
 	    [ -d $$dir ] || $(O)/test/bench/range_cost $$dir fill; \
 	    $(O)/test/bench/range_cost $$dir ask $(or $(ROUNDS),3)
+$(O)/test/bench/fleet_cost: $(O)/obj/test/bench/fleet_cost.o $(O)/obj/test/bench/bench_store.o $(O)/libcluster.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
+bench-fleet: all $(O)/test/bench/fleet_cost ## cost of a function over 30 days of 10,000 applications, and of its sums (FLEET_DIR=/tmp/fleet_cost ROUNDS=3)
+	$(Q)export CHDB_LIBRARY=$(abspath $(O))/libchdb.so dir=$(or $(FLEET_DIR),/tmp/fleet_cost); \
+	    [ -d $$dir ] || $(O)/test/bench/fleet_cost $$dir fill; \
+	    $(O)/test/bench/fleet_cost $$dir ask $(or $(ROUNDS),3)
 build/bench/go_locks: $(wildcard test/bench/locks/*)
 	@mkdir -p $(@D)
 	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .

@@ -6,7 +6,7 @@ hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 src_test_all := $(sort $(wildcard \
                 $(patsubst %,test/%/*.c,unit bpf store pipeline soak lib runner fuzz docs go-symbols go-matrix python containers kernels))) \
                 $(wildcard test/bench/senders/*.[ch] test/bench/ingest/*.[ch] test/accuracy/workloads/*.[ch]) test/bench/go_cost.c test/bench/walk_cost.c $(wildcard test/bench/chained_frames.[ch] test/bench/calls.c) \
-                test/bench/bench_store.c test/bench/query_cost.c test/bench/range_cost.c test/bench/jfr_cost.c
+                test/bench/bench_store.c test/bench/query_cost.c test/bench/range_cost.c test/bench/fleet_cost.c test/bench/jfr_cost.c
 # those that take longest begin first
 slow_tests  := $(wildcard $(patsubst %,test/unit/test_%.c,go_hang runtime_processes symbol_truth scraper \
                                          replica_simulation go_worker go_reader))

@@ -302,7 +302,7 @@ TEST(a_young_day_is_summed_again_and_a_finished_one_is_not)
 		expect_sums(s, "/young", 1);
 		add_samples(s, "/young", 1200);
 		/* they are fresh enough, as those of another agent would be */
-		pass(sums, 3600 + 600);
+		pass(sums, 3600 + 300);
 		expect_sums(s, "/young", 1);
 		pass(sums, 2 * 3600);
 		expect_sums(s, "/young", 2);
