@@ -43,8 +43,8 @@ struct query_request {
 	const char *file;   /* of that function */
 	const char *search;
 	const char *version; /* NULL: all; "": profiles that say none */
-	const char *label; /* by which to group, or whose values to list */
-	uint32_t limit;    /* number of elements of a list */
+	const char *label;   /* by which to group, or whose values to list */
+	uint32_t limit;      /* number of elements of a list */
 	enum query_sort sort;
 	enum query_format format;
 	enum query_purpose purpose;

@@ -43,8 +43,8 @@ static void add(const char *name, const char *type, const char *service, const c
 }
 
 /*
- * "/k8s/a/x": three days; json.Marshal appears with version 2 on the third. "/y" has it all the time.
- * A row of "/y" was summed twice, and is in two parts. "/heap" is a level.
+ * "/k8s/a/x": three days; json.Marshal appears with version 2 on the third. "/y" has it all the
+ * time; a row of it was summed twice, and is in two parts. "/heap" is a level.
  */
 static void fill(void)
 {

@@ -27,27 +27,27 @@
 #define SUM(column) "sum(toFloat64(" column "))"
 #define NEWEST(column) "argMax(" column ", Summed)"
 
-#define SQL_TOP_BEGIN                                                                              \
-	"SELECT ServiceName, Type, self, total, count() OVER (), sum(self) OVER (), "              \
-	"sum(total) OVER () FROM (SELECT ServiceName, Type, " SUM(                                 \
-		"s") " AS self, " SUM("t") " AS total FROM (SELECT ServiceName, Type, Version, "   \
-					   "Day, " NEWEST("Self") " AS s, " NEWEST("Total") " AS " \
-											    "t "   \
-											    "FROM" \
-											    " ${"  \
-											    "func" \
-											    "tion" \
-											    "s} "  \
-											    "WHER" \
-											    "E "   \
-											    "Name" \
-											    " = "  \
-											    "{nam" \
-											    "e:"   \
-											    "Stri" \
-											    "ng} " \
-											    "AND"  \
-											    " " OF_DAYS
+#define SQL_TOP_BEGIN                                                                    \
+	"SELECT ServiceName, Type, self, total, count() OVER (), sum(self) OVER (), "    \
+	"sum(total) OVER () FROM (SELECT ServiceName, Type, " SUM("s") " AS self, " SUM( \
+		"t") " AS total FROM (SELECT ServiceName, Type, Version, "               \
+		     "Day, " NEWEST("Self") " AS s, " NEWEST("Total") " AS "             \
+								      "t "               \
+								      "FROM"             \
+								      " ${"              \
+								      "func"             \
+								      "tion"             \
+								      "s} "              \
+								      "WHER"             \
+								      "E "               \
+								      "Name"             \
+								      " = "              \
+								      "{nam"             \
+								      "e:"               \
+								      "Stri"             \
+								      "ng} "             \
+								      "AND"              \
+								      " " OF_DAYS
 #define SQL_TOP_END                                                               \
 	" GROUP BY ServiceName, Type, Version, Day) GROUP BY ServiceName, Type) " \
 	"ORDER BY total DESC, ServiceName, Type LIMIT {limit:UInt64}"
