@@ -4,10 +4,10 @@
  *
  * A thread sums the present day every quarter of an hour, or as often as 5 percent of a core allow,
  * and the day before until six hours after its end; then once more, and never again. Days without
- * sums follow, back to the oldest profiles. The table itself says what is done: a service whose sums
- * are older than wanted is summed again, and its rows replace the earlier ones. So an agent that was
- * killed continues, several agents on one database share the work, in an order of their own, and
- * none of that adds anything twice.
+ * sums follow, back to the oldest profiles. The table itself says what is done: a service whose
+ * sums are older than wanted is summed again, and its rows replace the earlier ones. So an agent
+ * that was killed continues, several agents on one database share the work, in an order of their
+ * own, and none of that adds anything twice.
  *
  * Only the SUM_QUERY_FUNCTIONS functions with the largest totals are kept of a service, version,
  * type and day, and a row with the total of all of them.

@@ -38,13 +38,14 @@
 	"toString(cityHash64(a, i, k) %% 900), ' /src/shop/file', toString(k), '.go:', "      \
 	"toString(i %% 90)), range(25)) FROM (SELECT %d + number %% 10 AS a, "                \
 	"intDiv(number, 10) AS i FROM numbers(20000))"
-#define SQL_SAMPLES                                                                          \
-	"INSERT INTO profiling_samples SELECT '/sum/app-' || toString(a), '" TYPE "', t, "   \
-	"t + 60, map('container.id', '/k8s/shop/p-' || toString(a) || '/app', 'version', "   \
-	"'1.0', 'host.name', 'n1'), cityHash64(a, cityHash64(m, s) %% 2000), 30000000 FROM " \
-	"(SELECT number %% 200 AS a, intDiv(number, 200) %% 1440 AS m, "                     \
-	"intDiv(number, 288000) AS s, toDateTime64(%lld, 9, 'UTC') + m * 60 AS t FROM "      \
-	"numbers(2880000))"
+/* an hour of them, for the same reason */
+#define SQL_SAMPLES                                                                           \
+	"INSERT INTO profiling_samples SELECT '/sum/app-' || toString(a), '" TYPE "', t, "    \
+	"t + 60, map('container.id', '/k8s/shop/p-' || toString(a) || '/app', 'version', "    \
+	"'1.0', 'host.name', 'n1'), cityHash64(a, cityHash64(%lld, m, s) %% 2000), 30000000 " \
+	"FROM (SELECT number %% 200 AS a, intDiv(number, 200) %% 60 AS m, "                   \
+	"intDiv(number, 12000) AS s, toDateTime64(%lld, 9, 'UTC') + m * 60 AS t FROM "        \
+	"numbers(120000))"
 
 static void fill_day(struct store *store, int64_t start_s)
 {
@@ -82,8 +83,10 @@ static void fill(struct store *store)
 		snprintf(sql, sizeof(sql), SQL_STACKS, (long long)BENCH_END_S, first);
 		bench_run_sql(store, sql);
 	}
-	snprintf(sql, sizeof(sql), SQL_SAMPLES, (long long)(BENCH_END_S - BENCH_DAY_S));
-	bench_run_sql(store, sql);
+	for (long long at = BENCH_END_S - BENCH_DAY_S; at < BENCH_END_S; at += 3600) {
+		snprintf(sql, sizeof(sql), SQL_SAMPLES, at, at);
+		bench_run_sql(store, sql);
+	}
 	sum(store);
 }
 
