@@ -1,0 +1,201 @@
+// Computes in known chains of calls, half a second or so a round. dotnet_frames.js knows them.
+//
+// Compiled by Mono's compiler against its own libraries, whose names .NET has, too: the compiler
+// cannot read those of .NET 9. So what newer libraries have is called by reflection.
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using System.Text;
+using System.Text.RegularExpressions;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Known
+{
+	interface IShape
+	{
+		int Area(int n);
+	}
+
+	abstract class Shape : IShape
+	{
+		public abstract int Area(int n);
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		public virtual int Twice(int n) { return Area(n) + 1; }
+	}
+
+	class Square : Shape
+	{
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		public override int Area(int n) { return Chains.Burn(n) + 1; }
+
+		public class Corner : IShape
+		{
+			[MethodImpl(MethodImplOptions.NoInlining)]
+			int IShape.Area(int n) { return Chains.Burn(n) + 2; }
+		}
+	}
+
+	class Box<T>
+	{
+		readonly T value;
+		public Box(T v) { value = v; }
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		public int Open(int n) { return Chains.Burn(n) + (value == null ? 0 : 1); }
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		public static int Both<U>(T a, U b, int n) { return Chains.Burn(n) + (b == null ? 0 : 1); }
+	}
+
+	class ByWork : IComparer<string>
+	{
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		public int Compare(string a, string b) { return Chains.Burn(2000) * 0 + string.CompareOrdinal(a, b); }
+	}
+
+	static class Chains
+	{
+		static Func<object, string> toJson;
+
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		public static int Burn(int n)
+		{
+			int x = 0;
+			for (int i = 0; i < n; i++)
+				x = (x * 31 + i) % 1000003;
+			return x;
+		}
+
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static int Deep(int k, int n) { return k == 0 ? Burn(n) + 1 : Deep(k - 1, n) + 1; }
+
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static int Many(int a, double b, long c, object d, int e, double f, long g, int n)
+		{
+			return Burn(n) + a + (int)b + (int)c + e + (int)f + (int)g + (d == null ? 0 : 1);
+		}
+
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static int Throws(int n)
+		{
+			try {
+				if (Burn(n) >= 0)
+					throw new InvalidOperationException();
+			} catch (InvalidOperationException) {
+				return Caught(n);
+			} finally {
+				Finally(n);
+			}
+			return 0;
+		}
+
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static int Caught(int n) { return Burn(n) + 1; }
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static int Finally(int n) { return Burn(n) + 1; }
+
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static async Task<int> Later(int n)
+		{
+			await Task.Yield();
+			return Burn(n) + 1;
+		}
+
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static IEnumerable<int> Made(int n)
+		{
+			yield return Burn(n) + 1;
+		}
+
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static int Lambdas(int n)
+		{
+			Func<int, int> f = k => Burn(k) + 1;
+			return f(n);
+		}
+
+		// what is compiled already: the framework
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static int Sorting()
+		{
+			var names = new List<string>();
+			for (int i = 0; i < 64; i++)
+				names.Add((i * 7919 % 64).ToString());
+			names.Sort(new ByWork());
+			return names.Count;
+		}
+
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static int Matching()
+		{
+			int n = 0;
+			for (int i = 0; i < 20; i++)
+				n += Regex.Matches("to be, or not to be: that is the question " + i, @"(\w+)\s+(?:to|that|is)").Count;
+			return n;
+		}
+
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static int Building()
+		{
+			var b = new StringBuilder();
+			for (int i = 0; i < 20000; i++)
+				b.Append(i).Append(", ").AppendFormat("{0:x}", i);
+			return b.ToString().Split(',').Select(s => s.Length).Sum();
+		}
+
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static int Writing()
+		{
+			int n = 0;
+			for (int i = 0; i < 200; i++)
+				n += toJson(new Dictionary<string, int[]> { { "one", new[] { 1, 2, i } }, { "two", new int[50] } }).Length;
+			return n;
+		}
+
+		static Func<object, string> FindJson()
+		{
+			var serializer = Type.GetType("System.Text.Json.JsonSerializer, System.Text.Json", true);
+			var options = Type.GetType("System.Text.Json.JsonSerializerOptions, System.Text.Json", true);
+			var method = serializer.GetMethod("Serialize", new[] { typeof(object), typeof(Type), options });
+			return o => (string)method.Invoke(null, new object[] { o, o.GetType(), null });
+		}
+
+		static void Round(int n)
+		{
+			IShape square = new Square(), corner = new Square.Corner();
+			square.Area(n);
+			((Shape)square).Twice(n);
+			corner.Area(n);
+			new Box<int>(1).Open(n);
+			new Box<string>("x").Open(n);
+			Box<string>.Both<object>("x", null, n);
+			Deep(50, n);
+			Many(1, 2, 3, null, 5, 6, 7, n);
+			Throws(n);
+			Later(n).GetAwaiter().GetResult();
+			foreach (int i in Made(n))
+				if (i < 0)
+					return;
+			Lambdas(n);
+			Sorting();
+			Matching();
+			Building();
+			Writing();
+		}
+
+		static void Work()
+		{
+			for (;;)
+				Round(2000000);
+		}
+
+		static void Main(string[] args)
+		{
+			toJson = FindJson();
+			Console.WriteLine("ready " + Environment.Version);
+			new Thread(Work) { IsBackground = true, Name = "second" }.Start();
+			Work();
+		}
+	}
+}

