@@ -9,8 +9,8 @@
 #define NODE_AGENT_DOTNET_DOTNET_METADATA_H
 
 #include "common/base.h"
+#include "common/elf/byte_source.h"
 #include "node-agent/dotnet/pe_image.h"
-#include "node-agent/elf/byte_source.h"
 
 #define DOTNET_TABLES 64u
 
@@ -72,6 +72,14 @@ int dotnet_metadata_string(const struct dotnet_metadata *md, const struct byte_s
  */
 int dotnet_metadata_blob(const struct dotnet_metadata *md, const struct byte_source *src,
 			 uint32_t index, uint64_t *ret_offset, uint32_t *ret_bytes) MUST_CHECK;
+
+/*
+ * The first row whose column (below 9) has a value, in a table that is sorted by it. Returns 0,
+ * -ENOENT if there is none, or as above.
+ */
+int dotnet_metadata_find(const struct dotnet_metadata *md, const struct byte_source *src,
+			 enum dotnet_table table, unsigned column, uint32_t value,
+			 uint32_t *ret) MUST_CHECK;
 
 /* The TypeDef (row) that a MethodDef (row) belongs to. Returns 0, -ENOENT or as above. */
 int dotnet_metadata_type_of_method(const struct dotnet_metadata *md, const struct byte_source *src,

@@ -21,13 +21,20 @@
 
 /*
  * Stores the name of a MethodDef, or of a TypeDef (rows from 1 on). What is longer than cap - 1
- * bytes is cut. The name is UTF-8 without control characters. Returns 0, -ENOENT if there is no such
- * row, -EBADMSG, or an error of byte_source_read().
+ * bytes is cut. The name is UTF-8 without control characters. Returns 0, -ENOENT if there is no
+ * such row, -EBADMSG, or an error of byte_source_read().
  */
 int dotnet_method_name(const struct dotnet_metadata *md, const struct byte_source *src,
 		       uint32_t method, char *to, size_t cap) MUST_CHECK;
 int dotnet_type_name(const struct dotnet_metadata *md, const struct byte_source *src, uint32_t type,
 		     char *to, size_t cap) MUST_CHECK;
+
+/*
+ * The same of a MemberRef: a method of another assembly, or of a generic type with arguments.
+ * Parameters have no names there: "List<T>", "Dictionary<T1,T2>".
+ */
+int dotnet_member_name(const struct dotnet_metadata *md, const struct byte_source *src,
+		       uint32_t member, char *to, size_t cap) MUST_CHECK;
 
 /*
  * Puts a name together of what is known of it otherwise: of a method whose type has this full name

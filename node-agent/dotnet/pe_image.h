@@ -8,7 +8,7 @@
 #define NODE_AGENT_DOTNET_PE_IMAGE_H
 
 #include "common/base.h"
-#include "node-agent/elf/byte_source.h"
+#include "common/elf/byte_source.h"
 
 #define PE_SECTIONS_MAX 16u
 

@@ -36,6 +36,7 @@ static void object_free(struct object *o)
 {
 	debug_companion_fini(&o->debug);
 	free(o->layout);
+	dotnet_image_free(o->dotnet);
 	free(o->name);
 	free(o->label);
 	free(o->unnamed_label);
@@ -211,6 +212,9 @@ int object_cache_add(struct object_cache *c, const struct file_id *id, const cha
 	} else {
 		free(o->layout);
 		o->layout = NULL;
+		r = dotnet_image_open(&o->dotnet, id, src);
+		if (r < 0 && r != -ENOEXEC)
+			return r;
 	}
 	if (HASH_COUNT(c->objects) >= OBJECT_CACHE_MAX)
 		evict(c);

@@ -1,5 +1,5 @@
 /*
- * ELF files: their layout, read once, and what follows from it.
+ * ELF files and assemblies of .NET: their layout, read once, and what follows from it.
  *
  * Up to OBJECT_CACHE_MAX; when it is full, those used neither in this cycle nor in the
  * previous one are evicted.
@@ -13,6 +13,7 @@
 #include "node-agent/gopclntab/gopclntab.h"
 #include "node-agent/procfs/file_id.h"
 #include "node-agent/symbol/debug_symbols.h"
+#include "node-agent/symbol/dotnet_image.h"
 #include "node-agent/symbol/table_cache.h"
 
 #define OBJECT_CACHE_MAX 1024u
@@ -35,6 +36,7 @@ struct object {
 	char *unnamed_label;  /* of its code without a name (code_file.h); NULL: as label */
 	struct table_key key; /* of its symbol tables */
 	struct elf_layout *layout;
+	struct dotnet_image *dotnet; /* of an assembly, which is no ELF file; else NULL */
 	struct gopclntab go;
 	uint64_t gofunc; /* of go; 0: unknown */
 	struct debug_companion debug;

@@ -43,6 +43,7 @@ static const struct metric_def metric_defs[SYMBOL_METRIC_MAX] = {
 	[SYMBOL_METRIC_BAD_ELF] = LOOKUP("bad_elf"),
 	[SYMBOL_METRIC_NO_SYMBOL] = LOOKUP("no_symbol"),
 	[SYMBOL_METRIC_TOO_BIG] = LOOKUP("too_big"),
+	[SYMBOL_METRIC_NOT_SUPPORTED] = LOOKUP("not_supported"),
 	[SYMBOL_METRIC_KERNEL_HIDDEN] = LOOKUP("kernel_hidden"),
 	[SYMBOL_METRIC_KERNEL_UNKNOWN] = LOOKUP("kernel_unknown"),
 	[SYMBOL_METRIC_FRAMES_FULL] = LOOKUP("frames_full"),

@@ -14,6 +14,7 @@ enum symbol_metric {
 	SYMBOL_METRIC_BAD_ELF,        /* not an ELF file of ours, or no segment has the address */
 	SYMBOL_METRIC_NO_SYMBOL,      /* the file has no function there: stripped */
 	SYMBOL_METRIC_TOO_BIG,        /* symbols denser than a table may have bytes */
+	SYMBOL_METRIC_NOT_SUPPORTED,  /* .NET: a composite image, or a newer format */
 	SYMBOL_METRIC_KERNEL_HIDDEN,  /* kptr_restrict, or CAP_SYSLOG is missing */
 	SYMBOL_METRIC_KERNEL_UNKNOWN, /* not in kallsyms */
 	SYMBOL_METRIC_FRAMES_FULL,    /* has a name, but the frames of a profile are too many */

@@ -1,9 +1,10 @@
 /*
- * Names are asked for millions of times and found out rarely. So an address goes through
- * layers, the cheapest first: the location of this address of this file (frame_cache.h); what is
- * known about the file (object_cache.h); Go's functions and lines (go_location.h); the names of
- * the file's functions (object_names.h), with the lines of DWARF (native_lines.h); and if nothing
- * has a name, the exception tables at least say where the function begins.
+ * Names are asked for millions of times and found out rarely. So an address goes through layers,
+ * the cheapest first: the location of this address of this file (frame_cache.h); what is known
+ * about the file (object_cache.h); Go's functions and lines (go_location.h); the names of the
+ * file's functions (object_names.h), with the lines of DWARF (native_lines.h), or of an assembly of
+ * .NET those of its methods (dotnet_image.h); and if nothing has a name, the exception tables at
+ * least say where the function begins.
  *
  * Every layer has a limit of its own, and what does not fit is evicted and read again. Most symbol
  * tables go at the end of a cycle: they serve addresses that are sampled for the first time, and a
@@ -30,6 +31,7 @@
 #include "common/thread/deadline_call.h"
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/symbol/debug_symbols.h"
+#include "node-agent/symbol/dotnet_image.h"
 #include "node-agent/symbol/go_location.h"
 #include "node-agent/symbol/kernel_symbols.h"
 #include "node-agent/symbol/line_budget.h"
@@ -64,6 +66,7 @@ struct symbolizer {
 	bool vdso_tried;
 	uint32_t weight; /* of what is being resolved */
 	struct object_names names;
+	struct dotnet_image_names dotnet_names;
 	struct perf_map_name jit_name;
 	struct gopclntab_line go_line;
 };
@@ -126,6 +129,8 @@ int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg)
 		return r;
 	s->names.tables = s->tables;
 	s->names.debug = s->debug;
+	s->dotnet_names = (struct dotnet_image_names){.tables = s->tables,
+						      .table_max_bytes = s->names.table_max_bytes};
 	if (cfg->line_numbers)
 		start_lines(s, cfg);
 	*ret = TAKE_PTR(s);
@@ -266,6 +271,8 @@ static enum symbol_metric outcome_of_name(int r)
 		return SYMBOL_METRIC_NO_SYMBOL;
 	case -EFBIG:
 		return SYMBOL_METRIC_TOO_BIG;
+	case -ENOTSUP:
+		return SYMBOL_METRIC_NOT_SUPPORTED;
 	case -ENOMEM:
 		return SYMBOL_METRIC_NO_MEMORY;
 	default:
@@ -327,6 +334,41 @@ static const struct symbol_location *name_caller(struct symbolizer *s, const str
 	return location;
 }
 
+/* The location of a method of .NET that was compiled ahead of time, at an RVA of its image. */
+static const struct symbol_location *name_method(struct symbolizer *s, const struct object_use *u,
+						 uint32_t rva, bool *ret_final)
+{
+	const struct symbol_frame frame = {.function = s->dotnet_names.name,
+					   .file = u->object->label};
+	const struct symbol_location *location;
+	int r = dotnet_image_find(&s->dotnet_names, u->object->dotnet, u->src, rva);
+
+	*ret_final = !object_names_may_change(r);
+	s->outcome = outcome_of_name(r);
+	if (r == 0) {
+		r = frame_cache_intern(s->frames, &frame, 1, &location);
+		if (r == 0)
+			return location;
+		s->outcome = outcome_of_full(r);
+	}
+	return unresolved(s, u->object, s->dotnet_names.start);
+}
+
+/* What an address in an object is called by the file: a virtual address, or an RVA. */
+static int find_address(const struct object *o, uint64_t file_offset, uint64_t *ret)
+{
+	uint32_t rva;
+	int r = o->status;
+
+	if (o->dotnet) {
+		r = pe_image_rva(&o->dotnet->pe, file_offset, &rva);
+		if (r == 0)
+			*ret = rva;
+		return r;
+	}
+	return r == 0 ? elf_layout_address(o->layout, file_offset, ret) : r;
+}
+
 static const struct symbol_location *resolve_in_object(struct symbolizer *s,
 						       const struct object_use *u,
 						       uint64_t file_offset,
@@ -336,10 +378,8 @@ static const struct symbol_location *resolve_in_object(struct symbolizer *s,
 	const struct symbol_location *location;
 	uint64_t address = file_offset;
 	bool final = true;
-	int r = o->status;
+	int r = find_address(o, file_offset, &address);
 
-	if (r == 0)
-		r = elf_layout_address(o->layout, file_offset, &address);
 	location = frame_cache_get(s->frames, o->number, address);
 	if (location) {
 		s->outcome = SYMBOL_METRIC_CACHED;
@@ -352,6 +392,8 @@ static const struct symbol_location *resolve_in_object(struct symbolizer *s,
 		s->outcome = SYMBOL_METRIC_NO_FILE;
 		final = false; /* next time it may be possible to open the file */
 		location = unresolved(s, o, address);
+	} else if (o->dotnet) {
+		location = name_method(s, u, (uint32_t)address, &final);
 	} else if (kind == SYMBOL_ADDRESS_RETURN) {
 		location = name_caller(s, u, address, &final);
 	} else {

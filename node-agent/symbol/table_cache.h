@@ -1,5 +1,6 @@
 /*
- * Symbol tables within a budget of bytes; the least recently used one is evicted first.
+ * Symbol tables of ELF files, and those of .NET's compiled methods, within a budget of bytes; the
+ * least recently used one is evicted first.
  *
  * The key identifies the content that a table was made from, so that one table serves every
  * copy of a library. A large file has several tables with one key, each for a part of it.
@@ -9,6 +10,7 @@
 
 #include "common/base.h"
 #include "common/elf/elf_symbols.h"
+#include "node-agent/dotnet/ready_to_run.h"
 
 #define TABLE_CACHE_TABLES_MAX 512u
 
@@ -29,6 +31,13 @@ const struct elf_symbol_table *table_cache_get(struct table_cache *c, struct tab
 
 /* Takes t, whose size is at most the budget. */
 void table_cache_adopt(struct table_cache *c, struct table_key key, struct elf_symbol_table *t);
+
+/* The same for methods; their keys are others than those of ELF files. */
+const struct ready_to_run_methods *table_cache_get_methods(struct table_cache *c,
+							   struct table_key key);
+void table_cache_adopt_methods(struct table_cache *c, struct table_key key,
+			       struct ready_to_run_methods *m);
+
 /*
  * Evicts the least recently used tables until the others have at most keep_bytes. One that alone
  * has more goes first, so that it does not push the others out.

@@ -1,0 +1,78 @@
+/*
+ * Any bytes as an assembly of .NET, as a file and as it lies in memory: names are printable, and
+ * what is found lies within limits.
+ */
+#include <assert.h>
+
+#include "common/text/utf8.h"
+#include "node-agent/dotnet/dotnet_names.h"
+#include "node-agent/dotnet/ready_to_run.h"
+
+#define NAMES_MAX 64u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_text(int r, const char *text, size_t cap)
+{
+	size_t len = strnlen(text, cap);
+
+	assert(r < 0 || (len < cap && utf8_is_valid(text, len)));
+}
+
+static void read_names(const struct dotnet_metadata *md, const struct byte_source *src, size_t cap)
+{
+	char text[DOTNET_NAME_BYTES];
+
+	for (uint32_t i = 0; i < NAMES_MAX; i++) {
+		check_text(dotnet_method_name(md, src, i, text, cap), text, cap);
+		check_text(dotnet_type_name(md, src, i, text, cap), text, cap);
+		check_text(dotnet_member_name(md, src, i, text, cap), text, cap);
+	}
+	check_text(dotnet_assembly_name(md, src, text, cap), text, cap);
+}
+
+static void read_code(const struct pe_image *pe, const struct dotnet_metadata *md,
+		      const struct byte_source *src)
+{
+	CLEANUP(ready_to_run_methods_freep) struct ready_to_run_methods *methods = NULL;
+	char text[DOTNET_NAME_BYTES];
+	struct ready_to_run code;
+
+	if (ready_to_run_open(&code, pe, src) < 0)
+		return;
+	if (ready_to_run_methods_new(&methods, &code, pe, md, src, 65536) < 0)
+		return;
+	assert(ready_to_run_methods_bytes(methods) <= 65536);
+	for (uint32_t i = 0; i < NAMES_MAX && i < code.n_functions; i++) {
+		struct ready_to_run_function f, found;
+		uint32_t method;
+
+		if (ready_to_run_function(&code, pe, src, i, &f) < 0)
+			continue;
+		if (ready_to_run_find(&code, pe, src, f.start, &found) == 0)
+			assert(f.start >= found.start && f.start < found.end);
+		if (ready_to_run_methods_find(methods, i, &method) == 0)
+			check_text(
+				ready_to_run_method_name(method, pe, md, src, text, sizeof(text)),
+				text, sizeof(text));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct byte_source src;
+
+	byte_source_from_memory(&src, data, size);
+	for (int layout = PE_LAYOUT_FILE; layout <= PE_LAYOUT_MAPPED; layout++) {
+		struct dotnet_metadata md;
+		struct pe_image pe;
+
+		if (pe_image_parse(&pe, &src, (enum pe_layout)layout) < 0 ||
+		    dotnet_metadata_open(&md, &pe, &src) < 0)
+			continue;
+		read_names(&md, &src, DOTNET_NAME_BYTES);
+		read_names(&md, &src, 8);
+		read_code(&pe, &md, &src);
+	}
+	return 0;
+}
