@@ -13,10 +13,13 @@ import {
   useUrlState,
 } from "../state/hooks";
 import { access, checkAccess } from "../state/session";
+import { opened } from "../state/opened";
 import { zoneToShow } from "../state/zone";
 import type { Targets } from "../model/targets";
 import { showZone } from "../model/time_zone";
 import { TargetsHeader } from "./header/header";
+import { FileDrop } from "./opened/file_drop";
+import { OpenedPage } from "./opened/opened_page";
 import { KeysHelp } from "./dialogs/keys_help";
 import { pauseReason } from "./parts/live";
 import { Login } from "./dialogs/login";
@@ -42,13 +45,18 @@ export function App() {
   useSlashKey();
   useEffect(() => void checkAccess(), []);
   const may = useCell(access);
+  const files = useCell(opened);
   if (may === "unknown") return null;
-  if (may === "locked") return <Login />;
-  const Page = state.page === "targets" ? Targeting : Profiles;
+  const Page = may === "locked" ? Login : state.page === "targets" ? Targeting : Profiles;
   return (
     <>
-      <Page state={state} navigate={navigate} {...look} />
-      <KeysHelp />
+      {files ? (
+        <OpenedPage files={files} {...look} />
+      ) : (
+        <Page state={state} navigate={navigate} {...look} />
+      )}
+      {(files || may !== "locked") && <KeysHelp />}
+      <FileDrop />
     </>
   );
 }

@@ -4,6 +4,7 @@ import "./style.css";
 import "./comparison/compare.css";
 import "./start/start.css";
 import "./table/lines.css";
+import "./opened/opened.css";
 import "./narrow.css";
 
 /** Shows an error that a component has thrown, instead of an empty page. */

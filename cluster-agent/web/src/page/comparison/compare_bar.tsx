@@ -202,7 +202,7 @@ const marks: Record<number, string> = {
 };
 
 /** The scale of colours; a click changes the colours. */
-function DiffLegend({
+export function DiffLegend({
   scheme,
   setScheme,
   dark,

@@ -6,6 +6,7 @@ import type { Timeline } from "../../state/api";
 import { outage, pending, useLasting } from "../../state/connection";
 import { useCell, type Navigate, type Theme } from "../../state/hooks";
 import { LogOut } from "../dialogs/login";
+import { ChooseFile } from "../opened/file_drop";
 import { splitService } from "../../model/names";
 import { follow } from "../parts/links";
 import { Popover, MenuItem } from "../parts/popover";
@@ -202,7 +203,7 @@ interface PageLinkProps {
   className: string;
 }
 
-function ThemeButton({ theme, setTheme }: Pick<Props, "theme" | "setTheme">) {
+export function ThemeButton({ theme, setTheme }: Pick<Props, "theme" | "setTheme">) {
   return (
     <button
       type="button"
@@ -278,6 +279,14 @@ export function Header(p: Props) {
         >
           Targets
         </PageLink>
+        {!p.state.service && (
+          <ChooseFile
+            text="Open file"
+            title="Open a profile from a file: pprof, folded stacks, speedscope. Nothing is sent"
+            testId="open-file"
+            className="plain quiet-link"
+          />
+        )}
         <Live {...p} />
         {p.state.service && <Instances {...p} />}
         <RangePicker state={p.state} now={p.now} navigate={p.navigate} />

@@ -28,15 +28,16 @@ interface Props {
   pane: Pane;
   panel: Panel;
   onPane: (p: Pane) => void;
+  noTimeline?: boolean;
 }
 
-export function PaneTabs({ pane, panel, onPane }: Props) {
+export function PaneTabs({ pane, panel, onPane, noTimeline }: Props) {
   if (pane === "all") return null;
   const tabs: { pane: Pane; title: string }[] = [
     { pane: "flame", title: "Flame" },
     { pane: "table", title: "Table" },
-    { pane: "timeline", title: "Timeline" },
   ];
+  if (!noTimeline) tabs.push({ pane: "timeline", title: "Timeline" });
   if (panel) tabs.push({ pane: "panel", title: panelTitles[panel] });
   return (
     <nav class="panes" aria-label="Parts of the page">

@@ -7,7 +7,10 @@ import { drawnFlame, imageOf, type ImageKind } from "../../flame/flame_image";
 import { copyText, saveFile } from "../../state/clipboard";
 import { useCell } from "../../state/hooks";
 import { splitService } from "../../model/names";
+import { foldedText, pprofParts, speedscopeText } from "../../open/file_exports";
+import type { Side } from "../../open/file_graph";
 import { Popover } from "../parts/popover";
+import type { FileProfile } from "./shown";
 import { day, spanLabel, type Span } from "../../model/time_range";
 import { fieldsAt, zoned } from "../../model/time_zone";
 import { zoneToShow } from "../../state/zone";
@@ -20,6 +23,7 @@ interface Props {
   span: Span; // what is shown of it
   base: BaseSide | null;
   unit: string;
+  file?: FileProfile;
 }
 
 const files: { format: ExportFormat; title: string; hint: string }[] = [
@@ -37,7 +41,8 @@ export function shareLink(state: UrlState, range: Span): string {
 const two = (n: number): string => String(n).padStart(2, "0");
 
 /** "catalog-cpu-20260102-0304", without characters that file systems do not allow. */
-function fileName({ subject, span }: Props): string {
+function fileName({ subject, span, file }: Props): string {
+  if (file) return file.side.file.name.slice(0, 80).replace(/[^\w.-]+/g, "_");
   const d = fieldsAt(span.to);
   const date = `${d.year}${two(d.month)}${two(d.day)}`;
   const type = subject.type.split(":")[1] ?? "profile";
@@ -50,6 +55,8 @@ function fileName({ subject, span }: Props): string {
 
 function captionOf(p: Props): string {
   const { state, subject, span } = p;
+  const search = state.search ? `search: ${state.search}` : "";
+  if (p.file) return [p.file.side.file.name, p.file.side.type.title, search].join(" · ");
   const when = (s: Span): string => `${day(s.to, s.to)} ${fieldsAt(s.to).year}`;
   return [
     subject.service,
@@ -58,7 +65,7 @@ function captionOf(p: Props): string {
     subject.instance,
     subject.where,
     p.base ? `compared with ${spanLabel(p.base, span.to)}` : "",
-    state.search ? `search: ${state.search}` : "",
+    search,
   ]
     .filter((s) => s !== "")
     .join(" · ");
@@ -135,6 +142,72 @@ const Group = ({ title, children }: { title: string; children: ComponentChildren
   </div>
 );
 
+const writers = {
+  pprof: (s: Side) => new Blob(pprofParts(s)),
+  folded: foldedText,
+  speedscope: speedscopeText,
+};
+const endings = { pprof: "pb", folded: "folded.txt", speedscope: "speedscope.json" };
+
+/** The type of the file that is shown; while comparing, of A. */
+const FileFormats = (p: Props & { side: Side; close: () => void }) => (
+  <>
+    {files.map(({ format, title, hint }) => (
+      <button
+        type="button"
+        key={format}
+        class="item"
+        role="menuitem"
+        data-testid={`export-${format}`}
+        onClick={() => {
+          saveFile(`${fileName(p)}.${endings[format]}`, writers[format](p.side));
+          p.close();
+        }}
+      >
+        <span>{title}</span>
+        <span class="dim">{hint}</span>
+      </button>
+    ))}
+  </>
+);
+
+/** The server writes these. */
+const ServerFormats = ({ url, close }: { url: (f: ExportFormat) => string; close: () => void }) => (
+  <>
+    {files.map((f) => (
+      <a
+        key={f.format}
+        class="item"
+        role="menuitem"
+        href={url(f.format)}
+        download
+        data-testid={`export-${f.format}`}
+        onClick={close}
+      >
+        <span>{f.title}</span>
+        <span class="dim">{f.hint}</span>
+      </a>
+    ))}
+  </>
+);
+
+const Copies = (p: Props & { url: (f: ExportFormat) => string }) => (
+  <Group title="Copy">
+    <CopyItem
+      testId="copy-link"
+      title="Link"
+      hint="with these times, also when live"
+      text={() => shareLink(p.state, p.range)}
+    />
+    <CopyItem
+      testId="copy-pprof"
+      title="Command"
+      hint="go tool pprof <url>"
+      text={() => `go tool pprof '${new URL(p.url("pprof"), location.href)}'`}
+    />
+  </Group>
+);
+
 export function Export(p: Props) {
   const url = (format: ExportFormat): string => exportUrl(format, p.subject, p.span, p.base);
   return (
@@ -144,36 +217,14 @@ export function Export(p: Props) {
           <Group title="Flame graph">
             <Images {...p} close={close} />
           </Group>
-          <Group title="Whole selection">
-            {files.map((f) => (
-              <a
-                key={f.format}
-                class="item"
-                role="menuitem"
-                href={url(f.format)}
-                download
-                data-testid={`export-${f.format}`}
-                onClick={close}
-              >
-                <span>{f.title}</span>
-                <span class="dim">{f.hint}</span>
-              </a>
-            ))}
+          <Group title={p.file ? "Whole profile" : "Whole selection"}>
+            {p.file ? (
+              <FileFormats {...p} side={p.file.side} close={close} />
+            ) : (
+              <ServerFormats url={url} close={close} />
+            )}
           </Group>
-          <Group title="Copy">
-            <CopyItem
-              testId="copy-link"
-              title="Link"
-              hint="with these times, also when live"
-              text={() => shareLink(p.state, p.range)}
-            />
-            <CopyItem
-              testId="copy-pprof"
-              title="Command"
-              hint="go tool pprof <url>"
-              text={() => `go tool pprof '${new URL(url("pprof"), location.href)}'`}
-            />
-          </Group>
+          {!p.file && <Copies {...p} url={url} />}
         </>
       )}
     </Popover>

@@ -37,7 +37,9 @@ export function Profile(p: ProfileProps) {
         <Toolbar {...p} tree={tree} zoom={zoom} found={found} onResetZoom={actions.reset} />
       )}
       <Notices v={v} reset={actions.reset} />
-      {pane !== "timeline" && graph && <RuntimeNotes service={state.service} graph={graph} />}
+      {pane !== "timeline" && graph && !p.file && (
+        <RuntimeNotes service={state.service} graph={graph} />
+      )}
       <Edits
         edits={state.edit}
         tree={v.upright}

@@ -7,12 +7,19 @@ import type { Coloring } from "../../model/hues";
 import type { Span } from "../../model/time_range";
 import type { Pointed } from "../../model/tree";
 import type { ComparedState, FunctionId, View } from "../../model/url_state";
-import type { BaseSide, FlameGraph, Selection } from "../../state/api";
+import type { BaseSide, FlameGraph, FunctionView, Selection } from "../../state/api";
+import type { Side } from "../../open/file_graph";
 import type { Cell, Navigate } from "../../state/hooks";
 import type { Pane } from "../parts/panes";
 import type { Actions } from "./profile_actions";
 import type { Level } from "./status";
 import type { SearchResult, ViewTree } from "./view_tree";
+
+/** A profile that the page has itself: the server is not asked about it. */
+export interface FileProfile {
+  side: Side; // A
+  view: (fn: FunctionId) => FunctionView; // without callers and callees
+}
 
 export interface ProfileProps {
   state: ComparedState;
@@ -29,6 +36,7 @@ export interface ProfileProps {
   base: BaseSide | null;
   baseScale: number; // what values of the baseline in other answers are multiplied by
   cursor: Cell<number>;
+  file?: FileProfile;
 }
 
 export interface Shown extends ProfileProps {

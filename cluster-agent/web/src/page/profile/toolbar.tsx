@@ -8,6 +8,7 @@ import { clip, label } from "../../model/names";
 import { MenuItem, Popover, Segments } from "../parts/popover";
 import { nodeName, type Tree } from "../../model/tree";
 import { QualityMark } from "./quality_mark";
+import type { FileProfile } from "./shown";
 import type { SearchResult } from "./view_tree";
 import type { Span } from "../../model/time_range";
 import { EVERY } from "../../model/transform";
@@ -25,6 +26,7 @@ interface Props {
   range: Span;
   span: Span;
   base: BaseSide | null;
+  file?: FileProfile;
   onResetZoom: () => void;
 }
 
@@ -178,7 +180,7 @@ export function Toolbar(p: Props) {
         </button>
       )}
       <div class="toolbar-right">
-        {graph && <QualityMark graph={graph} />}
+        {graph && !p.file && <QualityMark graph={graph} />}
         {graph && <Export {...p} unit={graph.unit} />}
       </div>
     </section>

@@ -23,6 +23,7 @@ import { KERNEL, fullName, splitModule, visible } from "../../model/names";
 import type { Span } from "../../model/time_range";
 import { percent, percentFixed, value } from "../../model/units";
 import type { FunctionId } from "../../model/url_state";
+import type { FileProfile } from "../profile/shown";
 import { orderOf, SortHead } from "../parts/long_table";
 
 interface Props {
@@ -36,6 +37,7 @@ interface Props {
   mode: DiffMode;
   changes: DiffPalette;
   onClose: () => void;
+  file?: FileProfile;
 }
 
 type Line = FunctionView["lines"][number];
@@ -194,10 +196,11 @@ function Lines({ p, view }: { p: Props; view: FunctionView }) {
 export function LinesPanel(p: Props) {
   const { fn, subject: s } = p;
   const about = [s.service, s.type, s.instance, s.where, fn.name, fn.file].join("\n");
-  const answer = useApi<FunctionView>(functionUrl(s, p.span, fn, p.base), about);
+  const url = p.file ? null : functionUrl(s, p.span, fn, p.base);
+  const answer = useApi<FunctionView>(url, about);
   const view = useMemo(
-    () => answer.data && scaleFunction(answer.data, p.baseScale),
-    [answer.data, p.baseScale],
+    () => (p.file ? p.file.view(fn) : answer.data && scaleFunction(answer.data, p.baseScale)),
+    [answer.data, p.baseScale, p.file, fn.name, fn.file],
   );
   return (
     <section class="lines-panel" aria-label="Source lines" data-testid="lines">
