@@ -565,6 +565,16 @@ enum chain_loop {
 
 int chain_loop_at(__u64 address);
 
+/* CHAIN_BY_ADDRESS: takes the native frame that was added last. */
+static __always_inline void chain_take_address(struct chain_scratch *c, const struct scratch *s,
+					       __u64 address)
+{
+	__u64 code = address & ~7ULL;
+
+	c->index = s->n_user - 1;
+	chain_push_entry(c, code, address, chain_check(chain_word_at(code)));
+}
+
 /*
  * What the address, which the walk is at, is: an enum chain_loop. CHAIN_LOOP: the run is to be
  * taken when the walk has gone on; with CHAIN_NEXT_SLOT it is taken here. A global function.
@@ -581,6 +591,10 @@ __noinline int chain_loop_at(__u64 address)
 								    : CHAIN_LOOP_IN_NATIVE;
 	if (!chain_has_loop_at(&c->layout, s, address))
 		return CHAIN_LOOP_NOT;
+	if (c->layout.flags & CHAIN_BY_ADDRESS) {
+		chain_take_address(c, s, address);
+		return CHAIN_LOOP_NOT;
+	}
 	switch (c->layout.frames.next_is) {
 	case CHAIN_NEXT_SLOT:
 		chain_take_slots(c, s);
@@ -656,6 +670,8 @@ __noinline int chain_start(void)
 			c->loop_table = s->walk.mappings.table;
 		return true;
 	}
+	if (c->layout.flags & CHAIN_BY_ADDRESS)
+		return true;
 	chain_follow(0);
 	if (c->layout.frames.next_is == CHAIN_NEXT_SCAN)
 		return chain_enter_process(c);

@@ -417,6 +417,12 @@ enum chain_flag {
 	 * the function, `check` in its code object, and `at` is how far below the frame pointer.
 	 */
 	CHAIN_IN_NATIVE = 8,
+	/*
+	 * Frames are native ones, and each address in generated code is one of the chain (.NET):
+	 * `code` of an entry is the address with its lowest three bits cleared, `at` the address,
+	 * and the check is of the word at `code`. There are no paths.
+	 */
+	CHAIN_BY_ADDRESS = 16,
 };
 
 /*

@@ -1,7 +1,7 @@
 /*
  * What a language implements so that the walk shows its functions: recognise a file that has its
  * interpreter, say how frames are found, and read the name of one. `python/`, `php/`, `ruby/`,
- * `perl/`, `lua/` and `erlang/` are there.
+ * `perl/`, `lua/`, `erlang/` and others are there.
  *
  * All functions are pure but for what they read through their arguments: bytes of an ELF file, or
  * memory of a process. Both are hostile: every length and every chain has a limit.
@@ -13,6 +13,7 @@
 
 #include "common/base.h"
 #include "common/elf/elf_layout.h"
+#include "node-agent/interpreter/dotnet_layout.h"
 #include "node-agent/interpreter/erlang_layout.h"
 #include "node-agent/interpreter/hotspot_layout.h"
 #include "node-agent/interpreter/interpreter_frame.h"
@@ -37,6 +38,7 @@ enum interpreter_language {
 	INTERPRETER_V8,
 	INTERPRETER_LUAJIT,
 	INTERPRETER_ERLANG,
+	INTERPRETER_DOTNET,
 	INTERPRETER_MAX,
 };
 
@@ -107,6 +109,7 @@ struct interpreter_image {
 		struct lua_layout lua;
 		struct hotspot_layout hotspot;
 		struct erlang_layout erlang;
+		struct dotnet_layout dotnet;
 	};
 };
 

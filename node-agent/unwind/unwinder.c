@@ -68,6 +68,7 @@ enum unwinder_metric {
 	UNKNOWN_V8,
 	UNKNOWN_LUAJIT,
 	UNKNOWN_ERLANG,
+	UNKNOWN_DOTNET,
 	METRICS,
 };
 
@@ -164,6 +165,7 @@ static const struct metric_def metric_defs[METRICS] = {
 	[UNKNOWN_V8] = UNKNOWN("v8"),
 	[UNKNOWN_LUAJIT] = UNKNOWN("luajit"),
 	[UNKNOWN_ERLANG] = UNKNOWN("erlang"),
+	[UNKNOWN_DOTNET] = UNKNOWN("dotnet"),
 };
 METRIC_TABLE(metric_table, metric_defs);
 

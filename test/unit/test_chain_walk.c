@@ -674,3 +674,25 @@ TEST(generated_code_that_the_loop_calls_is_one_with_it_if_the_layout_says_so)
 	check_entry(0, 1, 77, 0);
 	check_entry(1, 2, 78, CHAIN_REST);
 }
+
+TEST(addresses_in_generated_code_are_frames_if_the_layout_says_so)
+{
+	const uint64_t ip = 2u * BIAS + 13, caller = 2u * BIAS + 0x100;
+
+	begin_generated(CHAIN_ANONYMOUS_IS_LOOP | CHAIN_BY_ADDRESS, START);
+	host.stack[SP] = at(SP + 4);
+	host.stack[SP + 1] = caller;
+	host.stack[SP + 4] = 0;
+	host.stack[SP + 5] = in_function(START);
+	w->ip = ip;
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_int_equal(host.scratch.n_user, 3);
+	assert_int_equal(host.chain.event.n_chain, 2);
+	/* a caller is the instruction before the one that it returns to */
+	assert_int_equal(chain_entry_code(&host.chain.entries[0]), ip & ~7ULL);
+	assert_int_equal(chain_entry_at(&host.chain.entries[0]), ip);
+	assert_int_equal(chain_entry_index(&host.chain.entries[0]), 0);
+	assert_int_equal(chain_entry_code(&host.chain.entries[1]), caller - 8);
+	assert_int_equal(chain_entry_at(&host.chain.entries[1]), caller - 1);
+	assert_int_equal(chain_entry_index(&host.chain.entries[1]), 1);
+}

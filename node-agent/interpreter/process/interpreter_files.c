@@ -4,6 +4,7 @@
 
 #include "common/data/table.h"
 #include "common/telemetry/log.h"
+#include "node-agent/interpreter/dotnet/dotnet_interpreter.h"
 #include "node-agent/interpreter/erlang/erlang_interpreter.h"
 #include "node-agent/interpreter/hotspot/hotspot_interpreter.h"
 #include "node-agent/interpreter/interpreter_symbols.h"
@@ -49,6 +50,7 @@ static const struct interpreter_ops *const all_ops[INTERPRETER_MAX] = {
 	[INTERPRETER_V8] = &v8_interpreter_ops,
 	[INTERPRETER_LUAJIT] = &luajit_interpreter_ops,
 	[INTERPRETER_ERLANG] = &erlang_interpreter_ops,
+	[INTERPRETER_DOTNET] = &dotnet_interpreter_ops,
 };
 
 const struct interpreter_ops *interpreter_ops_of(enum interpreter_language language)

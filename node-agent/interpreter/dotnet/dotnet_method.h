@@ -1,0 +1,18 @@
+/*
+ * Names of the methods of .NET, read from the memory of a process: from the runtime's description
+ * of the method to the metadata of its assembly. Pure.
+ */
+#ifndef NODE_AGENT_INTERPRETER_DOTNET_METHOD_H
+#define NODE_AGENT_INTERPRETER_DOTNET_METHOD_H
+
+#include "node-agent/interpreter/dotnet/dotnet_code.h"
+#include "node-agent/interpreter/interpreter_frame.h"
+
+/*
+ * method is the address of a MethodDesc. Sets function and file of *ret. Returns 0, -EBADMSG if
+ * that is none, -ENXIO if it has no name, or an error of interpreter_read().
+ */
+int dotnet_method_read(const struct dotnet_reader *k, uint64_t method,
+		       struct interpreter_name *ret) MUST_CHECK;
+
+#endif /* NODE_AGENT_INTERPRETER_DOTNET_METHOD_H */
