@@ -51,6 +51,7 @@ struct http_transfer {
 	bool is_deferred; /* on the client's list: to be added, or freed if is_cancelled */
 	bool is_added;    /* libcurl has it */
 	bool is_cancelled;
+	bool is_sent; /* the request has been begun; followed only if it is to be sent once */
 	CURL *easy;
 	int folder_fd; /* of the unix socket's address, or -1 */
 	struct http_lists lists;
@@ -387,6 +388,21 @@ static size_t on_header(char *data, size_t size, size_t n, void *transfer)
 	return CURL_WRITEFUNC_ERROR;
 }
 
+/* Called before the request is sent, each time that libcurl sends it. */
+static int on_request(void *transfer, char *to, char *from, int to_port, int from_port)
+{
+	struct http_transfer *t = transfer;
+
+	(void)to, (void)from, (void)to_port, (void)from_port;
+	if (!t->is_sent) {
+		t->is_sent = true;
+		return CURL_PREREQFUNC_OK;
+	}
+	t->failure = -ECONNRESET;
+	t->why = "the connection was closed before the answer";
+	return CURL_PREREQFUNC_ABORT;
+}
+
 static curl_socket_t refuse_socket(struct http_transfer *t, int error)
 {
 	t->failure = error;
@@ -458,7 +474,7 @@ void http_client_free(struct http_client *c)
 	curl_global_cleanup();
 }
 
-static void set_callbacks(struct http_transfer *t)
+static void set_callbacks(struct http_transfer *t, bool once)
 {
 	CURL *easy = t->easy;
 
@@ -472,6 +488,10 @@ static void set_callbacks(struct http_transfer *t)
 	if (t->client->options.unix_socket) {
 		curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_unix_socket);
 		curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, t);
+	}
+	if (once) {
+		curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request);
+		curl_easy_setopt(easy, CURLOPT_PREREQDATA, t);
 	}
 	if (t->idle_timeout_ns == 0)
 		return;
@@ -499,7 +519,7 @@ int http_start(struct http_client *c, const struct http_request *req, http_done_
 	t->easy = curl_easy_init();
 	if (!t->easy)
 		return -ENOMEM;
-	set_callbacks(t);
+	set_callbacks(t, req->once);
 	r = http_options_apply(&c->options, t->easy, req, &t->lists);
 	if (r < 0)
 		return r;

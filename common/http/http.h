@@ -74,6 +74,12 @@ struct http_request {
 	 * NULL
 	 */
 	const char *connect_to;
+	/*
+	 * The request is sent once: if a kept connection ends before the answer, it ends with
+	 * -ECONNRESET. Otherwise libcurl sends it again over a new connection, and nobody learns
+	 * that the server may have it twice.
+	 */
+	bool once;
 };
 
 struct http_result {

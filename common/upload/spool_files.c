@@ -379,6 +379,7 @@ static int take(struct spool_files *f, struct spool_segment *s, struct spool_ent
 
 	f->cursor = (struct spool_place){s->number, e->offset + 1};
 	if (r == 0) {
+		atomic_store(&(*ret)->is_in_doubt, e->is_in_doubt);
 		spool_segment_set_state(s, e, SPOOL_ENTRY_OUT);
 	} else if (r == -EBADMSG || r == -ENOENT) {
 		f->state.n_dropped_damaged++;
@@ -427,10 +428,12 @@ void spool_files_release(struct spool_files *f, const struct spool_place *p)
 	struct spool_segment *s;
 	struct spool_entry *e = find(f, p, &s);
 
-	if (e)
+	if (e) {
 		spool_segment_set_state(s, e, SPOOL_ENTRY_IDLE);
-	else
+		e->is_in_doubt = e->is_in_doubt || p->is_in_doubt;
+	} else {
 		f->state.n_dropped_full++;
+	}
 }
 
 void spool_files_finish(struct spool_files *f, const struct spool_place *p)

@@ -51,6 +51,7 @@ struct spool_files_config {
 struct spool_place {
 	uint64_t segment; /* its number */
 	uint64_t offset;  /* of its record */
+	bool is_in_doubt; /* for a release: upload_item.h; not part of the place */
 };
 
 struct spool_state {

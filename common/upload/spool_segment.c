@@ -61,7 +61,9 @@ static int add_entry(struct spool_segment *s, uint64_t offset, uint64_t created_
 {
 	if (ARRAY_RESERVE(s->entries, s->max_entries, s->n_entries + 1) < 0)
 		return -ENOMEM;
-	s->entries[s->n_entries++] = (struct spool_entry){offset, created_ns, state};
+	/* only a file of an earlier process has profiles that are idle from the start */
+	s->entries[s->n_entries++] =
+		(struct spool_entry){offset, created_ns, state, state == SPOOL_ENTRY_IDLE};
 	if (state == SPOOL_ENTRY_IDLE)
 		s->n_idle++;
 	else

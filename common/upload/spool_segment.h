@@ -20,6 +20,7 @@ struct spool_entry {
 	uint64_t offset; /* of its record */
 	uint64_t created_ns;
 	enum spool_entry_state state;
+	bool is_in_doubt; /* upload_item.h; of an earlier process it is not known, so true */
 };
 
 struct spool_segment {

@@ -16,6 +16,7 @@ struct upload_item *upload_item_new(const struct upload_key *key, uint64_t creat
 	if (!i)
 		return NULL;
 	atomic_init(&i->n_refs, 1);
+	atomic_init(&i->is_in_doubt, false);
 	i->key = *key;
 	i->created_ns = created_ns;
 	i->query = query;

@@ -1,6 +1,7 @@
 /*
- * A profile on its way to the receiver: its key, its labels and its pprof. Immutable, so that it
- * can be sent and written to disk at the same time; freed with the last reference.
+ * A profile on its way to the receiver: its key, its labels and its pprof. Immutable but for
+ * is_in_doubt, so that it can be sent and written to disk at the same time; freed with the last
+ * reference.
  */
 #ifndef COMMON_UPLOAD_UPLOAD_ITEM_H
 #define COMMON_UPLOAD_UPLOAD_ITEM_H
@@ -37,11 +38,20 @@ struct upload_clock {
 	bool is_measured;      /* the receiver's clock was known */
 };
 
+/*
+ * Sent with an attempt if an earlier one may have been accepted: "Idempotency-Repeat: 1". A
+ * receiver that shares its store with others must then find out whether one of them has the
+ * profile.
+ */
+#define UPLOAD_REPEAT_HEADER "Idempotency-Repeat"
+
 struct upload_item {
 	_Atomic unsigned n_refs;
 	struct upload_key key;
 	uint64_t created_ns; /* since the Unix epoch; 0 if unknown */
 	struct upload_clock clock;
+	/* The outcome of an attempt is not known: it is under way, or its answer was lost. */
+	_Atomic bool is_in_doubt;
 	uint64_t receipt; /* upload_receipt.h; 0 if it was read from the disk */
 	char *query;      /* labels, as upload_url_query() makes them */
 	char *body;

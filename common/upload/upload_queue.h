@@ -25,6 +25,7 @@ struct upload {
 	bool is_stored;    /* at this place: */
 	struct spool_place place;
 	unsigned key_no;        /* of the last attempt: sent_key.h */
+	bool was_in_doubt;      /* item->is_in_doubt before the last attempt */
 	unsigned n_attempts;    /* that failed */
 	uint64_t not_before_ns; /* monotonic: the next attempt */
 	uint64_t queued_ns;     /* monotonic */

@@ -30,6 +30,23 @@ bool upload_verdict_may_differ(int error, int status)
 	}
 }
 
+bool upload_verdict_is_in_doubt(int error, int status)
+{
+	switch (error) {
+	case 0:
+		return status >= 500 && status != 503;
+	case -ECONNREFUSED:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+	case -EKEYREJECTED:
+	case -EMFILE:
+	case -ENOMEM:
+		return false; /* nothing was sent */
+	default:
+		return true;
+	}
+}
+
 static const char *text_of(int error, int status)
 {
 	if (error)

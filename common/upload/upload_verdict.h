@@ -26,6 +26,12 @@ enum upload_verdict upload_verdict(int error, int status);
  */
 bool upload_verdict_may_differ(int error, int status);
 
+/*
+ * Whether the profile may have been accepted although the answer does not say so: the request may
+ * have been sent, and no answer came, or one that a proxy makes when it has waited in vain.
+ */
+bool upload_verdict_is_in_doubt(int error, int status);
+
 #define UPLOAD_REASON_BYTES 96u
 /* "the API key is refused (401)": for the log. Only for BUSY and BLOCKED. */
 void upload_verdict_reason(int error, int status, char ret[static UPLOAD_REASON_BYTES]);

@@ -184,6 +184,8 @@ static void on_done(void *ctx, const struct http_result *res)
 	up->sending = false;
 	free(up->sent);
 	up->sent = NULL;
+	if (!upload_verdict_is_in_doubt(res->error, res->status))
+		atomic_store(&up->item->is_in_doubt, up->was_in_doubt);
 	uploader_note_answer(u, res, up->sent_ns);
 	u->n_sending--;
 	u->n_sending_backlog -= up->is_backlog;
@@ -200,9 +202,12 @@ static void on_done(void *ctx, const struct http_result *res)
 	u->go_on(u);
 }
 
-/* Headers of a request: the key that identifies it, the clock, the format's, the receiver's key. */
+/*
+ * Headers of a request: the key that identifies it, whether it may be a repetition, the clock, the
+ * format's, the receiver's key.
+ */
 struct headers {
-	const char *all[UPLOAD_FORMAT_MAX_HEADERS + 4];
+	const char *all[UPLOAD_FORMAT_MAX_HEADERS + 5];
 	char clock[UPLOADER_CLOCK_HEADER_BYTES];
 	char key[sizeof("Idempotency-Key: ") + UPLOAD_KEY_DIGITS];
 };
@@ -215,6 +220,8 @@ static void make_headers(const struct uploader *u, struct upload *up, struct hea
 	*h = (struct headers){{NULL}, "", ""};
 	snprintf(h->key, sizeof(h->key), "Idempotency-Key: %s", up->item->key.text);
 	h->all[n++] = h->key;
+	if (atomic_load(&up->item->is_in_doubt))
+		h->all[n++] = UPLOAD_REPEAT_HEADER ": 1";
 	for (size_t i = 0; u->format && i < u->format->n_headers; i++)
 		h->all[n++] = u->format->headers[i];
 	uploader_clock_header(u, h->clock);
@@ -279,6 +286,7 @@ static int send_upload(struct uploader *u, struct upload *up)
 		.headers = headers.all,
 		.timeout_ns = u->timeout_ns,
 		.max_response_bytes = 64 * 1024,
+		.once = true,
 	};
 	int r = make_body(u, up, &req, &query);
 
@@ -289,7 +297,11 @@ static int send_upload(struct uploader *u, struct upload *up)
 	req.url = url;
 	make_headers(u, up, &headers);
 	up->sent_ns = clock_boottime_ns();
-	return http_send(u->client, &req, on_done, up);
+	r = http_send(u->client, &req, on_done, up);
+	if (r < 0)
+		return r;
+	up->was_in_doubt = atomic_exchange(&up->item->is_in_doubt, true);
+	return 0;
 }
 
 /* A profile that cannot be written in the receiver's format, damaged on disk as a rule. */

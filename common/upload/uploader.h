@@ -12,7 +12,8 @@
  * profiles are dropped. Dropped profiles are counted by reason.
  *
  * Every attempt of a profile has the same key (upload_item.h), by which a receiver that stored it
- * but could not answer recognises it.
+ * but could not answer recognises it. If an earlier attempt may have been accepted, the request
+ * says so: it may come to another receiver of the same store.
  *
  * Times of profiles are corrected by the receiver's clock if this host's is wrong
  * (uploader_clock.c).

@@ -139,12 +139,19 @@ void uploader_retire(struct uploader *u, struct upload *up)
 	uploader_forget(u, up);
 }
 
+/* The spool keeps the profile, the memory does not. */
+static void release(struct uploader *u, struct upload *up)
+{
+	up->place.is_in_doubt = atomic_load(&up->item->is_in_doubt);
+	upload_spool_release(u->spool, &up->place);
+	uploader_forget(u, up);
+}
+
 void uploader_keep(struct uploader *u, struct upload *up)
 {
 	if (up->is_backlog || up->sending || !up->is_stored)
 		return;
-	upload_spool_release(u->spool, &up->place);
-	uploader_forget(u, up);
+	release(u, up);
 }
 
 /* ---- from the disk ---- */
@@ -171,8 +178,7 @@ static void put_one_back(struct uploader *u)
 	}
 	if (!last)
 		return;
-	upload_spool_release(u->spool, &last->place);
-	uploader_forget(u, last);
+	release(u, last);
 }
 
 void uploader_load_more(struct uploader *u)

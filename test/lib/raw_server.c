@@ -76,6 +76,8 @@ static void serve_one(struct raw_server *s, int fd)
 		if (!read_request(s, fd) || !send_reply(s, fd))
 			return;
 	} while (s->then == THEN_REPEAT);
+	if (s->then == THEN_IGNORE)
+		(void)read_request(s, fd);
 	if (s->then == THEN_RESET) {
 		/* give the client time to read the reply, which a reset would discard */
 		usleep(20000);

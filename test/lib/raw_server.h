@@ -14,6 +14,7 @@ enum after_reply {
 	THEN_CLOSE,
 	THEN_RESET,
 	THEN_HANG,   /* until the client leaves */
+	THEN_IGNORE, /* the next request on the connection, and close when it has come */
 	THEN_REPEAT, /* with the next request on the connection */
 };
 

@@ -422,6 +422,24 @@ TEST_FIXTURE(a_connection_that_ends_too_early_is_econnreset, set_up, tear_down)
 	}
 }
 
+/* libcurl would send it again over a new connection, and its caller not learn of that. */
+TEST_FIXTURE(a_request_to_be_sent_once_is, set_up, tear_down)
+{
+	static const struct http_request once = {
+		.method = "POST", .body = "b", .body_len = 1, .once = true};
+	struct fixture *f = *state;
+
+	/* the second request on the connection gets no answer */
+	start_raw(f, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", THEN_IGNORE);
+	ask(f, once, "");
+	assert_int_equal(f->error, 0);
+	ask(f, once, "");
+	assert_failed(f, -ECONNRESET);
+	/* the connection was the reason */
+	ask(f, once, "");
+	assert_int_equal(f->error, 0);
+}
+
 TEST_FIXTURE(what_is_no_http_is_an_error, set_up, tear_down)
 {
 	struct fixture *f = *state;

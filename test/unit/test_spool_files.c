@@ -198,6 +198,34 @@ TEST_FIXTURE(one_that_is_released_has_its_turn_after_the_others, set_up, tear_do
 	assert_int_equal(take(f, &place), 0);
 }
 
+static bool is_in_doubt(struct fixture *f, struct spool_place *place)
+{
+	CLEANUP(upload_item_unrefp) struct upload_item *item = NULL;
+
+	assert_int_equal(spool_files_take(f->files, &item, place), 0);
+	return atomic_load(&item->is_in_doubt);
+}
+
+/* The file does not say it, so what an earlier process left is in doubt. */
+TEST_FIXTURE(what_may_have_been_accepted_is_in_doubt, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	struct spool_place place;
+
+	open_spool(f);
+	put(f, 1, 1, 10);
+	assert_false(is_in_doubt(f, &place));
+	spool_files_release(f->files, &place);
+	assert_false(is_in_doubt(f, &place));
+	place.is_in_doubt = true;
+	spool_files_release(f->files, &place);
+	assert_true(is_in_doubt(f, &place));
+	spool_files_finish(f->files, &place);
+	put(f, 2, 2, 10);
+	open_spool(f);
+	assert_true(is_in_doubt(f, &place));
+}
+
 TEST_FIXTURE(the_oldest_are_dropped_above_the_cap_and_counted, set_up, tear_down)
 {
 	struct fixture *f = *state;

@@ -27,6 +27,21 @@ TEST(what_passes_by_itself_differs_from_what_must_be_mended)
 	assert_int_equal(upload_verdict(-ECONNREFUSED, 0), UPLOAD_BUSY);
 }
 
+TEST(what_was_not_sent_or_is_refused_is_not_in_doubt)
+{
+	static const int certain[] = {200, 204, 302, 400, 401, 404, 413, 429, 503};
+	static const int in_doubt[] = {500, 502, 504, 599};
+
+	for (size_t i = 0; i < ARRAY_SIZE(certain); i++)
+		assert_false(upload_verdict_is_in_doubt(0, certain[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(in_doubt); i++)
+		assert_true(upload_verdict_is_in_doubt(0, in_doubt[i]));
+	assert_false(upload_verdict_is_in_doubt(-ECONNREFUSED, 0));
+	assert_false(upload_verdict_is_in_doubt(-EHOSTUNREACH, 0));
+	assert_true(upload_verdict_is_in_doubt(-ECONNRESET, 0));
+	assert_true(upload_verdict_is_in_doubt(-ETIMEDOUT, 0));
+}
+
 TEST(another_profile_is_tried_if_it_might_fare_better)
 {
 	assert_true(upload_verdict_may_differ(0, 500));

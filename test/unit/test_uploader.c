@@ -24,7 +24,8 @@ struct fixture {
 	uint64_t fault_every_ns;      /* 0: 1 */
 	_Atomic bool fails_on_poison; /* always answer 500 to a body that begins with 'p' */
 	bool timed_out;
-	char keys[16][64]; /* of the first requests, in order */
+	char keys[16][64];  /* of the first requests, in order */
+	bool is_repeat[16]; /* likewise: what they say */
 	unsigned n_keys;
 };
 
@@ -40,6 +41,8 @@ static void note_key(struct fixture *f, const struct http_exchange *x)
 {
 	const char *key = http_exchange_header(x, "Idempotency-Key");
 
+	if (f->n_keys < ARRAY_SIZE(f->keys))
+		f->is_repeat[f->n_keys] = http_exchange_header(x, UPLOAD_REPEAT_HEADER) != NULL;
 	if (f->n_keys < ARRAY_SIZE(f->keys))
 		snprintf(f->keys[f->n_keys++], sizeof(f->keys[0]), "%s", key ? key : "");
 }
@@ -250,6 +253,29 @@ TEST(every_attempt_of_a_profile_has_its_key)
 	for (unsigned i = 0; i < 2; i++)
 		assert_true(strcmp(f.keys[i], f.keys[2]) == 0 || strcmp(f.keys[i], f.keys[3]) == 0);
 	tear_down(&f);
+}
+
+/* A receiver that says 503 has not taken it; about 500 and 504 nobody knows. */
+TEST(an_attempt_after_one_in_doubt_says_so)
+{
+	static const struct {
+		unsigned status;
+		bool is_in_doubt;
+	} cases[] = {{503, false}, {429, false}, {500, true}, {504, true}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fixture f = {.n_refusals = 2, .refusal = cases[i].status};
+
+		set_up(&f, true, 1, 100);
+		add(&f, "one");
+		assert_int_equal(loop_run(f.loop), 0);
+		assert_false(f.timed_out);
+		assert_int_equal(f.n_keys, 3);
+		assert_false(f.is_repeat[0]);
+		assert_int_equal(f.is_repeat[1], cases[i].is_in_doubt);
+		assert_int_equal(f.is_repeat[2], cases[i].is_in_doubt);
+		tear_down(&f);
+	}
 }
 
 TEST(a_refused_profile_does_not_hold_up_the_next)
