@@ -244,10 +244,12 @@ static int make_storing(struct cluster_agent *a)
 						       .profiles_ttl_ns = a->opts->profiles_ttl_ns,
 						       .clocks = a->clocks});
 	if (r == 0)
-		r = log_drain_new(&a->drain, &(struct log_drain_config){.log = a->log,
-									.store = a->store,
-									.refused = on_refused,
-									.ctx = a});
+		r = log_drain_new(&a->drain, &(struct log_drain_config){
+						     .log = a->log,
+						     .store = a->store,
+						     .claim_wait_ns = a->opts->claim_wait_ns,
+						     .refused = on_refused,
+						     .ctx = a});
 	if (r == 0)
 		r = ingest_feed_new(&a->feed, &(struct ingest_feed_config){.loop = a->base.loop,
 									   .ingest = a->ingest,

@@ -55,6 +55,10 @@ const struct option_def cluster_option_defs[] = {
 	{SIZE_OPTION("max-wal-size", max_wal_bytes), .def = "1GiB", .min = MIB,
 	 .help = "largest write-ahead log; while the store takes nothing, uploads beyond it are "
 		 "refused, to be sent again"},
+	{DURATION_OPTION("claim-wait", claim_wait_ns), .def = "150s", .min = NS_PER_S,
+	 .max = 3600 * NS_PER_S, .value = "DURATION",
+	 .help = "how long an upload that is sent again is held back if another agent on the same "
+		 "ClickHouse may have it, too; must be longer than an insert takes"},
 	{SIZE_OPTION("max-symbols-size", max_symbols_bytes), .def = "1GiB", .min = MIB,
 	 .help = "largest size of the names of functions that \"symbols upload\" sends, below the "
 		 "data directory; those that were not used for longest go first"},

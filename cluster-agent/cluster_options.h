@@ -29,6 +29,7 @@ struct cluster_options {
 	char *read_api_key_file;
 	char *data_dir;
 	uint64_t max_wal_bytes;
+	uint64_t claim_wait_ns;
 	uint64_t max_symbols_bytes;
 	uint64_t profiles_ttl_ns;
 	uint64_t functions_ttl_ns;

@@ -242,7 +242,8 @@ static int append(struct ingest *in, struct upload_id id, const struct row_batch
 		for (size_t i = 0; i < n; i++)
 			all[n_all++] = (struct logged_frames){(enum store_table)t, frames[i]};
 	}
-	e = upload_log_append(in->cfg.log, id, all, n_all, rows_done, pending);
+	e = (pending->upload->is_repeat ? upload_log_append_repeat : upload_log_append)(
+		in->cfg.log, id, all, n_all, rows_done, pending);
 	free(all);
 	return e;
 }

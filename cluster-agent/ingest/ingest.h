@@ -58,6 +58,7 @@ struct ingest_upload {
 	 */
 	struct row_text source;
 	const char *key; /* what the sender says identifies it: "Idempotency-Key"; may be NULL */
+	bool is_repeat;  /* the sender got no answer to an earlier attempt: "Idempotency-Repeat" */
 	ingest_done_fn done;
 	void *ctx;
 };

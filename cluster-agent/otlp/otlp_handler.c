@@ -172,6 +172,7 @@ void otlp_handler_serve(void *ctx, struct http_exchange *x)
 	r->upload.body = http_exchange_body(x, &r->upload.len);
 	r->upload.is_json = is_json;
 	r->upload.key = upload_key_of(x);
+	r->upload.is_repeat = upload_is_repeat(x);
 	r->upload.max_age_ns = (int64_t)h->cfg.profiles_ttl_ns;
 	r->upload.done = upload_done;
 	r->upload.ctx = r;

@@ -86,6 +86,7 @@ int otlp_upload_submit(struct otlp_upload *u, struct ingest *in)
 		.release = release,
 		.source = {source, strlen(source)},
 		.key = u->key,
+		.is_repeat = u->is_repeat,
 		.done = on_done,
 		.ctx = u,
 	};

@@ -21,6 +21,7 @@ struct otlp_upload {
 	enum body_encoding encoding;
 	bool is_json;
 	const char *key; /* as of struct ingest_upload */
+	bool is_repeat;  /* likewise */
 	int64_t max_age_ns;
 	/* As ingest_done_fn; report is valid if the outcome is INGEST_STORED. The last access. */
 	void (*done)(void *ctx, enum ingest_outcome outcome, const char *reason);

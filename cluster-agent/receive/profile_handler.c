@@ -145,6 +145,7 @@ void profile_handler_serve(void *ctx, struct http_exchange *x)
 		.decode = encoded_body_decode,
 		.decode_ctx = &r->encoded,
 		.key = upload_key_of(x),
+		.is_repeat = upload_is_repeat(x),
 		.done = upload_done,
 		.ctx = r,
 	};

@@ -5,6 +5,7 @@
 #include "common/data/hash.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "common/upload/upload_item.h"
 
 #define RETRY_AFTER_S "5"
 #define LOG_EVERY_NS (3600 * NS_PER_S)
@@ -119,4 +120,11 @@ const char *upload_key_of(const struct http_exchange *x)
 	size_t len = key ? strlen(key) : 0;
 
 	return len >= MIN_KEY_BYTES && len <= MAX_KEY_BYTES ? key : NULL;
+}
+
+bool upload_is_repeat(const struct http_exchange *x)
+{
+	const char *value = http_exchange_header(x, UPLOAD_REPEAT_HEADER);
+
+	return value && strcmp(value, "1") == 0;
 }

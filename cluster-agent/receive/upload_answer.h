@@ -68,5 +68,7 @@ void upload_result_respond(struct http_exchange *x, enum upload_result result, c
  * upload: a short one would soon be used again, and its upload be taken for a repetition.
  */
 const char *upload_key_of(const struct http_exchange *x);
+/* Whether the request says that an earlier attempt may have been accepted: upload_item.h. */
+bool upload_is_repeat(const struct http_exchange *x);
 
 #endif /* CLUSTER_AGENT_RECEIVE_UPLOAD_ANSWER_H */

@@ -46,6 +46,7 @@ struct schema_config {
 	 * agents with different settings must not take turns in that whenever a table is missing.
 	 */
 	bool keep_ttl;
+	bool is_alone; /* no other agent inserts, so there is no table of claims */
 };
 
 /*

@@ -7,7 +7,8 @@
  * has no place for: how much of a profile is missing, its total, so that overviews need not add up
  * samples, and the upload that it came with. profiling_functions has the sums of a day by function,
  * which are kept for much longer (function_sums.h). A function is the first column of its key, so
- * that all applications that use it are one piece of each part.
+ * that all applications that use it are one piece of each part. profiling_claims, usually empty, is
+ * by what several agents agree who inserts an upload (store_claims.h).
  *
  * On a cluster each table exists on all its servers, replicated within a shard, and has a
  * <table>_distributed in front, which knows the shards. The view is between the tables of one
@@ -123,6 +124,16 @@ static const struct table tables[SCHEMA_TABLE_MAX] = {
 			"LastSeen",
 			NULL,
 		},
+	[SCHEMA_CLAIMS] =
+		{
+			"profiling_claims",
+			UPLOAD ", Claimant String CODEC(ZSTD(1)), Time DateTime64(9) "
+			       "DEFAULT now64(9) CODEC(Delta, ZSTD(1))",
+			false,
+			"ORDER BY Upload",
+			"Time",
+			NULL,
+		},
 };
 
 const char schema_text_quality_columns[] =
@@ -188,6 +199,8 @@ bool schema_name_is_plain(const char *name)
 
 bool schema_text_is_wanted(unsigned table, const struct schema_config *cfg)
 {
+	if (table == SCHEMA_CLAIMS)
+		return !cfg->is_alone;
 	return table != STORE_FUNCTIONS || cfg->function_ttl_ns > 0;
 }
 

@@ -14,6 +14,7 @@
 /* The first ones are those of enum store_table. */
 enum schema_table {
 	SCHEMA_PROFILES = STORE_FUNCTIONS + 1,
+	SCHEMA_CLAIMS, /* store_claims.h */
 	SCHEMA_TABLE_MAX,
 };
 

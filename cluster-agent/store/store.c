@@ -84,6 +84,11 @@ bool store_is_distributed(const struct store *s)
 	return s->cluster != NULL;
 }
 
+bool store_is_shared(const struct store *s)
+{
+	return s->engine->is_shared;
+}
+
 const char *store_cluster(const struct store *s)
 {
 	return s->cluster;

@@ -220,6 +220,8 @@ void store_stop_inserts(struct store *s);
  * and needs GLOBAL IN for a subquery over such a table.
  */
 bool store_is_distributed(const struct store *s);
+/* Whether other agents may insert into the same tables. */
+bool store_is_shared(const struct store *s);
 /* The cluster's name, for ON CLUSTER; NULL if there is none. */
 const char *store_cluster(const struct store *s);
 

@@ -284,7 +284,8 @@ static int prepare_writer(struct store_chdb *s, const struct store_chdb_config *
 			  struct err *err)
 {
 	const struct schema_config schema = {.ttl_ns = cfg->profiles_ttl_ns,
-					     .function_ttl_ns = cfg->function_ttl_ns};
+					     .function_ttl_ns = cfg->function_ttl_ns,
+					     .is_alone = true};
 	/*
 	 * The engine comes with a database "default" that reads the name of an unknown table as the
 	 * name of a file in the working directory. It is dropped, so that a query never reads one.

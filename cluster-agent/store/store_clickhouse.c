@@ -395,7 +395,7 @@ static int clickhouse_maintain(struct store *store, const char *sql, struct buf 
 /* ---- queries ---- */
 
 static int judge_query(struct store_clickhouse *s, int r, const struct clickhouse_failure *f,
-		       struct buf *out, size_t start)
+		       bool is_ours, struct buf *out, size_t start)
 {
 	bool stopping;
 
@@ -408,6 +408,11 @@ static int judge_query(struct store_clickhouse *s, int r, const struct clickhous
 		r = -EPIPE;
 	else if (passes(s, f))
 		r = -EAGAIN;
+	if (r == -EREMOTEIO && is_ours && f->advice == CLICKHOUSE_SCHEMA) {
+		/* the drain asks before it inserts, so its inserts would not find it out */
+		prepare_again(s, NULL);
+		r = -EAGAIN;
+	}
 	if (r != -EREMOTEIO)
 		buf_truncate(out, start);
 	return r;
@@ -447,7 +452,7 @@ static int clickhouse_query(struct store *store, const struct store_query *q, st
 	r = run(s, &request, out, &failure, err);
 	(void)query_turns_settle(s->turns, slot);
 	query_turns_give(s->turns, slot);
-	r = judge_query(s, r, &failure, out, start);
+	r = judge_query(s, r, &failure, q->lane == STORE_FOR_AGENT, out, start);
 	return r == -EPIPE ? err_set(err, r, "shutting down") : r;
 }
 
@@ -534,6 +539,7 @@ static void clickhouse_close(struct store *store)
 }
 
 static const struct store_engine clickhouse_engine = {
+	.is_shared = true,
 	.insert = clickhouse_insert,
 	.restore_types = clickhouse_restore_types,
 	.query = clickhouse_query,

@@ -11,6 +11,7 @@
 #include "cluster-agent/store/store.h"
 
 struct store_engine {
+	bool is_shared; /* store_is_shared() */
 	/* n_frames is not 0; token is well-formed, never NULL */
 	int (*insert)(struct store *s, enum store_table table, const char *token,
 		      const struct store_frame *frames, size_t n_frames, struct err *err);

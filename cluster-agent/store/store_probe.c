@@ -15,8 +15,6 @@
 #include "cluster-agent/store/schema.h"
 #include "common/data/buf.h"
 
-/* A few bytes per id, twenty digits in the query. */
-#define IDS_AT_ONCE 4096u
 #define PARAM_BYTES ((size_t)1024 * 1024)
 #define ANSWER_BYTES ((size_t)1024 * 1024)
 
@@ -69,6 +67,15 @@ static int compare_ids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+int store_add_ids(struct buf *out, const uint64_t *ids, size_t n)
+{
+	int r = n == 0 ? buf_add(out, "[", 1) : 0;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = buf_addf(out, "%c%" PRIu64, i == 0 ? '[' : ',', ids[i]);
+	return r < 0 ? r : buf_add(out, "]", 1);
+}
+
 static int find_some(struct store *s, const uint64_t *ids, size_t n, bool *found, struct err *err)
 {
 	CLEANUP(buf_fini) struct buf list;
@@ -78,14 +85,11 @@ static int find_some(struct store *s, const uint64_t *ids, size_t n, bool *found
 	uint64_t *stored;
 	size_t n_stored;
 	char sql[160];
-	int r = 0;
+	int r;
 
 	buf_init(&list, PARAM_BYTES);
 	buf_init(&answer, ANSWER_BYTES);
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = buf_addf(&list, "%c%" PRIu64, i == 0 ? '[' : ',', ids[i]);
-	if (r == 0)
-		r = buf_add(&list, "]", 1);
+	r = store_add_ids(&list, ids, n);
 	if (r < 0)
 		return r;
 	param = (struct store_param){"ids", list.data};
@@ -113,10 +117,11 @@ int store_find_uploads(struct store *s, const uint64_t *ids, size_t n, bool *fou
 {
 	int r = 0;
 
-	for (size_t i = 0; i < n && r == 0; i += IDS_AT_ONCE) {
+	for (size_t i = 0; i < n && r == 0; i += STORE_IDS_AT_ONCE) {
 		size_t left = n - i;
 
-		r = find_some(s, ids + i, left < IDS_AT_ONCE ? left : IDS_AT_ONCE, found + i, err);
+		r = find_some(s, ids + i, left < STORE_IDS_AT_ONCE ? left : STORE_IDS_AT_ONCE,
+			      found + i, err);
 	}
 	return r;
 }

@@ -19,6 +19,11 @@
 int store_find_uploads(struct store *s, const uint64_t *ids, size_t n, bool *found,
 		       struct err *err) MUST_CHECK;
 
+/* Appends ids as the value of a parameter of type Array(UInt64). Returns what buf_add() does. */
+int store_add_ids(struct buf *out, const uint64_t *ids, size_t n) MUST_CHECK;
+/* Ids of one query. */
+#define STORE_IDS_AT_ONCE 4096u
+
 /*
  * Asks for the first row of a frame of samples. Returns 1 if it is there, 0 if not, -EBADMSG if the
  * frame cannot be read, or an error of store_query().

@@ -1,5 +1,6 @@
 /*
- * How a segment becomes rows of the store, each exactly once.
+ * How a segment becomes rows of the store, each exactly once. What is said here is about one
+ * receiver; drain_claims.c is about several.
  *
  * The insert of a piece (drain_pieces.h) is repeated until its outcome is known. Within one process
  * and an engine that lives that is simple: it returns 0, or it is sent again with the same token,
@@ -33,8 +34,7 @@
 #include <errno.h>
 
 #include "cluster-agent/store/store_probe.h"
-#include "cluster-agent/wal/drain_pieces.h"
-#include "cluster-agent/wal/drain_state.h"
+#include "cluster-agent/wal/drain_job.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 
@@ -43,40 +43,25 @@
 /* Frames of a piece whose first rows are looked for. */
 #define MAX_PROBES 4u
 
-/* One segment while it is inserted. */
-struct job {
-	struct log_drain *drain;
-	struct log_segment_content segment;
-	struct drain_pieces pieces;
-	bool *refused;      /* by record */
-	bool *found;        /* by record: in the store already */
-	bool *expired;      /* by record: the store did not keep its rows */
-	int exact_tokens;   /* 1 or 0; -1: not known yet */
-	bool was_uncertain; /* a piece was */
-};
-
 /* ---- one insert ---- */
 
-static bool is_left_out(const struct job *j, const struct log_frame *f)
-{
-	return j->refused[f->record] || j->found[f->record];
-}
-
-static size_t collect_frames(struct job *j, const struct drain_piece *p, struct store_frame *out)
+static size_t collect_frames(struct drain_job *j, const struct drain_piece *p,
+			     struct store_frame *out)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct log_frame *f = j->pieces.frames[p->table][p->first + i];
 
-		if (!is_left_out(j, f))
+		if (!drain_leaves_out(j, f))
 			out[n++] = f->data.frame;
 	}
 	return n;
 }
 
 /* Returns 0 or the error of the store. */
-static int send(struct job *j, const struct drain_piece *p, const char *token, struct err *err)
+static int send(struct drain_job *j, const struct drain_piece *p, const char *token,
+		struct err *err)
 {
 	struct log_drain *d = j->drain;
 	AUTO_FREE struct store_frame *frames = calloc(p->n, sizeof(*frames));
@@ -87,6 +72,9 @@ static int send(struct job *j, const struct drain_piece *p, const char *token, s
 	/* the drain waits and tries again */
 	if (!frames)
 		return err_set(err, -EAGAIN, "out of memory");
+	r = drain_claims_renew(j, err);
+	if (r < 0)
+		return r;
 	n = collect_frames(j, p, frames);
 	r = store_insert(d->cfg.store, p->table, token, frames, n, err);
 	metric_add(&d->metrics[DRAIN_INSERTS], 1);
@@ -111,7 +99,7 @@ static enum presence presence_of(size_t n_found, size_t n)
 	return n_found == n ? PRESENT : n_found == 0 ? ABSENT : PARTLY;
 }
 
-static int look_for_samples(struct job *j, const struct drain_piece *p, struct err *err)
+static int look_for_samples(struct drain_job *j, const struct drain_piece *p, struct err *err)
 {
 	AUTO_FREE struct store_frame *frames = calloc(p->n, sizeof(*frames));
 	size_t n, n_probes, n_found = 0;
@@ -132,7 +120,7 @@ static int look_for_samples(struct job *j, const struct drain_piece *p, struct e
 	return (int)presence_of(n_found, n_probes);
 }
 
-static int look_for_quality(struct job *j, const struct drain_piece *p, struct err *err)
+static int look_for_quality(struct drain_job *j, const struct drain_piece *p, struct err *err)
 {
 	AUTO_FREE uint64_t *ids = calloc(p->n, sizeof(*ids));
 	AUTO_FREE bool *found = calloc(p->n, sizeof(*found));
@@ -144,7 +132,7 @@ static int look_for_quality(struct job *j, const struct drain_piece *p, struct e
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct log_frame *f = j->pieces.frames[p->table][p->first + i];
 
-		if (!is_left_out(j, f))
+		if (!drain_leaves_out(j, f))
 			ids[n++] = j->segment.ids[f->record].low;
 	}
 	r = store_find_uploads(j->drain->cfg.store, ids, n, found, err);
@@ -156,7 +144,7 @@ static int look_for_quality(struct job *j, const struct drain_piece *p, struct e
 }
 
 /* Returns an enum presence or an error of store_query(). */
-static int look_for(struct job *j, const struct drain_piece *p, struct err *err)
+static int look_for(struct drain_job *j, const struct drain_piece *p, struct err *err)
 {
 	return p->table == STORE_SAMPLES ? look_for_samples(j, p, err)
 					 : look_for_quality(j, p, err);
@@ -164,9 +152,25 @@ static int look_for(struct job *j, const struct drain_piece *p, struct err *err)
 
 /* ---- one piece ---- */
 
-static int insert_piece(struct job *j, const struct drain_piece *p, bool uncertain);
+static int insert_piece(struct drain_job *j, const struct drain_piece *p, bool uncertain);
 
-static void refuse(struct job *j, const struct drain_piece *p, const struct err *err)
+/*
+ * Of a segment that was postponed, the same piece has other frames than before. Its token says
+ * which, so that it is the same only for the same rows.
+ */
+static void make_token(const struct drain_job *j, const struct drain_piece *p, unsigned attempt,
+		       char ret[static STORE_TOKEN_BYTES + 1])
+{
+	size_t len;
+
+	drain_piece_token(p, j->segment.token, attempt, ret);
+	len = strlen(ret);
+	if (j->is_resumed)
+		snprintf(ret + len - 8, STORE_TOKEN_BYTES + 1 - len + 8, "%016llx",
+			 (unsigned long long)(drain_claims_set(j, p) ^ attempt));
+}
+
+static void refuse(struct drain_job *j, const struct drain_piece *p, const struct err *err)
 {
 	const struct log_frame *f = j->pieces.frames[p->table][p->first];
 	char service[128];
@@ -181,7 +185,7 @@ static void refuse(struct job *j, const struct drain_piece *p, const struct err 
 }
 
 /* The store does not take the whole piece. */
-static int divide(struct job *j, const struct drain_piece *p, bool uncertain)
+static int divide(struct drain_job *j, const struct drain_piece *p, bool uncertain)
 {
 	struct drain_piece left = *p, right = *p;
 	int r;
@@ -194,7 +198,7 @@ static int divide(struct job *j, const struct drain_piece *p, bool uncertain)
 }
 
 /* Asks once whether tokens can be relied on. */
-static int learn_about_tokens(struct job *j, struct err *err)
+static int learn_about_tokens(struct drain_job *j, struct err *err)
 {
 	int r;
 
@@ -212,14 +216,14 @@ static int learn_about_tokens(struct job *j, struct err *err)
  * it keeps rows, or of a day that the space guard has dropped. To repeat that would hold up all
  * segments after this one.
  */
-static void give_up_expired(struct job *j, const struct drain_piece *p)
+static void give_up_expired(struct drain_job *j, const struct drain_piece *p)
 {
 	log_warn_limited("the store keeps no rows of some uploads; they are taken for too old",
 			 "frames=%u", p->n);
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct log_frame *f = j->pieces.frames[p->table][p->first + i];
 
-		if (!is_left_out(j, f))
+		if (!drain_leaves_out(j, f))
 			j->expired[f->record] = true;
 	}
 }
@@ -228,7 +232,7 @@ static void give_up_expired(struct job *j, const struct drain_piece *p)
 #define DIVIDE 1
 
 /* Whether the piece is to be divided: on a cluster, rows may be missing on one shard only. */
-static bool is_divided(const struct job *j, const struct drain_piece *p, int presence)
+static bool is_divided(const struct drain_job *j, const struct drain_piece *p, int presence)
 {
 	return presence == PARTLY && p->n > 1 && !store_is_distributed(j->drain->cfg.store);
 }
@@ -237,7 +241,7 @@ static bool is_divided(const struct job *j, const struct drain_piece *p, int pre
  * A piece that may have been sent before. Returns 0 once its rows are there, DIVIDE, or an error of
  * the store.
  */
-static int insert_uncertain(struct job *j, const struct drain_piece *p, struct err *err)
+static int insert_uncertain(struct drain_job *j, const struct drain_piece *p, struct err *err)
 {
 	char token[STORE_TOKEN_BYTES + 1];
 	int r = learn_about_tokens(j, err);
@@ -245,7 +249,7 @@ static int insert_uncertain(struct job *j, const struct drain_piece *p, struct e
 
 	if (r < 0)
 		return r;
-	drain_piece_token(p, j->segment.token, 0, token);
+	make_token(j, p, 0, token);
 	if (p->table == STORE_STACKS)
 		return send(j, p, exact ? token : NULL, err);
 	if (exact && store_is_distributed(j->drain->cfg.store))
@@ -259,7 +263,7 @@ static int insert_uncertain(struct job *j, const struct drain_piece *p, struct e
 		/* what is missing on one shard, the token of the first attempt decides about */
 		if (r == PRESENT || (r == PARTLY && attempt > 0))
 			return 0;
-		drain_piece_token(p, j->segment.token, attempt, token);
+		make_token(j, p, attempt, token);
 		r = send(j, p, token, err);
 		if (r < 0 || exact)
 			return r;
@@ -270,24 +274,24 @@ static int insert_uncertain(struct job *j, const struct drain_piece *p, struct e
 	return r < 0 ? r : 0;
 }
 
-static int insert_certain(struct job *j, const struct drain_piece *p, struct err *err)
+static int insert_certain(struct drain_job *j, const struct drain_piece *p, struct err *err)
 {
 	char token[STORE_TOKEN_BYTES + 1];
 
-	drain_piece_token(p, j->segment.token, 0, token);
+	make_token(j, p, 0, token);
 	return send(j, p, token, err);
 }
 
-static bool is_empty(const struct job *j, const struct drain_piece *p)
+static bool is_empty(const struct drain_job *j, const struct drain_piece *p)
 {
 	for (uint32_t i = 0; i < p->n; i++)
-		if (!is_left_out(j, j->pieces.frames[p->table][p->first + i]))
+		if (!drain_leaves_out(j, j->pieces.frames[p->table][p->first + i]))
 			return false;
 	return true;
 }
 
 /* Returns 0, or -EPIPE if it gave up because the drain is stopping. */
-static int insert_piece(struct job *j, const struct drain_piece *p, bool uncertain)
+static int insert_piece(struct drain_job *j, const struct drain_piece *p, bool uncertain)
 {
 	struct log_drain *d = j->drain;
 
@@ -320,31 +324,97 @@ static int insert_piece(struct job *j, const struct drain_piece *p, bool uncerta
 
 /* ---- one segment ---- */
 
-static void job_fini(struct job *j)
+static void job_free(struct drain_job *j)
 {
+	if (!j)
+		return;
 	drain_pieces_fini(&j->pieces);
 	free(j->refused);
 	free(j->found);
+	free(j->contested);
+	free(j->settled);
 	free(j->expired);
+	free(j->present);
+	free(j);
+}
+DEFINE_CLEANUP(struct drain_job *, job_free);
+
+static int allocate(struct drain_job *j)
+{
+	size_t n = j->segment.n_records + 1;
+
+	j->refused = calloc(n, sizeof(*j->refused));
+	j->found = calloc(n, sizeof(*j->found));
+	j->contested = calloc(n, sizeof(*j->contested));
+	j->settled = calloc(n, sizeof(*j->settled));
+	j->expired = calloc(n, sizeof(*j->expired));
+	j->present = calloc(j->segment.n_frames + 1, sizeof(*j->present));
+	return j->refused && j->found && j->contested && j->settled && j->expired && j->present
+		       ? 0
+		       : -ENOMEM;
 }
 
-static int prepare(struct job *j, struct log_segment *s, struct err *err)
+/* Returns NULL and *ret_error if it fails. */
+static struct drain_job *make_job(struct log_drain *d, struct log_segment *s, int *ret_error,
+				  struct err *err)
 {
-	int r = log_segment_read(s, &j->segment, err);
+	struct drain_job *j = calloc(1, sizeof(*j));
 
+	*ret_error = err_set(err, -ENOMEM, "out of memory");
+	if (!j)
+		return NULL;
+	j->drain = d;
+	j->of = s;
+	j->exact_tokens = -1;
+	*ret_error = log_segment_read(s, &j->segment, err);
+	if (*ret_error == 0 && (allocate(j) < 0 || drain_pieces_make(&j->pieces, &j->segment) < 0))
+		*ret_error = err_set(err, -ENOMEM, "out of memory");
+	if (*ret_error == 0)
+		return j;
+	job_free(j);
+	return NULL;
+}
+
+/*
+ * Continues a job that was postponed. Returns 1, or 0 if the file has become another one, so that
+ * it begins anew; the records that are there are found then.
+ */
+static int continue_job(struct drain_job *j, struct err *err)
+{
+	size_t n_records = j->segment.n_records, n_frames = j->segment.n_frames;
+	int r;
+
+	drain_pieces_fini(&j->pieces);
+	r = log_segment_read(j->of, &j->segment, err);
 	if (r < 0)
 		return r;
-	j->refused = calloc(j->segment.n_records + 1, sizeof(*j->refused));
-	j->found = calloc(j->segment.n_records + 1, sizeof(*j->found));
-	j->expired = calloc(j->segment.n_records + 1, sizeof(*j->expired));
+	if (j->segment.n_records != n_records || j->segment.n_frames != n_frames)
+		return 0;
+	j->is_resumed = true;
 	r = drain_pieces_make(&j->pieces, &j->segment);
-	return r < 0 || !j->refused || !j->found || !j->expired
-		       ? err_set(err, -ENOMEM, "out of memory")
-		       : 0;
+	return r < 0 ? err_set(err, r, "out of memory") : 1;
+}
+
+static struct drain_job *take_postponed(struct log_drain *d, const struct log_segment *s)
+{
+	struct drain_job **at = &d->postponed, *j;
+
+	while (*at && (*at)->of != s)
+		at = &(*at)->next;
+	j = *at;
+	if (j)
+		*at = j->next;
+	return j;
+}
+
+static void keep_postponed(struct log_drain *d, struct drain_job *j)
+{
+	j->next = d->postponed;
+	d->postponed = j;
 }
 
 /* Leaves out the uploads of a recovered segment that the store has. */
-static int find_stored(struct job *j, struct err *err)
+static int find_stored(struct drain_job *j, struct err *err)
 {
 	size_t n = j->segment.n_records;
 	AUTO_FREE uint64_t *ids = calloc(n + 1, sizeof(*ids));
@@ -357,7 +427,7 @@ static int find_stored(struct job *j, struct err *err)
 }
 
 /* The store may have been killed after it had the samples and before it had listed their types. */
-static int restore_types(struct job *j, struct err *err)
+static int restore_types(struct drain_job *j, struct err *err)
 {
 	size_t n = j->pieces.n_frames[STORE_SAMPLES];
 	const struct log_frame *const *frames = (const void *)j->pieces.frames[STORE_SAMPLES];
@@ -370,8 +440,7 @@ static int restore_types(struct job *j, struct err *err)
 				   (frames[n - 1]->data.frame.quarter + 1) * quarter_ns, err);
 }
 
-/* Repeats step() until it succeeds. Returns 0, or -EPIPE as above. */
-static int insist(struct job *j, int (*step)(struct job *j, struct err *err))
+int drain_insist(struct drain_job *j, int (*step)(struct drain_job *j, struct err *err))
 {
 	for (;;) {
 		struct err err = {""};
@@ -385,18 +454,35 @@ static int insist(struct job *j, int (*step)(struct job *j, struct err *err))
 	}
 }
 
-/* Returns 0, or -EPIPE as above. */
-static int insert_all(struct job *j)
+int drain_insert_pieces(struct drain_job *j, enum store_table first, bool uncertain)
 {
-	int r = j->segment.recovered ? insist(j, find_stored) : 0;
+	int r = 0;
 
-	j->was_uncertain = j->segment.recovered;
-	for (size_t i = 0; i < j->pieces.n_pieces && r == 0; i++)
-		r = insert_piece(j, &j->pieces.pieces[i], j->segment.recovered);
-	return r == 0 && j->was_uncertain ? insist(j, restore_types) : r;
+	for (size_t i = 0; i < j->pieces.n_pieces && r == 0; i++) {
+		if (j->pieces.pieces[i].table >= first)
+			r = insert_piece(j, &j->pieces.pieces[i], uncertain);
+	}
+	return r;
 }
 
-static void count(struct job *j)
+/* Returns 0, or -EPIPE as above. */
+static int insert_all(struct drain_job *j)
+{
+	int r = j->segment.recovered ? drain_insist(j, find_stored) : 0;
+
+	j->was_uncertain = j->segment.recovered;
+	if (r == 0)
+		r = drain_insist(j, drain_claims_ask);
+	return r == 0 ? drain_insert_pieces(j, STORE_STACKS, j->segment.recovered) : r;
+}
+
+static void settle(struct drain_job *j)
+{
+	for (size_t i = 0; i < j->segment.n_records; i++)
+		j->settled[i] = !j->refused[i] && !j->found[i] && !j->contested[i];
+}
+
+static void count(struct drain_job *j)
 {
 	struct metric *m = j->drain->metrics;
 	uint64_t n_refused = 0, n_found = 0, n_expired = 0;
@@ -407,7 +493,6 @@ static void count(struct job *j)
 		n_expired += j->expired[i] && !j->refused[i];
 	}
 	metric_add(&m[DRAIN_BATCHES], 1);
-	j->drain->last_uploads = j->segment.n_records;
 	metric_add(&m[DRAIN_UPLOADS_REFUSED], n_refused);
 	metric_add(&m[DRAIN_UPLOADS_FOUND], n_found);
 	metric_add(&m[DRAIN_UPLOADS_EXPIRED], n_expired);
@@ -417,19 +502,69 @@ static void count(struct job *j)
 		j->drain->cfg.refused(j->drain->cfg.ctx);
 }
 
+/* Returns 1 if the segment is postponed, because of what is contested. */
+static int insert_segment(struct drain_job *j)
+{
+	uint64_t at_ns = 0;
+	int r = j->is_resumed ? drain_claims_resume(j) : insert_all(j);
+
+	if (r == 0)
+		settle(j);
+	if (r == 0 && j->was_uncertain)
+		r = drain_insist(j, restore_types);
+	if (r == 0)
+		r = drain_claims_wait(j, &at_ns);
+	if (r < 0 || at_ns == 0)
+		return r;
+	upload_log_postpone(j->drain->cfg.log, j->of, at_ns);
+	return 1;
+}
+
+/* The job of a segment that was postponed, or a new one; NULL with *ret_error if it fails. */
+static struct drain_job *get_job(struct log_drain *d, struct log_segment *s, int *ret_error,
+				 struct err *err)
+{
+	struct drain_job *j = take_postponed(d, s);
+	int r = j ? continue_job(j, err) : 0;
+
+	*ret_error = r;
+	if (r == 1)
+		return j;
+	if (r < 0) {
+		keep_postponed(d, j);
+		return NULL;
+	}
+	job_free(j);
+	return make_job(d, s, ret_error, err);
+}
+
 int drain_segment(struct log_drain *d, struct log_segment *s)
 {
-	CLEANUP(job_fini) struct job j = {.drain = d, .exact_tokens = -1};
 	struct err err = {""};
-	int r = prepare(&j, s, &err);
+	int r = 0;
+	CLEANUP(job_freep) struct drain_job *j = get_job(d, s, &r, &err);
 
-	if (r < 0)
+	if (!j)
 		return drain_wait_to_retry(d, r, &err);
-	r = insert_all(&j);
-	if (r < 0)
-		return r;
+	if (!j->is_resumed)
+		d->last_uploads = j->segment.n_records;
+	r = insert_segment(j);
+	if (r == 1)
+		keep_postponed(d, TAKE_PTR(j));
+	if (r != 0)
+		return r < 0 ? r : 0;
 	/* counted before the content goes with the segment */
-	count(&j);
-	r = upload_log_commit(d->cfg.log, s, j.refused, &err);
+	count(j);
+	r = upload_log_commit(d->cfg.log, s, j->refused, &err);
 	return r < 0 ? drain_wait_to_retry(d, r, &err) : 0;
+}
+
+void drain_forget_postponed(struct log_drain *d)
+{
+	while (d->postponed) {
+		struct drain_job *j = d->postponed;
+
+		d->postponed = j->next;
+		job_free(j);
+	}
 }

@@ -13,6 +13,7 @@
 #include "common/http/backoff.h"
 #include "common/telemetry/metrics.h"
 
+struct drain_job;
 struct worker_thread;
 
 enum drain_metric {
@@ -23,6 +24,7 @@ enum drain_metric {
 	DRAIN_UPLOADS_REFUSED,
 	DRAIN_UPLOADS_FOUND,
 	DRAIN_UPLOADS_EXPIRED,
+	DRAIN_CLAIMED,
 	DRAIN_BATCHES,
 	DRAIN_INSERTS,
 	DRAIN_RETRIES,
@@ -36,7 +38,8 @@ struct log_drain {
 	struct worker_thread *self;     /* the same, for the thread itself */
 	_Atomic uint64_t give_up_at_ns; /* monotonic; UINT64_MAX until log_drain_stop() */
 	struct backoff backoff;
-	size_t last_uploads; /* in the last segment that was inserted */
+	size_t last_uploads;         /* in the last segment that was inserted */
+	struct drain_job *postponed; /* drain_job.h */
 	pthread_mutex_t lock;
 	bool failing;        /* under lock, as the next two */
 	uint64_t failing_at; /* monotonic */
@@ -61,5 +64,7 @@ bool drain_is_over(const struct log_drain *d);
  * it gave up because the drain is stopping.
  */
 int drain_segment(struct log_drain *d, struct log_segment *s) MUST_CHECK;
+/* Frees what is known of segments that are postponed. */
+void drain_forget_postponed(struct log_drain *d);
 
 #endif /* CLUSTER_AGENT_WAL_DRAIN_STATE_H */

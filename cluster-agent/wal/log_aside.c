@@ -81,6 +81,8 @@ static int add_record(struct record_file *f, const struct log_segment *s, size_t
 	if (!payload)
 		return -ENOMEM;
 	upload_record_encode(payload, c->ids[record], frames, n);
+	if (c->is_repeat[record])
+		upload_record_mark_repeat(payload);
 	return record_file_add(f, UPLOAD_RECORD_KIND, payload, size);
 }
 

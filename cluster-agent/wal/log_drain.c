@@ -14,6 +14,8 @@
 #define BUSY_FACTOR 5u
 #define DEFAULT_RETRY_MIN_NS (500 * NS_PER_MS)
 #define DEFAULT_RETRY_MAX_NS (30 * NS_PER_S)
+/* An insert ends after 120 s, and begins 150 s / 8 after the question for claims at the latest. */
+#define DEFAULT_CLAIM_WAIT_NS (150 * NS_PER_S)
 #define DEFAULT_BACKLOG_BYTES (8 * MIB)
 #define WAIT_FOR_SEGMENT_NS NS_PER_S
 /* What it takes to end an insert that a server keeps waiting. */
@@ -33,6 +35,9 @@ static const struct metric_def metric_defs[DRAIN_METRIC_MAX] = {
 	[DRAIN_UPLOADS_REFUSED] = {.name = UPLOADS, .labels = "result=\"refused\""},
 	[DRAIN_UPLOADS_FOUND] = {.name = UPLOADS, .labels = "result=\"found\""},
 	[DRAIN_UPLOADS_EXPIRED] = {.name = UPLOADS, .labels = "result=\"expired\""},
+	[DRAIN_CLAIMED] = {.name = PREFIX "uploads_claimed_total",
+			   .help = "Uploads sent again that another receiver may have, held back "
+				   "until it is certain who stores them"},
 	[DRAIN_BATCHES] = {.name = PREFIX "batches_total",
 			   .help = "Segments of the write-ahead log inserted"},
 	[DRAIN_INSERTS] = {.name = PREFIX "inserts_total", .help = "Inserts sent to the store"},
@@ -99,6 +104,8 @@ int log_drain_new(struct log_drain **ret, const struct log_drain_config *cfg)
 		d->cfg.retry_min_ns = DEFAULT_RETRY_MIN_NS;
 	if (d->cfg.retry_max_ns == 0)
 		d->cfg.retry_max_ns = DEFAULT_RETRY_MAX_NS;
+	if (d->cfg.claim_wait_ns == 0)
+		d->cfg.claim_wait_ns = DEFAULT_CLAIM_WAIT_NS;
 	if (d->cfg.backlog_bytes == 0)
 		d->cfg.backlog_bytes = DEFAULT_BACKLOG_BYTES;
 	d->backoff = (struct backoff){.min_ns = d->cfg.retry_min_ns,
@@ -131,6 +138,7 @@ void log_drain_free(struct log_drain *d)
 	if (!d)
 		return;
 	log_drain_stop(d, 0);
+	drain_forget_postponed(d);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
 }

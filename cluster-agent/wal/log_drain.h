@@ -24,12 +24,13 @@ struct metrics;
 struct store;
 
 struct log_drain_config {
-	struct upload_log *log;     /* borrowed */
-	struct store *store;        /* borrowed */
-	uint64_t pace_ns;           /* 0: 1 s */
-	uint64_t retry_min_ns;      /* 0: 500 ms */
-	uint64_t retry_max_ns;      /* 0: 30 s */
-	uint64_t backlog_bytes;     /* of the log; from there on there is no pause; 0: 8 MiB */
+	struct upload_log *log; /* borrowed */
+	struct store *store;    /* borrowed */
+	uint64_t pace_ns;       /* 0: 1 s */
+	uint64_t retry_min_ns;  /* 0: 500 ms */
+	uint64_t retry_max_ns;  /* 0: 30 s */
+	uint64_t claim_wait_ns; /* drain_claims.c; 0: 150 s, and an insert must not take longer */
+	uint64_t backlog_bytes; /* of the log; from there on there is no pause; 0: 8 MiB */
 	void (*refused)(void *ctx); /* on the drain's thread, after records were refused or
 					could not be read; or NULL */
 	void *ctx;

@@ -11,6 +11,7 @@ void log_segment_forget(struct log_segment *s)
 {
 	free(TAKE_PTR(s->bytes));
 	free(TAKE_PTR(s->ids));
+	free(TAKE_PTR(s->is_repeat));
 	free(TAKE_PTR(s->frames));
 	s->content = (struct log_segment_content){0};
 }
@@ -188,6 +189,7 @@ static void fill(struct log_segment *s, struct record_cursor c)
 			f->data.frame.n_missing = missing_columns(s->version);
 			f->record = (uint32_t)t->n_records;
 		}
+		s->is_repeat[t->n_records] = u.is_repeat;
 		s->ids[t->n_records++] = u.id;
 	}
 	/* the file has become shorter, or its end has become zeros */
@@ -208,13 +210,15 @@ static int read_content(struct log_segment *s)
 	s->version = c.file.version;
 	totals = count(s, c);
 	s->ids = calloc(totals.n_records + 1, sizeof(*s->ids));
+	s->is_repeat = calloc(totals.n_records + 1, sizeof(*s->is_repeat));
 	s->frames = calloc(totals.n_frames + 1, sizeof(*s->frames));
-	if (!s->ids || !s->frames)
+	if (!s->ids || !s->is_repeat || !s->frames)
 		return -ENOMEM;
 	fill(s, c);
 	s->content.damaged = s->n_damaged > 0;
 	s->content.recovered = s->recovered;
 	s->content.ids = s->ids;
+	s->content.is_repeat = s->is_repeat;
 	s->content.frames = s->frames;
 	for (size_t i = 0; i < sizeof(s->id); i++)
 		(void)snprintf(s->content.token + 2 * i, 3, "%02x", s->id[i]);

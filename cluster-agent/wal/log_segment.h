@@ -20,7 +20,8 @@ struct log_segment {
 	uint64_t n_bytes; /* up to the last durable record */
 	uint64_t n_rows;
 	uint32_t n_records;
-	uint64_t first_ns; /* when the first record came; monotonic, and may be before boot */
+	uint64_t first_ns;      /* when the first record came; monotonic, and may be before boot */
+	uint64_t not_before_ns; /* upload_log_postpone(); under the log's lock */
 	bool recovered;
 	bool ids_kept; /* committed, but for the removal of the file */
 
@@ -34,6 +35,7 @@ struct log_segment {
 	uint32_t version; /* of the file */
 	char *bytes;
 	struct upload_id *ids;
+	bool *is_repeat;
 	struct log_frame *frames;
 	struct log_segment_content content;
 

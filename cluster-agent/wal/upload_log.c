@@ -169,6 +169,7 @@ enum append_outcome {
 /* Who appends, and what done is called with. */
 struct request {
 	struct upload_id id;
+	bool is_repeat;
 	upload_log_done_fn done;
 	void *ctx;
 };
@@ -217,6 +218,8 @@ static struct log_append *new_append(const struct request *req, const struct log
 		return NULL;
 	}
 	upload_record_encode(a->payload, req->id, frames, n_frames);
+	if (req->is_repeat)
+		upload_record_mark_repeat(a->payload);
 	a->id = req->id;
 	a->done = req->done;
 	a->ctx = req->ctx;
@@ -257,10 +260,9 @@ static int submit(struct upload_log *l, const struct request *req, struct log_ap
 	return r;
 }
 
-int upload_log_append(struct upload_log *l, struct upload_id id, const struct logged_frames *frames,
-		      size_t n_frames, upload_log_done_fn done, void *ctx)
+static int append(struct upload_log *l, const struct request *req,
+		  const struct logged_frames *frames, size_t n_frames)
 {
-	const struct request req = {.id = id, .done = done, .ctx = ctx};
 	size_t size = upload_record_size(frames, n_frames);
 	int r;
 
@@ -270,21 +272,38 @@ int upload_log_append(struct upload_log *l, struct upload_id id, const struct lo
 		return -EFBIG;
 	}
 	pthread_mutex_lock(&l->lock);
-	r = look_up(l, &req, size);
+	r = look_up(l, req, size);
 	pthread_mutex_unlock(&l->lock);
 	if (r == APPEND_NEW) {
 		/* copied and summed without the lock */
-		struct log_append *a = new_append(&req, frames, n_frames, size);
+		struct log_append *a = new_append(req, frames, n_frames, size);
 
 		if (!a)
 			return -ENOMEM;
-		r = submit(l, &req, a);
+		r = submit(l, req, a);
 		if (r != APPEND_NEW)
 			log_append_free(a);
 	}
 	if (r == APPEND_DURABLE)
-		done(ctx, UPLOAD_LOG_REPEATED);
+		req->done(req->ctx, UPLOAD_LOG_REPEATED);
 	return r < 0 ? r : 0;
+}
+
+int upload_log_append(struct upload_log *l, struct upload_id id, const struct logged_frames *frames,
+		      size_t n_frames, upload_log_done_fn done, void *ctx)
+{
+	const struct request req = {.id = id, .done = done, .ctx = ctx};
+
+	return append(l, &req, frames, n_frames);
+}
+
+int upload_log_append_repeat(struct upload_log *l, struct upload_id id,
+			     const struct logged_frames *frames, size_t n_frames,
+			     upload_log_done_fn done, void *ctx)
+{
+	const struct request req = {.id = id, .is_repeat = true, .done = done, .ctx = ctx};
+
+	return append(l, &req, frames, n_frames);
 }
 
 bool upload_log_has(struct upload_log *l, struct upload_id id)
@@ -310,23 +329,59 @@ static bool close_now(struct upload_log *l)
 	return true;
 }
 
+/* The oldest one that is not postponed. *wake_ns becomes earlier if one is due before. */
+static struct log_segment *first_due(const struct upload_log *l, uint64_t *wake_ns)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	for (struct log_segment *s = l->closed; s; s = s->next) {
+		if (s->not_before_ns <= now_ns)
+			return s;
+		if (s->not_before_ns < *wake_ns)
+			*wake_ns = s->not_before_ns;
+	}
+	return NULL;
+}
+
+/* With the lock held. */
+static struct log_segment *wait_for_due(struct upload_log *l, uint64_t deadline_ns)
+{
+	for (;;) {
+		uint64_t wake_ns = deadline_ns;
+		struct log_segment *s = first_due(l, &wake_ns);
+
+		if (s)
+			return s;
+		if (close_now(l))
+			continue;
+		if (l->has_ended)
+			return NULL;
+		l->wants_close = true;
+		if (!condition_wait_until(&l->ready, &l->lock, wake_ns) && wake_ns == deadline_ns)
+			return first_due(l, &wake_ns);
+	}
+}
+
 struct log_segment *upload_log_next(struct upload_log *l, uint64_t timeout_ns)
 {
 	uint64_t deadline_ns = condition_deadline_ns(timeout_ns);
 	struct log_segment *s;
 
 	pthread_mutex_lock(&l->lock);
-	while (!l->closed && !close_now(l) && !l->has_ended) {
-		l->wants_close = true;
-		if (!condition_wait_until(&l->ready, &l->lock, deadline_ns))
-			break;
-	}
+	s = wait_for_due(l, deadline_ns);
 	l->wants_close = false;
-	s = l->closed;
 	pthread_mutex_unlock(&l->lock);
 	if (s)
 		log_segment_forget(s);
 	return s;
+}
+
+void upload_log_postpone(struct upload_log *l, struct log_segment *s, uint64_t at_ns)
+{
+	log_segment_forget(s);
+	pthread_mutex_lock(&l->lock);
+	s->not_before_ns = at_ns;
+	pthread_mutex_unlock(&l->lock);
 }
 
 static void remove_closed(struct upload_log *l, struct log_segment *s)
@@ -375,10 +430,14 @@ int upload_log_commit(struct upload_log *l, struct log_segment *s, const bool *r
 
 /* ---- state ---- */
 
+/* Of what waits for the store; a segment that is postponed waits for another receiver. */
 static uint64_t oldest_age_ns(const struct upload_log *l)
 {
-	const struct log_segment *s = l->closed ? l->closed : l->current;
+	const struct log_segment *s = l->closed;
 
+	while (s && s->not_before_ns > 0)
+		s = s->next;
+	s = s ?: l->current;
 	return s && s->n_records > 0 ? clock_monotonic_ns() - s->first_ns : 0;
 }
 

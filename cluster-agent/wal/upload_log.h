@@ -93,6 +93,15 @@ struct logged_frames {
 int upload_log_append(struct upload_log *l, struct upload_id id, const struct logged_frames *frames,
 		      size_t n_frames, upload_log_done_fn done, void *ctx) MUST_CHECK;
 
+/*
+ * The same for an upload that its sender has sent before and got no answer to: another receiver of
+ * the same store may have it in its log, or in the store already. Every record says whether it is
+ * such a repeat.
+ */
+int upload_log_append_repeat(struct upload_log *l, struct upload_id id,
+			     const struct logged_frames *frames, size_t n_frames,
+			     upload_log_done_fn done, void *ctx) MUST_CHECK;
+
 /* True if the upload is durable. Cheap: asked before a profile is decoded. */
 bool upload_log_has(struct upload_log *l, struct upload_id id);
 
@@ -102,6 +111,12 @@ bool upload_log_has(struct upload_log *l, struct upload_id id);
  * A segment that is not committed comes again, so the same call retries it.
  */
 struct log_segment *upload_log_next(struct upload_log *l, uint64_t timeout_ns);
+
+/*
+ * The segment comes again when at_ns (monotonic) has passed, and those after it before. What
+ * log_segment_read() has read of it is freed.
+ */
+void upload_log_postpone(struct upload_log *l, struct log_segment *s, uint64_t at_ns);
 
 /* Frames in the order in which they were appended, with the record that each is part of. */
 struct log_frame {
@@ -116,6 +131,7 @@ struct log_segment_content {
 	bool damaged;                /* not all of it can be read; if recovered, an earlier process
 					may have inserted other pieces under the same tokens */
 	const struct upload_id *ids; /* by record */
+	const bool *is_repeat;       /* likewise: upload_log_append_repeat() */
 	size_t n_records;
 	const struct log_frame *frames;
 	size_t n_frames;
@@ -136,7 +152,7 @@ int upload_log_commit(struct upload_log *l, struct log_segment *s, const bool *r
 struct upload_log_state {
 	uint64_t n_bytes;       /* of segments that are not committed */
 	uint64_t n_records;     /* in them, and under way to them */
-	uint64_t oldest_age_ns; /* of the oldest record among them; 0: none */
+	uint64_t oldest_age_ns; /* of the oldest record that is not postponed; 0: none */
 	uint64_t max_bytes;
 	bool full;      /* less than 1/16 of max_bytes is left */
 	bool disk_full; /* it was full a moment ago */

@@ -13,7 +13,7 @@ const struct record_kind log_file_kinds[LOG_FILE_KIND_MAX] = {
 struct upload_header {
 	struct upload_id id;
 	uint32_t n_frames;
-	uint32_t zero;
+	uint32_t is_repeat; /* 0 or 1 */
 };
 
 /* These follow the header, then the data of all frames. */
@@ -76,6 +76,13 @@ void upload_record_encode(uint8_t *payload, struct upload_id id, const struct lo
 	}
 }
 
+void upload_record_mark_repeat(uint8_t *payload)
+{
+	const uint32_t is_repeat = 1;
+
+	memcpy(payload + offsetof(struct upload_header, is_repeat), &is_repeat, sizeof(is_repeat));
+}
+
 static struct frame_header frame_header(const uint8_t *headers, size_t i)
 {
 	struct frame_header fh;
@@ -94,7 +101,7 @@ int upload_record_parse(struct upload_record *ret, const void *payload, size_t l
 		return -EBADMSG;
 	memcpy(&h, payload, sizeof(h));
 	rest = len - sizeof(h);
-	if (h.zero != 0 || h.n_frames > UPLOAD_RECORD_MAX_FRAMES ||
+	if (h.is_repeat > 1 || h.n_frames > UPLOAD_RECORD_MAX_FRAMES ||
 	    rest < h.n_frames * sizeof(struct frame_header))
 		return -EBADMSG;
 	rest -= h.n_frames * sizeof(struct frame_header);
@@ -109,6 +116,7 @@ int upload_record_parse(struct upload_record *ret, const void *payload, size_t l
 		return -EBADMSG;
 	*ret = (struct upload_record){
 		.id = h.id,
+		.is_repeat = h.is_repeat == 1,
 		.n_frames = h.n_frames,
 		.headers = headers,
 		.data = headers + h.n_frames * sizeof(struct frame_header),

@@ -26,9 +26,10 @@ extern const struct record_kind log_file_kinds[LOG_FILE_KIND_MAX];
 /*
  * To be raised with the columns of row_batch.h, too: frames of the log are inserted as they are.
  * Files of version 1 have no column Runtimes, those of version 2 no column Unwinding, those of
- * version 3 no column Starts, and those of version 4 no labels in profiling_quality.
+ * version 3 no column Starts, and those of version 4 no labels in profiling_quality. Before version
+ * 6 no record is marked as a repeat.
  */
-#define LOG_FILE_VERSION 5u
+#define LOG_FILE_VERSION 6u
 #define LOG_FILE_VERSION_RUNTIMES 2u
 #define LOG_FILE_VERSION_UNWINDING 3u
 #define LOG_FILE_VERSION_STARTS 4u
@@ -41,6 +42,7 @@ extern const struct record_kind log_file_kinds[LOG_FILE_KIND_MAX];
 
 struct upload_record {
 	struct upload_id id;
+	bool is_repeat; /* upload_log_append_repeat() */
 	uint32_t n_frames;
 	const uint8_t *headers; /* of the frames; borrowed */
 	const uint8_t *data;    /* of the frames, one after the other */
@@ -51,6 +53,8 @@ size_t upload_record_size(const struct logged_frames *frames, size_t n_frames);
 /* Writes upload_record_size() bytes to payload. */
 void upload_record_encode(uint8_t *payload, struct upload_id id, const struct logged_frames *frames,
 			  size_t n_frames);
+/* Sets is_repeat in an encoded record. */
+void upload_record_mark_repeat(uint8_t *payload);
 /* Returns 0, or -EBADMSG if this is no upload. ret borrows the payload. */
 int upload_record_parse(struct upload_record *ret, const void *payload, size_t len) MUST_CHECK;
 /* Takes the next of its n_frames frames, which borrows the payload, out of u. */

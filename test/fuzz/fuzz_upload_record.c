@@ -28,6 +28,8 @@ static void check_upload(const uint8_t *data, size_t size)
 	assert(u.n_frames == 0);
 	assert(upload_record_size(frames, n) == size);
 	upload_record_encode(again, u.id, frames, n);
+	if (u.is_repeat)
+		upload_record_mark_repeat(again);
 	assert(memcmp(again, data, size) == 0);
 	free(frames);
 	free(again);

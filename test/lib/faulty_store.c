@@ -105,6 +105,8 @@ static int insert(struct store *s, enum store_table table, const char *token,
 	int r;
 
 	(void)s;
+	if (faulty.on_insert)
+		faulty.on_insert(table);
 	pthread_mutex_lock(&faulty.lock);
 	faulty.n_inserts++;
 	while (faulty.hangs && !faulty.stopped) {
@@ -159,7 +161,78 @@ static void answer(struct buf *out, uint64_t v)
 	assert_int_equal(rowbinary_writer_finish(&w), 0);
 }
 
-/* The three questions of store_probe.h. */
+void faulty_store_claim(uint64_t upload, const char *claimant)
+{
+	pthread_mutex_lock(&faulty.lock);
+	assert_true(faulty.n_claims < FAULTY_STORE_MAX_CLAIMS);
+	faulty.claims[faulty.n_claims].upload = upload;
+	snprintf(faulty.claims[faulty.n_claims++].claimant, STORE_TOKEN_BYTES + 1, "%s", claimant);
+	pthread_mutex_unlock(&faulty.lock);
+}
+
+void faulty_store_add(enum store_table table, uint64_t upload)
+{
+	pthread_mutex_lock(&faulty.lock);
+	faulty.rows[table][faulty.n_rows[table]++] = upload;
+	pthread_mutex_unlock(&faulty.lock);
+}
+
+/* Calls fn for each number of "[1,2]". */
+static const char *each_id(const char *at, void (*fn)(void *ctx, uint64_t id), void *ctx)
+{
+	while (*at == '[' || *at == ',') {
+		char *end;
+		uint64_t id = strtoull(at + 1, &end, 10);
+
+		if (end != at + 1)
+			fn(ctx, id);
+		at = end;
+	}
+	return at;
+}
+
+struct claimed {
+	const char *claimant;
+	struct buf *out;
+};
+
+/* The newest claim of the upload. */
+static void answer_claim(void *ctx, uint64_t id)
+{
+	const struct claimed *c = ctx;
+
+	for (size_t i = faulty.n_claims; i-- > 0;) {
+		if (faulty.claims[i].upload != id)
+			continue;
+		answer(c->out, id);
+		answer(c->out, strcmp(faulty.claims[i].claimant, c->claimant) == 0);
+		return;
+	}
+}
+
+static void add_claim(void *ctx, uint64_t id)
+{
+	faulty_store_claim(id, ctx);
+}
+
+/* "INSERT INTO profiling_claims (Upload, Claimant) SELECT arrayJoin([1,2]), 'abc'" */
+static int maintain(struct store *s, const char *sql, struct buf *out, struct err *err)
+{
+	const char *ids = strchr(sql, '['), *name = strchr(sql, '\'');
+	char claimant[STORE_TOKEN_BYTES + 1];
+
+	(void)s, (void)out;
+	assert_non_null(strstr(sql, "INSERT INTO profiling_claims "));
+	assert_non_null(ids);
+	assert_non_null(name);
+	if (faulty.error != 0)
+		return err_set(err, faulty.error, "%s", strerror(-faulty.error));
+	snprintf(claimant, sizeof(claimant), "%.32s", name + 1);
+	(void)each_id(ids, add_claim, claimant);
+	return 0;
+}
+
+/* The questions of store_probe.h and store_claims.h. */
 static int query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
 {
 	(void)s;
@@ -167,6 +240,10 @@ static int query(struct store *s, const struct store_query *q, struct buf *out, 
 	pthread_mutex_lock(&faulty.lock);
 	if (strstr(q->sql, "system.tables")) {
 		answer(out, faulty.exact);
+	} else if (strstr(q->sql, "profiling_claims")) {
+		struct claimed c = {q->params[1].value, out};
+
+		(void)each_id(q->params[0].value, answer_claim, &c);
 	} else if (strstr(q->sql, "StackHash")) {
 		answer(out, faulty_store_count(STORE_SAMPLES, param(q, "hash")));
 	} else {
@@ -194,15 +271,22 @@ static int restore_types(struct store *s, int64_t from_ns, int64_t to_ns, struct
 	return 0;
 }
 
-static const struct store_engine engine = {.insert = insert,
-					   .query = query,
-					   .restore_types = restore_types,
-					   .stop_inserts = stop_inserts};
+static struct store_engine engine = {.insert = insert,
+				     .maintain = maintain,
+				     .query = query,
+				     .restore_types = restore_types,
+				     .stop_inserts = stop_inserts};
 struct store faulty_store = {.engine = &engine};
+
+void faulty_store_share(void)
+{
+	engine.is_shared = true;
+}
 
 void faulty_store_reset(void)
 {
 	memset(&faulty, 0, sizeof(faulty));
+	engine.is_shared = false;
 	pthread_mutex_init(&faulty.lock, NULL);
 	faulty.lose = faulty.die = faulty.forget = -1;
 }

@@ -15,6 +15,7 @@
 #define FAULTY_STORE_POISON UINT64_C(666)
 #define FAULTY_STORE_MAX_ROWS 1000u
 #define FAULTY_STORE_MAX_TOKENS 1000u
+#define FAULTY_STORE_MAX_CLAIMS 100u
 
 struct faulty_rows {
 	pthread_mutex_t lock;
@@ -31,8 +32,14 @@ struct faulty_rows {
 	bool drops; /* rows are accepted and not kept, as those beyond their TTL */
 	bool hangs; /* inserts wait until they are stopped */
 	bool stopped;
-	int forget;          /* table whose next insert leaves its token but no rows */
-	bool exact;          /* tables are replicated */
+	int forget; /* table whose next insert leaves its token but no rows */
+	bool exact; /* tables are replicated */
+	struct {
+		uint64_t upload;
+		char claimant[STORE_TOKEN_BYTES + 1];
+	} claims[FAULTY_STORE_MAX_CLAIMS]; /* in the order of their time */
+	size_t n_claims;
+	void (*on_insert)(enum store_table table); /* before each insert, unlocked; or NULL */
 	unsigned max_frames; /* more are refused for want of memory; 0: any number */
 };
 
@@ -42,6 +49,12 @@ extern struct store faulty_store;
 
 /* Empties it; nothing goes wrong. */
 void faulty_store_reset(void);
+/* From now on other agents may insert, too. */
+void faulty_store_share(void);
+/* Another receiver claims the upload. */
+void faulty_store_claim(uint64_t upload, const char *claimant);
+/* Another receiver inserts rows of the upload into the table. */
+void faulty_store_add(enum store_table table, uint64_t upload);
 /* How many rows of the upload it has. */
 size_t faulty_store_count(enum store_table table, uint64_t value);
 

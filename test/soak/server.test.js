@@ -44,7 +44,8 @@ async function startAll(t, n) {
   });
   await store.ready();
   for (let i = 0; i < n; i++) {
-    agents.push(new Victim({ storage: storeArgs(proxy.port) }));
+    // what is sent again waits for so long, in which no insert of this test takes longer
+    agents.push(new Victim({ storage: storeArgs(proxy.port), args: ["--claim-wait=15s"] }));
     await agents[i].start();
   }
   return { store, proxy, agents, ports: () => agents.map((a) => a.port) };
@@ -54,6 +55,7 @@ async function settle(t, ledger, { store, agents }) {
   await store.ready();
   for (const a of agents) await a.ready();
   await ledger.finish();
+  for (const a of agents) await a.emptyLog(240000);
   const wrong = await ledger.verify(store);
   t.diagnostic(ledger.report());
   assert.deepStrictEqual(wrong, []);

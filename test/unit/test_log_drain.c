@@ -71,7 +71,7 @@ static void add_rows(struct row_batch *b, uint64_t n, int64_t start_ns)
 }
 
 /* Appends an upload with a row in each table, and waits until it is durable. */
-static void append_at(struct upload_log *l, uint64_t n, int64_t start_ns)
+static void append_as(struct upload_log *l, uint64_t n, int64_t start_ns, bool is_repeat)
 {
 	CLEANUP(row_batch_fini) struct row_batch b;
 	struct logged_frames frames[STORE_TABLE_MAX];
@@ -86,8 +86,8 @@ static void append_at(struct upload_log *l, uint64_t n, int64_t start_ns)
 		frames[t].table = (enum store_table)t;
 		frames[t].frame = row_batch_frames(&b, (enum store_table)t, &n_frames)[0];
 	}
-	assert_int_equal(upload_log_append(l, (struct upload_id){n, 0}, frames, STORE_TABLE_MAX,
-					   on_done, &u),
+	assert_int_equal((is_repeat ? upload_log_append_repeat : upload_log_append)(
+				 l, (struct upload_id){n, 0}, frames, STORE_TABLE_MAX, on_done, &u),
 			 0);
 	while (!done) {
 		usleep(1000);
@@ -98,12 +98,18 @@ static void append_at(struct upload_log *l, uint64_t n, int64_t start_ns)
 	assert_int_equal(u.result, 0);
 }
 
+static void append_at(struct upload_log *l, uint64_t n, int64_t start_ns)
+{
+	append_as(l, n, start_ns, false);
+}
+
 static void append(struct upload_log *l, uint64_t n)
 {
 	append_at(l, n, NOON_NS);
 }
 
 static unsigned n_refusals;
+static uint64_t claim_wait_ns; /* 0: long beyond any test */
 
 static void on_refused(void *ctx)
 {
@@ -124,6 +130,7 @@ static struct log_drain *start(struct upload_log *l)
 					       .pace_ns = 1,
 					       .retry_min_ns = NS_PER_MS,
 					       .retry_max_ns = 2 * NS_PER_MS,
+					       .claim_wait_ns = claim_wait_ns,
 					       .refused = on_refused,
 				       }),
 			 0);
@@ -577,4 +584,214 @@ TEST_FIXTURE(survives_every_failed_allocation, make_dir, NULL)
 	/* whose thread would meet the failures, too */
 	upload_log_stop(l);
 	check_oom(make_one, l);
+}
+
+/* ---- several receivers of one store: drain_claims.c ---- */
+
+static int share(void **state)
+{
+	(void)make_dir(state);
+	faulty_store_share();
+	claim_wait_ns = 0;
+	return 0;
+}
+
+static void append_repeat(struct upload_log *l, uint64_t n)
+{
+	append_as(l, n, NOON_NS, true);
+}
+
+static size_t n_claims(void)
+{
+	size_t n;
+
+	pthread_mutex_lock(&faulty.lock);
+	n = faulty.n_claims;
+	pthread_mutex_unlock(&faulty.lock);
+	return n;
+}
+
+static void add_complete(uint64_t n)
+{
+	for (int t = 0; t < STORE_TABLE_MAX; t++)
+		faulty_store_add((enum store_table)t, n);
+}
+
+TEST_FIXTURE(a_first_attempt_claims_nothing, share, NULL)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	append(l, 1);
+	d = start(l);
+	settle(l);
+	assert_once(1, 1);
+	assert_int_equal(faulty.n_inserts, 3);
+	assert_int_equal(n_claims(), 0);
+}
+
+/* The first attempt died before the log had it. */
+TEST_FIXTURE(a_repeat_that_nobody_has_is_claimed_and_stored, share, NULL)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	claim_wait_ns = 50 * NS_PER_MS;
+	append_repeat(l, 1);
+	append(l, 2);
+	append_repeat(l, 3);
+	d = start(l);
+	settle(l);
+	assert_once(1, 3);
+	assert_int_equal(n_claims(), 2);
+}
+
+/* What comes with it, or after it, does not wait. */
+TEST_FIXTURE(a_repeat_holds_up_only_itself, share, NULL)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	append_repeat(l, 1);
+	append(l, 2);
+	d = start(l);
+	eventually(faulty_store_count(STORE_QUALITY, 2) == 1);
+	append(l, 3);
+	eventually(faulty_store_count(STORE_QUALITY, 3) == 1);
+	assert_int_equal(faulty_store_count(STORE_SAMPLES, 1), 0);
+	/* its stacks are there: uploads after it refer to them */
+	assert_int_equal(faulty_store_count(STORE_STACKS, 1), 1);
+	assert_true(bytes_of(l) > 0);
+}
+
+TEST_FIXTURE(a_repeat_that_another_receiver_stores_is_dropped, share, NULL)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	claim_wait_ns = 3 * NS_PER_S;
+	append_repeat(l, 1);
+	d = start(l);
+	eventually(n_claims() == 1);
+	add_complete(1);
+	settle(l);
+	assert_int_equal(faulty_store_count(STORE_SAMPLES, 1), 1);
+	assert_int_equal(faulty_store_count(STORE_QUALITY, 1), 1);
+}
+
+/* Another one claimed it while ours was in the log: ours waits for it, and takes over at last. */
+TEST_FIXTURE(a_first_attempt_that_is_claimed_waits_for_the_claimant, share, NULL)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	claim_wait_ns = 200 * NS_PER_MS;
+	faulty_store_claim(1, "another");
+	append(l, 1);
+	append(l, 2);
+	d = start(l);
+	eventually(faulty_store_count(STORE_QUALITY, 2) == 1);
+	assert_int_equal(faulty_store_count(STORE_SAMPLES, 1), 0);
+	/* the claimant is lost */
+	settle(l);
+	assert_once(1, 2);
+	assert_int_equal(n_claims(), 2);
+}
+
+/* Whoever claimed last stores it. */
+TEST_FIXTURE(an_older_claim_gives_way, share, NULL)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	claim_wait_ns = 500 * NS_PER_MS;
+	append_repeat(l, 1);
+	d = start(l);
+	eventually(n_claims() == 1);
+	faulty_store_claim(1, "another");
+	/* past its own wait, and before it takes over */
+	eventually(n_claims() == 3);
+	assert_int_equal(faulty_store_count(STORE_SAMPLES, 1), 0);
+	settle(l);
+	assert_once(1, 1);
+}
+
+/* Another receiver was killed between samples and quality, and its disk is lost. */
+TEST_FIXTURE(a_repeat_of_half_an_upload_completes_it, share, NULL)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	claim_wait_ns = 50 * NS_PER_MS;
+	faulty_store_add(STORE_SAMPLES, 1);
+	append_repeat(l, 1);
+	append_repeat(l, 2);
+	d = start(l);
+	settle(l);
+	assert_once(1, 2);
+}
+
+static void claim_one(enum store_table table)
+{
+	if (table == STORE_QUALITY && n_claims() == 0) {
+		faulty_store_claim(1, "another");
+		usleep(30000);
+	}
+}
+
+/* The claim comes while the insert is retried: the retry asks again. */
+TEST_FIXTURE(a_claim_that_comes_between_two_attempts_counts, share, NULL)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	claim_wait_ns = 160 * NS_PER_MS; /* an answer is good for 20 ms */
+	faulty.on_insert = claim_one;
+	faulty.lose = STORE_QUALITY;
+	append(l, 1);
+	d = start(l);
+	settle(l);
+	assert_int_equal(faulty_store_count(STORE_SAMPLES, 1), 1);
+	assert_int_equal(faulty_store_count(STORE_QUALITY, 1), 1);
+}
+
+TEST_FIXTURE(a_restart_keeps_who_is_contested, share, NULL)
+{
+	struct upload_log *l = open_log();
+	struct log_drain *d;
+
+	append_repeat(l, 1);
+	append(l, 2);
+	d = start(l);
+	eventually(n_claims() == 1);
+	log_drain_stop(d, 0);
+	log_drain_free(d);
+	l = reopen(l);
+	claim_wait_ns = 50 * NS_PER_MS;
+	d = start(l);
+	settle(l);
+	log_drain_free(d);
+	assert_int_equal(faulty_store_count(STORE_SAMPLES, 1), 1);
+	assert_int_equal(faulty_store_count(STORE_SAMPLES, 2), 1);
+	assert_int_equal(faulty_store_count(STORE_QUALITY, 1), 1);
+	assert_int_equal(faulty_store_count(STORE_QUALITY, 2), 1);
+	upload_log_close(l);
+}
+
+/* A receiver whose log is of an hour ago finds what was claimed and stored meanwhile. */
+TEST_FIXTURE(an_old_log_stores_nothing_twice, share, NULL)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	append(l, 1);
+	append(l, 2);
+	l = reopen(l);
+	faulty_store_claim(1, "another");
+	add_complete(1);
+	d = start(l);
+	settle(l);
+	assert_int_equal(faulty_store_count(STORE_SAMPLES, 1), 1);
+	assert_int_equal(faulty_store_count(STORE_QUALITY, 1), 1);
+	assert_once(2, 1);
 }

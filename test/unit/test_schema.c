@@ -87,6 +87,14 @@ static const char *const statements[] = {
 	"TTL toDateTime(LastSeen) + toIntervalSecond(604800) "
 	"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
 	"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
+
+	"CREATE TABLE IF NOT EXISTS profiling_claims ("
+	"Upload UInt64 CODEC(ZSTD(1)), Claimant String CODEC(ZSTD(1)), "
+	"Time DateTime64(9) DEFAULT now64(9) CODEC(Delta, ZSTD(1))) "
+	"ENGINE = MergeTree() PARTITION BY toDate(Time) ORDER BY Upload "
+	"TTL toDateTime(Time) + toIntervalSecond(604800) "
+	"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+	"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
 };
 
 TEST(tables_of_a_server_have_these_statements)
@@ -173,6 +181,9 @@ TEST(distributed_tables_are_sharded_by_what_their_readers_join)
 		"CREATE TABLE IF NOT EXISTS profiling_profiles_distributed ON CLUSTER `main` "
 		"AS profiling_profiles "
 		"ENGINE = Distributed('main', currentDatabase(), 'profiling_profiles')",
+		"CREATE TABLE IF NOT EXISTS profiling_claims_distributed ON CLUSTER `main` "
+		"AS profiling_claims "
+		"ENGINE = Distributed('main', currentDatabase(), 'profiling_claims')",
 	};
 
 	for (unsigned t = 0; t < SCHEMA_TABLE_MAX; t++) {
@@ -367,11 +378,13 @@ TEST(an_empty_cluster_gets_all_tables_and_their_distributed_ones)
 			    "CREATE TABLE IF NOT EXISTS profiling_samples ON CLUSTER `mai\n"
 			    "CREATE TABLE IF NOT EXISTS profiling_quality ON CLUSTER `mai\n"
 			    "CREATE TABLE IF NOT EXISTS profiling_profiles ON CLUSTER `ma\n"
+			    "CREATE TABLE IF NOT EXISTS profiling_claims ON CLUSTER `main\n"
 			    "CREATE MATERIALIZED VIEW IF NOT EXISTS profiling_profiles_mv\n"
 			    "CREATE TABLE IF NOT EXISTS profiling_stacks_distributed ON C\n"
 			    "CREATE TABLE IF NOT EXISTS profiling_samples_distributed ON \n"
 			    "CREATE TABLE IF NOT EXISTS profiling_quality_distributed ON \n"
-			    "CREATE TABLE IF NOT EXISTS profiling_profiles_distributed ON\n");
+			    "CREATE TABLE IF NOT EXISTS profiling_profiles_distributed ON\n"
+			    "CREATE TABLE IF NOT EXISTS profiling_claims_distributed ON C\n");
 }
 
 TEST(older_tables_get_the_new_columns_in_front_of_the_shards_too)

@@ -5,7 +5,8 @@
 // hold, how often, and whether all of each. An upload that got no answer, or one that asks to
 // wait, is sent again with the same key and body until it gets 200, which is what every sender
 // does that loses nothing. Some that got 200 are sent again all the same, as if the answer had
-// been lost on its way.
+// been lost on its way. Each attempt says if an earlier one may have been accepted, as that of our
+// agents does.
 "use strict";
 
 const crypto = require("node:crypto");
@@ -25,9 +26,17 @@ const pick = (list) => list[Math.floor(Math.random() * list.length)];
 class Ledger {
   // agents(): the ports to which uploads may go at this moment. keyed: whether uploads have an
   // Idempotency-Key. wander: whether an upload may be sent again to another agent. The others:
-  // how often an upload is large, and what that is.
-  constructor({ agents, keyed = true, wander = false, largeEvery = 100, largeStacks = 2000 }) {
-    Object.assign(this, { agents, run: "run", keyed, wander, largeEvery, largeStacks });
+  // how often an upload is large, and what that is; lose: the share of uploads whose first answer
+  // is not waited for.
+  constructor({
+    agents,
+    keyed = true,
+    wander = false,
+    lose = 0,
+    largeEvery = 100,
+    largeStacks = 2000,
+  }) {
+    Object.assign(this, { agents, run: "run", keyed, wander, lose, largeEvery, largeStacks });
     this.uploads = []; // by number, from 1 on
     this.waiting = []; // to be sent again
     this.counts = { answered: 0, resent: 0, repeated: 0, unanswered: 0, refused: 0 };
@@ -65,6 +74,7 @@ class Ledger {
     });
     const headers = { "Content-Length": upload.body.length };
     if (upload.key) headers["Idempotency-Key"] = upload.key;
+    if (upload.inDoubt) headers["Idempotency-Repeat"] = "1";
     return new Promise((resolve, reject) => {
       const request = http.request(
         {
@@ -82,6 +92,10 @@ class Ledger {
       );
       request.setTimeout(60000, () => request.destroy(new Error("no answer")));
       request.on("error", reject);
+      if (upload.sent === 1 && Math.random() < this.lose)
+        request.on("finish", () =>
+          setTimeout(() => request.destroy(new Error("the answer is lost")), Math.random() * 300),
+        );
       request.end(upload.body);
     });
   }
@@ -97,8 +111,9 @@ class Ledger {
       if (ports.length === 0) throw new Error("no agent");
       if (this.wander || !upload.port) upload.port = pick(ports);
       answer = await this.#post(upload.port, agent, upload);
-    } catch {
+    } catch (e) {
       this.counts.unanswered++;
+      if (e.code !== "ECONNREFUSED") upload.inDoubt = true;
       if (!upload.answered) this.waiting.push(upload);
       return false;
     }
@@ -106,7 +121,11 @@ class Ledger {
       this.latenciesMs.push(performance.now() - began);
       if (!upload.answered) this.counts.answered++;
       upload.answered = true;
-      if (upload.sent === 1 && Math.random() < 0.05) this.waiting.push(upload);
+      // as if the answer had been lost
+      if (upload.sent === 1 && Math.random() < 0.05) {
+        upload.inDoubt = true;
+        this.waiting.push(upload);
+      }
       return true;
     }
     if (REFUSED_FOR_GOOD.has(answer.status))

@@ -2,7 +2,7 @@
 "use strict";
 
 const { startCluster, freePort, scratch } = require("../../e2e/lib/daemon");
-const { sleep } = require("../../e2e/lib/wait");
+const { eventually, sleep } = require("../../e2e/lib/wait");
 
 const LONG = process.env.SOAK === "long";
 
@@ -28,6 +28,14 @@ class Victim {
   async ready() {
     await this.daemon.ready("/readyz");
     return this;
+  }
+  // Until all that it has taken is in the store, what it holds back, too.
+  async emptyLog(timeoutMs) {
+    const bytes = async () => {
+      const text = await (await fetch(`${this.url}/metrics`)).text();
+      return Number(/^coroot_cluster_agent_wal_bytes (\S+)$/m.exec(text)[1]);
+    };
+    await eventually("an empty log", async () => (await bytes()) === 0, timeoutMs);
   }
   // Some die while they recover, most while they work.
   async liveAndDie(signal = "SIGKILL") {
