@@ -247,7 +247,7 @@ help: ## this text
 .PHONY: all gen deps-build run install clean help FORCE
 
 include test/mk/test.mk test/mk/accuracy.mk test/mk/bench.mk test/mk/lint.mk charts/images/images.mk \
-        charts/charts.mk
+        charts/charts.mk charts/release/release.mk
 
 # All directories at once, so that rules need no mkdir of their own.
 ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs test/images/images.test.js on the images in $IMAGE_DIR.
+# Runs test/images/*.test.js on the images in $IMAGE_DIR.
 set -eu
 cd "$(dirname "$0")/../.."
 if [ "$(id -u)" -ne 0 ]; then
@@ -12,6 +12,7 @@ fi
 export RUN_DIR=build/images/run
 status=0
 test/node-test.sh 1200 test/images/images.test.js || status=$?
+test/node-test.sh 900 test/images/release.test.js || status=$?
 # the unpacked layer of libchdb.so
 rm -rf "$RUN_DIR"/images/root-*
 # shellcheck disable=SC2153 # both come from sudo

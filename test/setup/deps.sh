@@ -22,7 +22,8 @@ libiberty-dev libpcre2-dev uthash-dev zlib1g-dev xz-utils curl unzip'
 test='libcmocka-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core jq
 g++ util-linux procps qemu-system-x86 qemu-system-arm qemu-user cpio
 clickhouse-common containerd runc podman containernetworking-plugins iptables iproute2 openssl
-mono-mcs openjdk-17-jdk-headless tomcat10-user tomcat10-examples libnss3-tools python3-pip php-cli ruby lua5.4 luajit time'
+mono-mcs openjdk-17-jdk-headless tomcat10-user tomcat10-examples libnss3-tools python3-pip php-cli ruby lua5.4 luajit time
+debootstrap'
 # of container images; binutils: reads which libraries our programs need
 images='buildah binutils'
 # what "make accuracy" profiles, and profiles beside us
