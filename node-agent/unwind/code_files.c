@@ -16,6 +16,7 @@
 #include "common/system/clock.h"
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/unwind/cfi/cfi_digest.h"
+#include "node-agent/unwind/cfi/cfi_dotnet.h"
 
 /* One element of unwind_files is for the vDSO. */
 #define FILES_MAX (UNWIND_FILES - 1u)
@@ -112,12 +113,15 @@ static int examine(const struct code_files *c, const struct mapped_file *m, stru
 {
 	AUTO_FREE struct elf_layout *layout = malloc(sizeof(*layout));
 	struct byte_source src;
+	struct pe_image pe;
 	int r;
 
 	if (!layout)
 		return -ENOMEM;
 	code_files_open(c, m, &src);
 	r = elf_layout_parse(layout, &src);
+	if (r == -ENOEXEC && m)
+		r = cfi_dotnet_open(&pe, layout, &src);
 	if (r < 0)
 		return r == -ENOEXEC || r == -EBADMSG ? 0 : r;
 	for (uint32_t i = 0; i < layout->n_segments; i++) {

@@ -4,6 +4,7 @@
 
 #include "common/elf/elf_debug_link.h"
 #include "common/elf/elf_layout.h"
+#include "node-agent/unwind/cfi/cfi_dotnet.h"
 
 struct build {
 	const struct table_builder *builder;
@@ -120,7 +121,8 @@ int table_builder_build(const struct table_builder *b, const struct byte_source 
 			const struct table_file_key *key, struct built_table *ret)
 {
 	AUTO_FREE struct elf_layout *layout = malloc(sizeof(*layout));
-	const struct cfi_input in = {.layout = layout, .src = src};
+	struct cfi_input in = {.layout = layout, .src = src};
+	struct pe_image pe;
 	struct build build = {.builder = b, .table = ret};
 	uint64_t bytes;
 	int r;
@@ -129,6 +131,10 @@ int table_builder_build(const struct table_builder *b, const struct byte_source 
 	if (!layout)
 		return -ENOMEM;
 	r = elf_layout_parse(layout, src);
+	if (r == -ENOEXEC) {
+		in.pe = &pe;
+		r = cfi_dotnet_open(&pe, layout, src);
+	}
 	if (r == 0)
 		r = make(&build, b->cache ? key : NULL, &in);
 	if (r == 0)

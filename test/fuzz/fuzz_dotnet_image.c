@@ -1,12 +1,13 @@
 /*
- * Any bytes as an assembly of .NET, as a file and as it lies in memory: names are printable, and
- * what is found lies within limits.
+ * Any bytes as an assembly of .NET, as a file and as it lies in memory: names are printable,
+ * what is found lies within limits, and the unwind table is one.
  */
 #include <assert.h>
 
 #include "common/text/utf8.h"
 #include "node-agent/dotnet/dotnet_names.h"
 #include "node-agent/dotnet/ready_to_run.h"
+#include "node-agent/unwind/cfi/cfi_dotnet.h"
 
 #define NAMES_MAX 64u
 
@@ -58,11 +59,36 @@ static void read_code(const struct pe_image *pe, const struct dotnet_metadata *m
 	}
 }
 
+static int check_page(void *ctx, uint32_t page, const struct unwind_row *rows, uint32_t n)
+{
+	(void)ctx;
+	(void)page;
+	assert(n > 0 && n <= UNWIND_BLOCK_ROWS && rows[0].address == 0);
+	for (uint32_t i = 1; i < n; i++)
+		assert(rows[i].address > rows[i - 1].address);
+	return 0;
+}
+
+static void make_table(const struct byte_source *src)
+{
+	static struct elf_layout layout;
+	struct cfi_table table;
+	struct pe_image pe;
+	const struct cfi_input in = {.layout = &layout, .src = src, .pe = &pe};
+
+	if (cfi_dotnet_open(&pe, &layout, src) < 0 ||
+	    cfi_table_build(&table, &in, check_page, NULL) < 0)
+		return;
+	assert(table.n_rules >= 1 && table.n_rules <= UNWIND_TABLE_RULES);
+	cfi_table_fini(&table);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct byte_source src;
 
 	byte_source_from_memory(&src, data, size);
+	make_table(&src);
 	for (int layout = PE_LAYOUT_FILE; layout <= PE_LAYOUT_MAPPED; layout++) {
 		struct dotnet_metadata md;
 		struct pe_image pe;

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "common/elf/file_windows.h"
+#include "node-agent/unwind/cfi/cfi_dotnet.h"
 #include "node-agent/unwind/cfi/cfi_gaps.h"
 #include "node-agent/unwind/cfi/cfi_go.h"
 #include "node-agent/unwind/cfi/cfi_index.h"
@@ -252,6 +253,11 @@ static int build(struct builder *b, const struct cfi_input *in, cfi_page_fn *on_
 		return r;
 	b->at = extent->first_page << UNWIND_PAGE_SHIFT;
 	b->end = b->at + ((uint64_t)extent->n_pages << UNWIND_PAGE_SHIFT);
+	if (in->pe) {
+		b->table.origin = CFI_ORIGIN_DOTNET;
+		r = cfi_dotnet_add(b->rows, &b->table, in->pe, &b->src);
+		return r == 0 ? cfi_rows_finish(b->rows) : r;
+	}
 	if (!cfi_registers_of(in->layout->machine, &registers))
 		return cfi_rows_finish(b->rows);
 	r = file_windows_new(&b->windows, &b->src);

@@ -4,7 +4,8 @@
  * The rules come from the call frame information of the file (.eh_frame, or .debug_frame, which may
  * be in a separate debug file), and for Go's part of the code from .gopclntab. Code that neither
  * describes is covered too: PLT stubs by rules of their own, the rest by those that its
- * instructions lead to (code/code_rules.h), or by the rule "unknown".
+ * instructions lead to (code/code_rules.h), or by the rule "unknown". Assemblies of .NET have
+ * descriptions of their own (cfi_dotnet.h).
  *
  * The table is produced in the order of addresses and handed on page by page, so that the caller
  * can write rows straight to where BPF reads them. What is in memory at any time is one page of
@@ -19,6 +20,7 @@
 #include "common/base.h"
 #include "common/elf/byte_source.h"
 #include "common/elf/elf_layout.h"
+#include "node-agent/dotnet/pe_image.h"
 
 #include "bpf/unwind_table.h"
 
@@ -38,6 +40,7 @@ struct cfi_input {
 	/* A separate debug file of the same build; NULL: none. Only .debug_frame of it is read. */
 	const struct elf_layout *debug_layout;
 	const struct byte_source *debug_src;
+	const struct pe_image *pe; /* layout is that of this assembly (cfi_dotnet.h); or NULL */
 };
 
 /* What a table covers: pages of UNWIND_PAGE_BYTES of the file's addresses (not file offsets). */
@@ -69,6 +72,7 @@ enum cfi_origin {
 	CFI_ORIGIN_DEBUG_FILE,  /* .debug_frame of the separate file */
 	CFI_ORIGIN_GO,          /* .gopclntab */
 	CFI_ORIGIN_CODE,        /* its instructions */
+	CFI_ORIGIN_DOTNET,      /* an assembly's */
 	CFI_ORIGIN_MAX,
 };
 
