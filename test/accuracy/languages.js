@@ -141,11 +141,24 @@ const languages = [
     further: "pushed pprof",
   },
   {
-    language: ".NET, others with a JIT",
+    language: ".NET 9 and 10 on x86-64",
+    stacks: "whole, but for callers of small optimised methods",
+    names:
+      "methods among native functions, [nothing to set](docs/troubleshooting.md#frames-of-net)",
+    further: "pushed pprof",
+  },
+  {
+    language: ".NET 6 to 8",
+    stacks: "with frame pointers",
+    names: "methods that were compiled ahead of time; others with a perf map",
+    further: "pushed pprof",
+    needs: "`DOTNET_PerfMapEnabled=1`",
+  },
+  {
+    language: "others with a JIT",
     stacks: "with frame pointers",
     names: "with a perf map or a jitdump",
     further: "pushed pprof",
-    needs: "`DOTNET_PerfMapEnabled=1`",
   },
 ];
 

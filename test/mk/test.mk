@@ -157,6 +157,10 @@ check-node: $(O)/coroot-node-agent ## frames of JavaScript by name, of Node.js 1
 	$(Q)$(SUDO) DEPS=$(DEPS) test/v8/node-releases.sh $< $(or $(NODES),14.21.3 16.20.2 18.20.8 20.20.2 \
 	    22.23.5 24.22.3 26.12.1)
 
+# ---- .NET ------------------------------------------------------------------------
+check-dotnet: $(O)/coroot-node-agent ## methods of .NET by name, compiled before and while the program runs
+	$(Q)$(SUDO) node test/dotnet/dotnet_frames.js $< "$$(DEPS=$(DEPS) test/dotnet/runtimes.sh)"
+
 # ---- Java of many releases -------------------------------------------------------
 check-java: $(O)/coroot-node-agent java-jdks ## Java methods by name and line, on every JDK there is (RELEASES=17,25 MODES=tiered,c1)
 	$(Q)$(SUDO) node test/java/java_frames.js $< "$$(test/java/jdks.sh)" $(RELEASES)
@@ -349,5 +353,5 @@ check-kubernetes check-kubernetes-api check-kubernetes-node: all images $(e2e_mo
 
 .PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan check-threads \
         check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
-        check-go-arm64 check-store check-sql-weight check-pipeline check-uploads check-soak check-page page-server java-jdks check-java check-e2e otlp-collector kubernetes-build \
+        check-go-arm64 check-store check-sql-weight check-pipeline check-uploads check-soak check-page page-server java-jdks check-java check-dotnet check-e2e otlp-collector kubernetes-build \
         check-kubernetes check-kubernetes-api check-kubernetes-node check-containers check-images check-sql-clients check-push soak
