@@ -101,6 +101,7 @@ function replicasOf(service, n) {
  *   guessed     share of samples with a guessed step
  *   runtimes    programs by runtime and state, of every application
  *   empty       nothing was ever stored
+ *   noSums      nothing is summed by function
  * and those of page_server.mjs: delay, faults, down, login.
  */
 export function createFixture(options = {}) {
@@ -481,6 +482,66 @@ export function createFixture(options = {}) {
     };
   };
 
+  /** Of all applications, what they have of it now, and for three days on end. */
+  const fleet = (p) => {
+    if (!p.function) throw new Refusal(400, "function is missing");
+    if (options.noSums) throw new Refusal(400, "there are no sums by function");
+    const type = p.type || types[0].type;
+    const now = Math.floor(Date.now() / 60_000) * 60_000;
+    const from = Math.floor(p.from / DAY) * DAY;
+    const n = Math.ceil(p.to / DAY) - from / DAY;
+    const all = everything()
+      .slice(0, 40)
+      .flatMap(([service]) => {
+        const stacks = select({ service, type, from: now - 900_000, to: now });
+        const f = functionsOf(stacks).find((g) => g.name === p.function);
+        const whole = sum(stacks);
+        if (!f) return [];
+        const value = (k) => ({ self: f.self * k, total: f.total * k, whole: whole * k });
+        return [
+          {
+            service,
+            namespace: namespaceOf(service),
+            type,
+            ...value(3),
+            since: from + (n - 3) * DAY,
+            days: Array.from({ length: n }, (_, i) => (i < n - 3 ? 0 : f.total)),
+            versions: [
+              { version: "1.4.2", ...value(1), firstDay: from, lastDay: from + (n - 2) * DAY },
+              { version: "1.5.0", ...value(2), firstDay: from + (n - 2) * DAY, lastDay: null },
+            ],
+          },
+        ];
+      })
+      .sort((a, b) => b.total - a.total);
+    const of = (name) => all.reduce((s, a) => s + a[name], 0);
+    return {
+      function: p.function,
+      unit: unitOf(type),
+      from,
+      to: from + n * DAY,
+      upTo: now,
+      kept: 1000,
+      n: all.length,
+      self: of("self"),
+      total: of("total"),
+      applications: all.slice(0, p.limit ?? 100),
+    };
+  };
+
+  const names = (p) => {
+    const now = Math.floor(Date.now() / 60_000) * 60_000;
+    const some = everything()
+      .slice(0, 4)
+      .flatMap(([service]) =>
+        functionsOf(select({ service, type: types[0].type, from: now - 900_000, to: now })),
+      )
+      .sort((a, b) => (b.name === p.search) - (a.name === p.search) || b.total - a.total)
+      .map((f) => f.name)
+      .filter((name) => name.toLowerCase().includes(p.search.toLowerCase()));
+    return { functions: options.noSums ? [] : [...new Set(some)].slice(0, p.limit ?? 20) };
+  };
+
   const targets = () => ({
     now: Date.now(),
     intervalMs: 60_000,
@@ -503,6 +564,8 @@ export function createFixture(options = {}) {
     matches,
     stacks,
     movers,
+    fleet,
+    names,
     clocks: () => ({ hosts: options.clocks ?? [] }),
     speedscope: (p) => speedscopeOf(select(p), `${p.service} ${p.type}`, unitOf(p.type)),
     folded: (p) => foldedOf(select(p), hasBase(p)), // text

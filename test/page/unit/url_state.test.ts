@@ -50,6 +50,7 @@ test("every part of the state survives the address", () => {
     fn: { name: "main.(*T).work", file: "/app/main.go" },
     panel: "sandwich",
     filter: "check out",
+    function: "encoding/json.Marshal",
     order: "-cores",
     namespace: "prod",
     pods: "down",

@@ -64,6 +64,7 @@ export interface UrlState {
   fn: FunctionId | null; // the selected function
   panel: Panel; // what is shown of it
   filter: string; // start page: words in the name
+  function: string; // start page: one that is looked for in all applications, "" = none
   order: string; // start page: sorted column, "-" in front for descending; "" = default
   namespace: string; // start page: "" = all
   pods: StateFilter; // on the page of targets
@@ -97,6 +98,7 @@ export const emptyState: UrlState = {
   fn: null,
   panel: "",
   filter: "",
+  function: "",
   order: "",
   namespace: "",
   pods: "all",
@@ -133,6 +135,7 @@ export const otherService = (service: string): Partial<UrlState> => ({
   zoom: "",
   edit: [],
   fn: null,
+  function: "",
   panel: "",
   ...noBase,
 });
@@ -213,6 +216,7 @@ export function parseState(query: string, path = "/", nowMs?: number): UrlState 
     fn: parseFunction(text("fn")),
     panel: oneOf(p.get("panel"), ["sandwich", "lines"], ""),
     filter: text("filter"),
+    function: text("function"),
     order: /^-?[a-z]{1,20}$/.test(text("order")) ? text("order") : "",
     namespace: text("namespace"),
     pods: oneOf(p.get("pods"), ["all", "up", "down", "pending", "invalid", "elsewhere"], "all"),
@@ -249,6 +253,7 @@ export function printState(s: UrlState): string {
   if (s.fn) p.set("fn", printFunction(s.fn));
   put("panel", s.panel, "");
   put("filter", s.filter, "");
+  put("function", s.function, "");
   put("order", s.order, "");
   put("namespace", s.namespace, "");
   put("view", s.view, "both");

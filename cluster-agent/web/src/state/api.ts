@@ -1,6 +1,7 @@
 // The JSON API of cluster-agent as the page uses it.
 
 import type { Application } from "../model/applications";
+import type { FleetVersion } from "../model/fleet";
 import { COLUMNS_TYPE, readColumns } from "../model/columns";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ProfileType } from "../model/profile_types";
@@ -156,6 +157,35 @@ export interface Movers {
   servicesCut: number; // too small to be looked at
 }
 
+export interface FleetApplication {
+  service: string;
+  namespace: string;
+  type: string;
+  self: number;
+  total: number;
+  whole: number; // of all functions
+  since: number | null; // the day on which the function appeared; null: it was always there
+  days: (number | null)[]; // totals
+  versions: FleetVersion[];
+}
+
+/** A function in all applications. */
+export interface Fleet {
+  function: string;
+  unit: string;
+  from: number;
+  to: number;
+  upTo: number | null; // what was stored later is not in the sums yet; null: there are none
+  kept: number; // largest functions of an application that have sums
+  n: number;
+  total: number | null; // of all applications; null for levels
+  applications: FleetApplication[]; // largest total first
+}
+
+export interface Names {
+  functions: string[];
+}
+
 export interface TypesAnswer {
   types: ProfileType[];
 }
@@ -224,6 +254,12 @@ export const moversUrl = (
     ...(base && { baseFrom: Math.round(base.from), baseTo: Math.round(base.to) }),
     ...more,
   });
+export const fleetUrl = (
+  s: Span,
+  more: { function: string; type?: string; limit?: number },
+): string => query("api/fleet", { ...ms(s), ...more });
+export const namesUrl = (s: Span, more: { search: string; limit?: number }): string =>
+  query("api/names", { ...ms(s), ...more });
 export const labelsUrl = (w: Selection, s: Span, label = ""): string =>
   selectionQuery("api/labels", w, s, null, { label });
 export const timelineUrl = (w: Selection, s: Span, points: number, by = ""): string =>

@@ -1,4 +1,4 @@
-// The start page: all applications, and what changed since yesterday.
+// The start page: all applications, and what changed since yesterday; or those with one function.
 
 import { useMemo, useState } from "preact/hooks";
 import {
@@ -22,6 +22,8 @@ import { otherService, type UrlState } from "../../model/url_state";
 import { MoversPanel, steadySpan } from "./movers";
 import { FilterField } from "../parts/filter_field";
 import { MenuItem, Popover } from "../parts/popover";
+import { FleetList } from "./fleet";
+import { NameChips, quoted, useNames } from "./names";
 import { ApplicationTable } from "./start_table";
 
 const DAY_MS = 86_400_000;
@@ -128,29 +130,74 @@ function Count({ shown, applications }: { shown: Application[]; applications: Ap
   );
 }
 
+interface BodyProps extends Props {
+  found: ReturnType<typeof useRows>;
+  text: string;
+  movers: boolean;
+  toggle: (title: string) => void;
+  pick: (service: string) => void;
+}
+
+/** The list of applications, and the movers beside it. */
+function Body(p: BodyProps) {
+  const { state, navigate, span, found, text } = p;
+  const { shown, rows, order } = found;
+  return (
+    <div class="start-body">
+      <ApplicationTable
+        rows={rows}
+        total={shown.length}
+        order={order}
+        onOrder={(o) => navigate({ order: printOrder(o) }, "replace")}
+        onToggle={p.toggle}
+        pick={p.pick}
+        state={state}
+        registry={p.registry}
+        now={p.now}
+        span={span}
+        sparks={p.sparks}
+        newest={p.newest}
+        note={shown.length > 0 ? "" : noMatch(text, state.namespace)}
+      />
+      {p.movers && (
+        <MoversPanel state={state} navigate={navigate} span={span} attempt={p.attempt} />
+      )}
+    </div>
+  );
+}
+
 export function Start(p: Props) {
   const { applications, state, navigate, span } = p;
   const [text, setText] = useFilterText(state, navigate);
   const [open, toggle] = useToggled();
   const [movers, setMovers] = useState(() => matchMedia(WIDE).matches);
-  const { shown, rows, order } = useRows(p, text, open);
+  const found = useRows(p, text, open);
+  const names = useNames(text, span);
   const pick = (service: string): void => navigate({ ...otherService(service), filter: "" });
+  const find = (name: string): void => {
+    setText("");
+    navigate({ function: name, type: "", filter: "" });
+  };
+  const onEnter = (): void => {
+    const first = found.rows.find((r) => r.app)?.app;
+    const name = quoted(text) || (first ? "" : names[0]);
+    if (name) find(name);
+    else if (first) pick(first.service);
+  };
   return (
     <main class="start">
       <div class="start-bar">
         <FilterField
-          what="Filter applications"
+          what="Filter applications or find a function"
+          label="Filter applications, or find a function in all of them"
           testId="application-filter"
           slash
           value={text}
           set={setText}
-          onEnter={() => {
-            const first = rows.find((r) => r.app)?.app;
-            if (first) pick(first.service);
-          }}
+          onEnter={onEnter}
         />
         <Namespaces {...p} />
-        <Count shown={shown} applications={applications} />
+        <Count shown={found.shown} applications={applications} />
         <button
           type="button"
           class={movers ? "button open movers-button" : "button movers-button"}
@@ -161,26 +208,12 @@ export function Start(p: Props) {
           Top movers
         </button>
       </div>
-      <div class="start-body">
-        <ApplicationTable
-          rows={rows}
-          total={shown.length}
-          order={order}
-          onOrder={(o) => navigate({ order: printOrder(o) }, "replace")}
-          onToggle={toggle}
-          pick={pick}
-          state={state}
-          registry={p.registry}
-          now={p.now}
-          span={span}
-          sparks={p.sparks}
-          newest={p.newest}
-          note={shown.length > 0 ? "" : noMatch(text, state.namespace)}
-        />
-        {movers && (
-          <MoversPanel state={state} navigate={navigate} span={span} attempt={p.attempt} />
-        )}
-      </div>
+      <NameChips names={names} pick={find} />
+      {state.function ? (
+        <FleetList {...p} />
+      ) : (
+        <Body {...p} found={found} text={text} movers={movers} toggle={toggle} pick={pick} />
+      )}
     </main>
   );
 }

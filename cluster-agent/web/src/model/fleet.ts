@@ -1,0 +1,51 @@
+// A function over all applications: the days that are asked for, and texts of the answer.
+
+import type { Span } from "./time_range";
+import { UTC, fieldsAt } from "./time_zone";
+
+const DAY_MS = 86_400_000;
+const LEAST_DAYS = 7; // fewer would not show since when
+
+/** The days in UTC of a range, at least the last week of it. */
+export function daysSpan(span: Span): Span {
+  const to = Math.ceil(span.to / DAY_MS) * DAY_MS;
+  const from = Math.floor(span.from / DAY_MS) * DAY_MS;
+  return { from: Math.min(from, to - LEAST_DAYS * DAY_MS), to };
+}
+
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** "20 Nov", whatever zone the page shows. */
+export function dayInUtc(ms: number): string {
+  const d = fieldsAt(ms, UTC);
+  return `${d.day} ${months[d.month - 1]}`;
+}
+
+export interface FleetVersion {
+  version: string;
+  self: number;
+  total: number;
+  whole: number;
+  firstDay: number | null;
+  lastDay: number | null;
+}
+
+const share = (v: { total: number; whole: number }): string =>
+  v.whole > 0 ? `${((v.total / v.whole) * 100).toFixed(v.total * 10 < v.whole ? 1 : 0)} %` : "–";
+
+/** "1.5.0 12 %, 1.4.2 3.0 %": the newest first, by the day on which each was seen first. */
+export function versionsText(
+  a: { versions: FleetVersion[] },
+  nameOf: (version: string) => string,
+): { short: string; full: string } {
+  const named = a.versions
+    .filter((v) => v.version !== "")
+    .sort((x, y) => (y.firstDay ?? 0) - (x.firstDay ?? 0) || (x.version < y.version ? 1 : -1));
+  const texts = named.map((v) => `${nameOf(v.version)} ${share(v)}`);
+  return {
+    short: texts.join(", "),
+    full: named
+      .map((v) => `${v.version}: ${share(v)}${v.firstDay ? `, since ${dayInUtc(v.firstDay)}` : ""}`)
+      .join("\n"),
+  };
+}

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { dayInUtc, daysSpan, versionsText } from "../../../cluster-agent/web/src/model/fleet";
+
+const DAY = 86_400_000;
+const TODAY = Date.UTC(2026, 10, 29);
+
+test("a range is asked for by its days, and at least by a week of them", () => {
+  const now = TODAY + DAY / 2;
+  assert.deepEqual(daysSpan({ from: now - 900_000, to: now }), {
+    from: TODAY - 6 * DAY,
+    to: TODAY + DAY,
+  });
+  assert.deepEqual(daysSpan({ from: now - 30 * DAY, to: now }), {
+    from: TODAY - 30 * DAY,
+    to: TODAY + DAY,
+  });
+  // a day that ends at midnight is one
+  assert.deepEqual(daysSpan({ from: TODAY - 20 * DAY, to: TODAY }), {
+    from: TODAY - 20 * DAY,
+    to: TODAY,
+  });
+});
+
+test("days are those of UTC", () => {
+  assert.equal(dayInUtc(TODAY), "29 Nov");
+  assert.equal(dayInUtc(TODAY - 1), "28 Nov");
+});
+
+test("versions are listed newest first with their shares", () => {
+  const version = (name: string, total: number, firstDay: number) => ({
+    version: name,
+    self: 0,
+    total,
+    whole: 1000,
+    firstDay,
+    lastDay: null,
+  });
+  const a = {
+    versions: [
+      version("r/shop:1", 30, TODAY - 3 * DAY),
+      version("r/shop:2", 250, TODAY),
+      version("", 5, TODAY),
+      { ...version("r/shop:0", 0, TODAY - 9 * DAY), whole: 0 },
+    ],
+  };
+  const { short, full } = versionsText(a, (v) => v.slice(-1));
+  assert.equal(short, "2 25 %, 1 3.0 %, 0 –");
+  assert.match(full, /^r\/shop:2: 25 %, since 29 Nov\nr\/shop:1: 3\.0 %, since 26 Nov\n/);
+});
