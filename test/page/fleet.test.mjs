@@ -1,13 +1,23 @@
 // A function over all applications, from the start page to the flame graphs of these.
 
 import assert from "node:assert/strict";
-import { drawn, eventually, fixture, id, open, page, pageTest, query, server } from "./page_harness.mjs";
+import {
+  drawn,
+  eventually,
+  fixture,
+  id,
+  open,
+  page,
+  pageTest,
+  query,
+  server,
+} from "./page_harness.mjs";
 
 const services = () =>
   id("fleet-application").evaluateAll((rows) => rows.map((r) => r.dataset.service));
 const chips = () => id("name-chip").evaluateAll((all) => all.map((c) => c.dataset.name));
 
-pageTest("a function is typed, chosen, and leads to the flame graph of an application", {}, async () => {
+pageTest("a function is typed and chosen, and leads to flame graphs", {}, async () => {
   await open("", { width: 1440, height: 860 });
   await id("application").first().waitFor();
   await id("application-filter").fill("mall");
