@@ -4,7 +4,7 @@
  * about the file (object_cache.h); Go's functions and lines (go_location.h); the names of the
  * file's functions (object_names.h), with the lines of DWARF (native_lines.h), or of an assembly of
  * .NET those of its methods (dotnet_image.h); and if nothing has a name, the exception tables at
- * least say where the function begins.
+ * least say where the function begins, or its code does (unnamed_functions.h).
  *
  * Every layer has a limit of its own, and what does not fit is evicted and read again. Most symbol
  * tables go at the end of a cycle: they serve addresses that are sampled for the first time, and a
@@ -41,6 +41,7 @@
 #include "node-agent/symbol/perf_map_files.h"
 #include "node-agent/symbol/symbol_metrics.h"
 #include "node-agent/symbol/table_cache.h"
+#include "node-agent/symbol/unnamed_functions.h"
 
 #define DEFAULT_TABLE_BUDGET_BYTES (8 * MIB)
 #define DEFAULT_FRAME_LIMIT_BYTES (3 * MIB)
@@ -57,6 +58,7 @@ struct symbolizer {
 	struct kernel_symbols *kernel;
 	struct perf_map_files *perf_maps;
 	struct debug_symbols *debug;
+	struct unnamed_functions *unnamed;
 	struct native_lines *lines;     /* NULL: without line numbers of native code */
 	struct deadline_caller *caller; /* for files that may hang */
 	enum symbol_metric outcome;     /* of the address being resolved */
@@ -124,6 +126,8 @@ int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg)
 	if (r == 0)
 		r = debug_symbols_new(&s->debug, proc_root, s->caller);
 	if (r == 0)
+		r = unnamed_functions_new(&s->unnamed);
+	if (r == 0)
 		r = perf_map_files_new(&s->perf_maps, proc_root, s->caller, budget);
 	if (r < 0)
 		return r;
@@ -147,6 +151,7 @@ void symbolizer_free(struct symbolizer *s)
 	table_cache_free(s->tables);
 	kernel_symbols_free(s->kernel);
 	perf_map_files_free(s->perf_maps);
+	unnamed_functions_free(s->unnamed);
 	native_lines_free(s->lines);
 	deadline_caller_free(s->caller);
 	free(s->vdso);
@@ -221,12 +226,22 @@ static int find_go(struct symbolizer *s, const struct object_use *u, uint64_t va
 	return go_location_find(s->frames, &f, vaddr, &s->go_line, ret);
 }
 
-/* So that the samples of a function without a name are together; the address itself if unknown. */
-static uint64_t function_start(const struct object_use *u, uint64_t address)
+/*
+ * So that the samples of a function without a name are together; the address itself if unknown.
+ * Exception tables say it, or else the code itself.
+ */
+static uint64_t function_start(struct symbolizer *s, const struct object_use *u, uint64_t address,
+			       bool *final)
 {
-	uint64_t start;
+	const struct unnamed_file f = {u->object->number, u->object->layout, u->src};
+	uint64_t start, end = 0;
+	int r;
 
-	return eh_function_start(u->object->layout, u->src, address, &start) == 0 ? start : address;
+	if (eh_function_before(f.layout, f.src, address, &start, &end) == 0 && address < end)
+		return start;
+	r = unnamed_functions_find(s->unnamed, &f, address, end, &start);
+	*final &= r != -EAGAIN && !object_names_may_change(r);
+	return r == 0 ? start : address;
 }
 
 /*
@@ -310,8 +325,9 @@ static const struct symbol_location *name_address(struct symbolizer *s, const st
 		s->outcome = outcome_of_full(r);
 		r = -ENOENT;
 	}
-	return unresolved(s, u->object,
-			  r == -ENOENT || r == -EAGAIN ? function_start(u, address) : address);
+	if (r == -ENOENT || r == -EAGAIN)
+		address = function_start(s, u, address, ret_final);
+	return unresolved(s, u->object, address);
 }
 
 /*
@@ -650,6 +666,7 @@ void symbolizer_end_cycle(struct symbolizer *s)
 	frame_cache_end_cycle(s->frames);
 	object_cache_end_cycle(s->objects);
 	debug_symbols_end_cycle(s->debug);
+	unnamed_functions_end_cycle(s->unnamed);
 	metric_set(&symbol_metrics[SYMBOL_METRIC_DEBUG_DATA_BYTES], debug_symbols_bytes(s->debug));
 	perf_map_files_end_cycle(s->perf_maps);
 	if (s->lines)

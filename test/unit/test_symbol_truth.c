@@ -199,6 +199,53 @@ TEST(functions_without_names_have_different_frames)
 	truth_fini(&t);
 }
 
+/* What the symbolizer shows of an address without a name. */
+static void show(struct truth_check *c, uint64_t vaddr, char ret[static 256])
+{
+	uint64_t offset;
+
+	assert_int_equal(elf_layout_offset(&c->layout, vaddr, &offset), 0);
+	snprintf(ret, 256, "%s",
+		 symbolizer_resolve_user(c->symbolizer, &c->mapping, offset, SYMBOL_ADDRESS_EXACT)
+			 ->frames[0]
+			 .function);
+}
+
+/* Nothing says where they begin but their code. */
+TEST(functions_without_tables_are_one_each)
+{
+	struct truth_check c = {0};
+	size_t n = 0, n_whole = 0, n_merged = 0;
+	char path[64], last[256] = "";
+	struct truth t;
+
+	run("cc -O2 -fno-asynchronous-unwind-tables -fno-exceptions -o a a.c && strip -o b a");
+	read_truth(&t, "a");
+	snprintf(path, sizeof(path), "%s/b", dir);
+	assert_int_equal(truth_check_open(&c, path), 0);
+	for (size_t i = 0; i < t.n; i++) {
+		const struct truth_symbol *s = &t.symbols[i];
+		char first[256], middle[256], end[256];
+
+		if (s->size == 0 || s->name[0] != 'f' || s->name[1] < '0' || s->name[1] > '9' ||
+		    strchr(s->name, '.'))
+			continue;
+		show(&c, s->start, first);
+		show(&c, s->start + s->size / 2, middle);
+		show(&c, s->start + s->size - 1, end);
+		n++;
+		n_whole += strcmp(first, middle) == 0 && strcmp(first, end) == 0;
+		n_merged += strcmp(first, last) == 0;
+		memcpy(last, first, sizeof(last));
+	}
+	print_message("%zu functions, %zu whole, %zu merged\n", n, n_whole, n_merged);
+	assert_true(n >= 200);
+	assert_true(n_whole >= n - n / 50);
+	assert_int_equal(n_merged, 0);
+	truth_check_close(&c);
+	truth_fini(&t);
+}
+
 TEST(cpp_names_are_readable)
 {
 	struct truth_result r;
