@@ -77,6 +77,9 @@ const going = [
 
 const hashing = ["digest", "cipher", "power", "curve"].map((f) => `${turn} acc_${f}`);
 
+// workloads/borrowed.c
+const borrowed = [`${turn} acc_borrow acc_borrow_1 acc_borrow_2 acc_borrow_3`];
+
 // All beginnings of the chains, each as its functions joined by blanks: a tick may come at any
 // time.
 function beginnings(chains) {
@@ -97,4 +100,4 @@ function beginnings(chains) {
   return all;
 }
 
-module.exports = { beginnings, chain, lazy, throwing, rusty, going, hashing };
+module.exports = { beginnings, chain, lazy, throwing, rusty, going, hashing, borrowed };

@@ -67,12 +67,13 @@ const separate = (name) => [
    objcopy --strip-all --add-gnu-debuglink="$0.debug" "$0"`,
 ];
 
-// In musl's library, which has no symbols of its own functions: the call of a thread's function in
-// __clone(): xor %ebp, %ebp; pop %rdi; call *%r9. Frames have the address of the call's last byte.
+// In musl's library, which has no symbols of its own functions: __clone(), which calls a thread's
+// function: xor %ebp, %ebp; pop %rdi; call *%r9. It begins with: xor %eax, %eax; mov $56, %al.
 function muslThread() {
   const library = fs.readFileSync("/lib/ld-musl-x86_64.so.1");
   const at = library.indexOf(Buffer.from([0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1]));
-  return at < 0 ? [] : [`libc.so+0x${(at + 5).toString(16)}`];
+  const start = library.lastIndexOf(Buffer.from([0x31, 0xc0, 0xb0, 0x38]), at);
+  return start < 0 ? [] : [`libc.so+0x${start.toString(16)}`];
 }
 
 const program = (name, build, rest) => ({
@@ -182,6 +183,9 @@ const table = [
     ]),
     { chains: chains.hashing },
   ),
+  program("c-borrowed", ["gcc", ...GCC, "-O2", "-o", built("c-borrowed"), source("borrowed.c")], {
+    chains: chains.borrowed,
+  }),
   {
     group: "Interpreters and compilers, their native frames",
     language: "Interpreters",

@@ -90,6 +90,50 @@ TEST(pushes_and_pops_move_the_frame)
 	assert_int_equal(f.rules[14].how, UNWIND_FP_SAME);
 }
 
+/* Not saved: callers are found all the same, as long as none needs it. */
+TEST(a_register_like_any_other_does_not_hide_the_frame)
+{
+	struct fixture f;
+
+	ANALYSE(&f, 0x48, 0x83, 0xec, 24, /* 0 sub $24, %rsp */
+		0x48, 0x8d, 0x68, 8,      /* 4 lea 8(%rax), %rbp */
+		0x48, 0x01, 0xe8,         /* 8 add %rbp, %rax */
+		0x48, 0x83, 0xc4, 24,     /* 11 add $24, %rsp */
+		0xc3);                    /* 15 ret */
+	assert_int_equal(f.rules[4].how, UNWIND_FP_SAME);
+	assert_int_equal(f.rules[4].fp, 0);
+	expect(&f, 8, UNWIND_CFA_SP, 4);
+	assert_int_equal(f.rules[8].fp, UNWIND_FP_LOST);
+	expect(&f, 15, UNWIND_CFA_SP, 1);
+	assert_int_equal(f.rules[15].fp, UNWIND_FP_LOST);
+	/* where it is saved, its place is known */
+	ANALYSE(&f, 0x55,            /* 0 push %rbp */
+		0x48, 0x8d, 0x68, 8, /* 1 lea 8(%rax), %rbp */
+		0x5d,                /* 5 pop %rbp */
+		0xc3);               /* 6 ret */
+	assert_int_equal(f.rules[5].how, UNWIND_FP_AT_CFA);
+	assert_int_equal(f.rules[5].fp, -2);
+}
+
+/* The two ways to 13 differ in it: behind a call, and from a branch before it is used. */
+TEST(ways_that_agree_but_for_a_lost_register_meet)
+{
+	struct fixture f;
+
+	ANALYSE(&f, 0x50,               /* 0 push %rax */
+		0x85, 0xff,             /* 1 test %edi, %edi */
+		0x74, 8,                /* 3 je 13 */
+		0x89, 0xfd,             /* 5 mov %edi, %ebp */
+		0xe8, 0xf4, 0x01, 0, 0, /* 7 call elsewhere */
+		0x90,                   /* 12 nop */
+		0x58,                   /* 13 pop %rax */
+		0xc3);                  /* 14 ret */
+	expect(&f, 12, UNWIND_CFA_SP, 2);
+	expect(&f, 13, UNWIND_CFA_SP, 2);
+	assert_int_equal(f.rules[13].fp, UNWIND_FP_LOST);
+	expect(&f, 14, UNWIND_CFA_SP, 1);
+}
+
 TEST(frame_pointers_serve_where_the_stack_pointer_is_lost)
 {
 	struct fixture f;

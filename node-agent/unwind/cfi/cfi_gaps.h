@@ -14,8 +14,8 @@
 
 /* Instructions of all gaps together that are looked at. */
 #define CFI_GAPS_READ_MAX_BYTES (UINT64_C(64) << 20)
-/* Likewise, of those that are analysed, which takes more time. */
-#define CFI_GAPS_ANALYSED_MAX_BYTES (UINT64_C(16) << 20)
+/* Likewise, of those that are analysed, which takes more time: some 100 ms per MiB, once. */
+#define CFI_GAPS_ANALYSED_MAX_BYTES (UINT64_C(32) << 20)
 
 enum cfi_special_kind {
 	CFI_SPECIAL_GO,

@@ -331,11 +331,21 @@ bool code_state_meet(struct code_state *s, const struct code_state *other)
 	return memcmp(s, &before, sizeof(before)) != 0;
 }
 
+/*
+ * Not all code has to preserve rbp: that of GraalVM's native images uses it like any other
+ * register. It has not saved it then, and its caller does not need it.
+ */
+static bool has_lost_bp(const struct code_state *s)
+{
+	return s->bp.base == CODE_NONE && s->bp_at.base == CODE_NONE;
+}
+
 bool code_state_agrees(const struct code_state *s, const struct code_state *other)
 {
-	if (s->kind != other->kind || !same(s->bp_at, other->bp_at) ||
-	    (s->bp_at.base == CODE_NONE &&
-	     (s->bp.base == CODE_CALLERS) != (other->bp.base == CODE_CALLERS)))
+	if (s->kind != other->kind || !same(s->bp_at, other->bp_at))
+		return false;
+	if (s->bp_at.base == CODE_NONE && !has_lost_bp(s) && !has_lost_bp(other) &&
+	    (s->bp.base == CODE_CALLERS) != (other->bp.base == CODE_CALLERS))
 		return false;
 	return same(s->sp, other->sp) || (s->bp.base == CODE_CFA && same(s->bp, other->bp));
 }
@@ -349,7 +359,7 @@ bool code_state_may_return(const struct code_state *s)
 
 bool code_state_is_callers(const struct code_state *s)
 {
-	return same(s->sp, code_state_entry.sp) && s->bp.base == CODE_CALLERS;
+	return same(s->sp, code_state_entry.sp) && (s->bp.base == CODE_CALLERS || has_lost_bp(s));
 }
 
 bool code_state_equal(struct code_state *s, const struct x86_instruction *compare)
@@ -415,14 +425,18 @@ static bool set_cfa_register(struct unwind_rule *rule, const struct code_state *
 	return true;
 }
 
-static bool set_fp(struct unwind_rule *rule, const struct code_state *s)
+/*
+ * Code that uses the register for something else, and has not saved it, has callers all the same:
+ * the walk goes on until one of them needs it.
+ */
+static void set_fp(struct unwind_rule *rule, const struct code_state *s)
 {
 	int64_t from = 0, words;
 
-	if (s->bp.base == CODE_CALLERS) {
-		rule->how = UNWIND_FP_SAME;
-		return true;
-	}
+	rule->how = UNWIND_FP_SAME;
+	if (s->bp.base == CODE_CALLERS)
+		return;
+	rule->fp = UNWIND_FP_LOST;
 	if (s->bp_at.base == CODE_CFA) {
 		rule->how = UNWIND_FP_AT_CFA;
 	} else if (s->bp_at.base == CODE_ELSEWHERE && s->bp.base == CODE_ELSEWHERE) {
@@ -432,12 +446,13 @@ static bool set_fp(struct unwind_rule *rule, const struct code_state *s)
 		rule->how = UNWIND_FP_AT_SP;
 		from = s->sp.offset;
 	} else {
-		return false;
+		return;
 	}
-	if (!to_words(s->bp_at.offset - from, INT16_MIN, INT16_MAX, &words))
-		return false;
-	rule->fp = (__s16)words;
-	return true;
+	/* UNWIND_FP_LOST is no distance */
+	if (to_words(s->bp_at.offset - from, INT16_MIN + 1, INT16_MAX, &words))
+		rule->fp = (__s16)words;
+	else
+		rule->how = UNWIND_FP_SAME;
 }
 
 /*
@@ -455,7 +470,8 @@ static bool set_rule(struct unwind_rule *rule, const struct code_state *s)
 	} else if (!set_cfa_at(rule, s) && !set_cfa_register(rule, s)) {
 		return false;
 	}
-	return set_fp(rule, s);
+	set_fp(rule, s);
+	return true;
 }
 
 struct unwind_rule code_state_rule(const struct code_state *s)
