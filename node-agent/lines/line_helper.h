@@ -1,6 +1,5 @@
 /*
- * The other end of line_reader.h: a program that reads DWARF. It is the agent's binary, executed
- * anew with LINE_HELPER_COMMAND, so that nothing of the agent's memory is in it.
+ * The other end of line_reader.h: a program without rights that reads DWARF (helper_process.h).
  */
 #ifndef NODE_AGENT_LINES_LINE_HELPER_H
 #define NODE_AGENT_LINES_LINE_HELPER_H
@@ -9,8 +8,6 @@
 #include "node-agent/lines/line_answer.h"
 
 #define LINE_HELPER_COMMAND "internal-line-reader"
-/* The descriptor of its end of the socket (AF_UNIX, SOCK_SEQPACKET). */
-#define LINE_HELPER_SOCKET 3
 
 /* A message to the helper; the file's descriptor goes with it. */
 struct line_request {
@@ -34,8 +31,8 @@ struct line_reply {
 #define LINE_HELPER_MAPPED_MAX_BYTES ((uint64_t)2 * 1024 * 1024 * 1024)
 
 /*
- * Serves requests from LINE_HELPER_SOCKET until its other end is closed. Returns 0, or -errno with
- * a sentence in err if that is no such socket or rights cannot be given up.
+ * Serves requests from HELPER_PROCESS_SOCKET until its other end is closed. Returns 0, or -errno
+ * with a sentence in err if that is no such socket or rights cannot be given up.
  */
 int line_helper_run(struct err *err) MUST_CHECK;
 

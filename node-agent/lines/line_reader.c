@@ -1,23 +1,15 @@
 #include "node-agent/lines/line_reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "common/privilege/helper_process.h"
 #include "common/system/clock.h"
 #include "node-agent/lines/line_helper.h"
 
-#define OWN_PROGRAM "/proc/self/exe"
-#define LIBRARY_PATH "LD_LIBRARY_PATH="
-
 struct line_reader {
-	pid_t pid;
-	int socket;
+	struct helper_process process;
 	uint32_t number; /* of the last question */
 	uint64_t asked_ns;
 	uint64_t cpu_ns; /* of the last answer */
@@ -26,86 +18,17 @@ struct line_reader {
 	uint8_t message[sizeof(struct line_reply) + LINE_ANSWER_MESSAGE_MAX_BYTES];
 };
 
-/* Leaves the program the socket, and nothing else that is the agent's. Returns an errno. */
-static int set_files(posix_spawn_file_actions_t *a, int socket)
-{
-	int r = posix_spawn_file_actions_adddup2(a, socket, LINE_HELPER_SOCKET);
-
-	for (int fd = 0; r == 0 && fd < LINE_HELPER_SOCKET; fd++)
-		r = posix_spawn_file_actions_addopen(a, fd, "/dev/null", O_RDWR, 0);
-	if (r == 0)
-		r = posix_spawn_file_actions_addclosefrom_np(a, LINE_HELPER_SOCKET + 1);
-	return r;
-}
-
-/* The agent blocks signals that it waits for otherwise, and ignores some. */
-static int set_signals(posix_spawnattr_t *a)
-{
-	sigset_t none, all;
-	int r;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	r = posix_spawnattr_setsigmask(a, &none);
-	if (r == 0)
-		r = posix_spawnattr_setsigdefault(a, &all);
-	if (r == 0)
-		r = posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	return r;
-}
-
-/* Of the environment, which may have keys, only where libraries are. */
-static char *library_path(void)
-{
-	for (char **e = environ; *e; e++) {
-		if (strncmp(*e, LIBRARY_PATH, sizeof(LIBRARY_PATH) - 1) == 0)
-			return *e;
-	}
-	return NULL;
-}
-
-static int spawn(pid_t *ret, const char *program, int socket)
-{
-	char name[] = "coroot-node-agent", command[] = LINE_HELPER_COMMAND;
-	char *const args[] = {name, command, NULL}, *const env[] = {library_path(), NULL};
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t signals;
-	int r;
-
-	r = posix_spawn_file_actions_init(&files);
-	if (r != 0)
-		return -r;
-	r = posix_spawnattr_init(&signals);
-	if (r == 0) {
-		r = set_files(&files, socket);
-		if (r == 0)
-			r = set_signals(&signals);
-		if (r == 0)
-			r = posix_spawn(ret, program, &files, &signals, args, env);
-		posix_spawnattr_destroy(&signals);
-	}
-	posix_spawn_file_actions_destroy(&files);
-	return -r;
-}
-
 int line_reader_new(struct line_reader **ret, const char *program)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = calloc(1, sizeof(*r));
-	AUTO_CLOSE int other = -1;
-	int ends[2], result;
+	int result;
 
 	if (!r)
 		return -ENOMEM;
-	r->socket = -1;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return -errno;
-	r->socket = ends[0];
-	other = ends[1];
-	result = spawn(&r->pid, program ?: OWN_PROGRAM, other);
-	if (result < 0) {
-		r->pid = 0;
+	result = helper_process_start(&r->process, program, "coroot-node-agent",
+				      LINE_HELPER_COMMAND);
+	if (result < 0)
 		return result;
-	}
 	*ret = TAKE_PTR(r);
 	return 0;
 }
@@ -114,35 +37,8 @@ void line_reader_free(struct line_reader *r)
 {
 	if (!r)
 		return;
-	closep(&r->socket);
-	/* it may be at work on a question; that is limited, but nobody waits for the answer */
-	if (r->pid > 0) {
-		(void)kill(r->pid, SIGKILL);
-		(void)waitpid(r->pid, NULL, 0);
-	}
+	helper_process_end(&r->process);
 	free(r);
-}
-
-static int send_request(struct line_reader *r, struct line_request *q, int fd)
-{
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.head = {
-			     .cmsg_len = CMSG_LEN(sizeof(fd)),
-			     .cmsg_level = SOL_SOCKET,
-			     .cmsg_type = SCM_RIGHTS,
-		     }};
-	struct iovec data = {q, sizeof(*q)};
-	const struct msghdr m = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-
-	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	return sendmsg(r->socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
 int line_reader_ask(struct line_reader *r, const struct line_question *q)
@@ -159,7 +55,7 @@ int line_reader_ask(struct line_reader *r, const struct line_question *q)
 	if (++r->number == 0) /* means none */
 		r->number = 1;
 	request.number = r->number;
-	result = send_request(r, &request, q->fd);
+	result = helper_process_send(r->process.socket, &request, sizeof(request), &q->fd, 1);
 	r->asked_ns = clock_monotonic_ns();
 	r->ended = result == -EPIPE || result == -ECONNRESET;
 	r->waiting = result == 0;
@@ -169,14 +65,14 @@ int line_reader_ask(struct line_reader *r, const struct line_question *q)
 /* Receives one message. Returns its length, 0 if the program has ended, or -EAGAIN. */
 static ssize_t receive(struct line_reader *r, uint64_t until_ns)
 {
-	struct pollfd p = {.fd = r->socket, .events = POLLIN};
+	struct pollfd p = {.fd = r->process.socket, .events = POLLIN};
 	uint64_t now_ns = clock_monotonic_ns();
 	int ms = now_ns < until_ns ? (int)((until_ns - now_ns) / NS_PER_MS) + 1 : 0;
 	ssize_t n;
 
 	if (poll(&p, 1, ms) <= 0)
 		return -EAGAIN;
-	n = recv(r->socket, r->message, sizeof(r->message), MSG_DONTWAIT);
+	n = recv(r->process.socket, r->message, sizeof(r->message), MSG_DONTWAIT);
 	if (n < 0)
 		return errno == ECONNRESET ? 0 : -EAGAIN;
 	return n;

@@ -15,7 +15,4 @@ struct line_serving {
  */
 _Noreturn void line_server_run(int socket, struct line_serving *serving);
 
-/* Whether there is a request at the socket, or the end of them, within this time; -1: no limit. */
-bool line_server_has_request(int socket, int timeout_ms);
-
 #endif /* NODE_AGENT_LINES_LINE_SERVER_H */
