@@ -17,6 +17,7 @@
 #include "cluster-agent/cluster_options.h"
 #include "cluster-agent/cluster_privileges.h"
 #include "cluster-agent/cluster_store.h"
+#include "cluster-agent/cluster_symbols.h"
 #include "cluster-agent/ingest/clock_skews.h"
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/ingest/ingest_feed.h"
@@ -33,7 +34,6 @@
 #include "cluster-agent/store/store.h"
 #include "cluster-agent/store_upkeep.h"
 #include "cluster-agent/storing_ready.h"
-#include "cluster-agent/symbols/symbol_store.h"
 #include "cluster-agent/wal/log_drain.h"
 #include "cluster-agent/wal/upload_log.h"
 #include "cluster-agent/web/web_api.h"
@@ -81,8 +81,7 @@ struct cluster_agent {
 	struct upload_counters uploads;
 	struct profile_handler *handler;
 	struct push_handler push;
-	struct symbol_store *symbols;
-	struct symbol_handler *symbol_uploads;
+	struct cluster_symbols symbols;
 	struct otlp_handler *otlp;
 	struct otlp_grpc *otlp_grpc; /* NULL without --otlp-grpc-listen */
 	struct ignored_uploads ignored;
@@ -192,22 +191,6 @@ static int open_log(struct cluster_agent *a, struct err *err)
 	return r < 0 ? err_wrap(err, r, "open the write-ahead log") : 0;
 }
 
-static int open_symbols(struct cluster_agent *a, struct err *err)
-{
-	AUTO_FREE char *dir = NULL;
-	int r;
-
-	if (asprintf(&dir, "%s/symbols", a->opts->data_dir) < 0) {
-		dir = NULL;
-		return -ENOMEM;
-	}
-	r = symbol_store_open(
-		&a->symbols,
-		&(struct symbol_store_config){.dir = dir, .max_bytes = a->opts->max_symbols_bytes},
-		err);
-	return r == 0 ? symbol_handler_new(&a->symbol_uploads, a->symbols) : r;
-}
-
 /* Stacks of a refused or damaged upload are not in the store, although they were in the log. */
 static void on_refused(void *ctx)
 {
@@ -267,8 +250,9 @@ static int make_storing(struct cluster_agent *a)
 		r = otlp_handler_new(&a->otlp, &otlp);
 	}
 	if (r == 0)
-		r = query_jobs_new(&a->queries, &(struct query_jobs_config){.store = a->store,
-									    .symbols = a->symbols});
+		r = query_jobs_new(&a->queries,
+				   &(struct query_jobs_config){.store = a->store,
+							       .symbols = a->symbols.store});
 	return r;
 }
 
@@ -296,10 +280,7 @@ static int register_storing(struct cluster_agent *a)
 	r = log_drain_register(a->drain, a->base.metrics);
 	if (r < 0)
 		return r;
-	r = symbol_store_register(a->symbols, a->base.metrics);
-	if (r < 0)
-		return r;
-	r = symbol_handler_register(a->symbol_uploads, a->base.metrics);
+	r = cluster_symbols_register(&a->symbols, a->base.metrics);
 	if (r < 0)
 		return r;
 	return query_jobs_register(a->queries, a->base.metrics);
@@ -344,7 +325,7 @@ static int start_storing(struct cluster_agent *a, struct err *err)
 	if (r == 0)
 		r = open_log(a, err);
 	if (r == 0)
-		r = open_symbols(a, err);
+		r = cluster_symbols_open(&a->symbols, a->opts, err);
 	if (r < 0)
 		return r;
 	r = make_storing(a);
@@ -533,8 +514,8 @@ static void serve_symbols(void *ctx, struct http_exchange *x)
 {
 	struct cluster_agent *a = ctx;
 
-	if (a->symbol_uploads)
-		symbol_handler_serve(a->symbol_uploads, x);
+	if (a->symbols.uploads)
+		symbol_handler_serve(a->symbols.uploads, x);
 	else
 		serve_upload(a, x);
 }
@@ -756,8 +737,7 @@ void cluster_agent_free(struct cluster_agent *a)
 	if (a->log)
 		upload_log_stop(a->log);
 	log_drain_stop(a->drain, agent_time_left_ns(&a->base));
-	if (a->symbol_uploads)
-		symbol_handler_stop(a->symbol_uploads);
+	cluster_symbols_stop(&a->symbols);
 	if (a->queries)
 		query_jobs_stop(a->queries);
 	otlp_grpc_free(a->otlp_grpc);
@@ -766,8 +746,7 @@ void cluster_agent_free(struct cluster_agent *a)
 	pod_scraping_free(TAKE_PTR(a->scraping));
 	clickhouse_port_free(a->sql);
 	query_jobs_free(a->queries);
-	symbol_handler_free(a->symbol_uploads);
-	symbol_store_close(a->symbols);
+	cluster_symbols_close(&a->symbols);
 	otlp_handler_free(a->otlp);
 	profile_handler_free(a->handler);
 	ingest_feed_free(a->feed);

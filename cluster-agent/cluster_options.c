@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cluster-agent/discover/scrape_target.h"
+#include "cluster-agent/symbols/debuginfod_urls.h"
 #include "common/http/http_base_path.h"
 #include "common/kubernetes/pod_label_keys.h"
 #include "common/limits.h"
@@ -60,8 +61,15 @@ const struct option_def cluster_option_defs[] = {
 	 .help = "how long an upload that is sent again is held back if another agent on the same "
 		 "ClickHouse may have it, too; must be longer than an insert takes"},
 	{SIZE_OPTION("max-symbols-size", max_symbols_bytes), .def = "1GiB", .min = MIB,
-	 .help = "largest size of the names of functions that \"symbols upload\" sends, below the "
-		 "data directory; those that were not used for longest go first"},
+	 .help = "largest size of the names of functions that \"symbols upload\" sends and "
+		 "debuginfod servers have, below the data directory; those that were not used for "
+		 "longest go first"},
+	{STRING_OPTION("debuginfod-urls", debuginfod_urls), .value = "LIST",
+	 .help = "debuginfod servers, separated by blanks or commas, that are asked for symbols of "
+		 "code that has none when somebody looks at it; unset: nothing is asked"},
+	{SIZE_OPTION("debuginfod-max-size", debuginfod_max_bytes), .def = "512MiB", .min = MIB,
+	 .help = "largest debug file, or program, that is taken from them; two are on disk at a "
+		 "time, below the data directory"},
 	{DURATION_OPTION("profiles-ttl", profiles_ttl_ns), .def = "7d", .min = 3600 * NS_PER_S,
 	 .max = 3650 * DAY_NS, .value = "DURATION", .help = "how long profiles are kept"},
 	{DURATION_OPTION("functions-ttl", functions_ttl_ns), .def = "365d", .max = 3650 * DAY_NS,
@@ -128,10 +136,10 @@ const struct option_def cluster_option_defs[] = {
 	 .help = "with --coroot-url: bytes in --data-dir in which profiles wait that the receiver "
 		 "has not accepted; beyond, the oldest are dropped; 0: they wait in memory only"},
 	{STRING_OPTION("ca-file", ca_file), .value = "FILE",
-	 .help = "PEM file of the certificate authorities to trust at --coroot-url instead of the "
-		 "system's"},
+	 .help = "PEM file of the certificate authorities to trust at --coroot-url and "
+		 "--debuginfod-urls instead of the system's"},
 	{BOOL_OPTION("insecure-skip-verify", insecure_skip_verify), .def = "false",
-	 .help = "do not verify the TLS certificate of --coroot-url"},
+	 .help = "do not verify the TLS certificates of --coroot-url and --debuginfod-urls"},
 	{STRING_OPTION("kubeconfig", kubeconfig), .value = "FILE",
 	 .help = "kubeconfig of the Kubernetes API; unset: the pod's service account; outside a "
 		 "pod no pods are scraped without it"},
@@ -321,6 +329,15 @@ static int check_keys(const struct cluster_options *o, struct err *err)
 	return 0;
 }
 
+static int check_debuginfod(const struct cluster_options *o, struct err *err)
+{
+	struct debuginfod_urls urls;
+	int r = debuginfod_urls_parse(&urls, o->debuginfod_urls, err);
+
+	debuginfod_urls_fini(&urls);
+	return r;
+}
+
 static int check_pod_labels(const struct cluster_options *o, struct err *err)
 {
 	struct pod_label_keys keys;
@@ -337,7 +354,8 @@ int cluster_options_check(const struct cluster_options *o, struct err *err)
 
 	if (r == 0)
 		r = check_pod_labels(o, err);
-
+	if (r == 0)
+		r = check_debuginfod(o, err);
 	if (r == 0)
 		r = check_keys(o, err);
 	if (r == 0 && http_base_path_parse(base_path, o->url_base_path, err) < 0)

@@ -31,6 +31,8 @@ struct cluster_options {
 	uint64_t max_wal_bytes;
 	uint64_t claim_wait_ns;
 	uint64_t max_symbols_bytes;
+	char *debuginfod_urls;
+	uint64_t debuginfod_max_bytes;
 	uint64_t profiles_ttl_ns;
 	uint64_t functions_ttl_ns;
 	char *clickhouse_address;

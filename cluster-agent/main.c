@@ -3,6 +3,7 @@
 #include "cluster-agent/cluster_privileges.h"
 #include "cluster-agent/cluster_store.h"
 #include "cluster-agent/operator/operator_command.h"
+#include "cluster-agent/symbols/symbol_helper.h"
 #include "cluster-agent/wait_command.h"
 #include "common/agent/agent_main.h"
 #include "version.h"
@@ -29,9 +30,22 @@ static int serve(const void *opts, struct err *err)
 	return cluster_agent_run(a);
 }
 
+/* What symbol_reader.h starts. */
+static int read_symbols(char **args, struct err *err)
+{
+	(void)args;
+	return symbol_helper_run(err);
+}
+
 int main(int argc, char **argv)
 {
-	const struct agent_command commands[] = {operator_command, wait_command, {0}};
+	const struct agent_command commands[] = {
+		operator_command,
+		wait_command,
+		{SYMBOL_HELPER_COMMAND, "", "read debug files for the cluster agent", read_symbols,
+		 .hidden = true},
+		{0},
+	};
 	struct cluster_options opts = {0};
 	const struct agent_program program = {
 		.name = "coroot-cluster-agent",

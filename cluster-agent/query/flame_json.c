@@ -51,6 +51,24 @@ static void put_base(struct json_writer *w, const struct flame_json_sides *sides
 	json_close(w, '}');
 }
 
+/* Of builds without symbols; what a server has may be there the next time. */
+static void put_missing(struct json_writer *w, const struct missing_names *m)
+{
+	if (m->n == 0)
+		return;
+	json_key(w, "symbols");
+	json_open(w, '[');
+	for (size_t i = 0; i < m->n; i++) {
+		json_open(w, '{');
+		json_member_text(w, "build", m->builds[i].build_id);
+		json_key(w, "coming");
+		json_put_bool(w, m->builds[i].is_coming);
+		json_member_text(w, "why", m->builds[i].why);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
 int flame_json_write(struct buf *out, const struct flame_json_sides *sides,
 		     const struct flame_view *v, const struct stack_query_result *stacks)
 {
@@ -72,6 +90,7 @@ int flame_json_write(struct buf *out, const struct flame_json_sides *sides,
 	json_member_int(&w, "to", f->to_ns / (int64_t)NS_PER_MS);
 	json_member_int(&w, "total", v->node_total[0]);
 	put_quality(&w, &stacks->quality);
+	put_missing(&w, &stacks->missing);
 	if (base)
 		put_rate(&w, &sides->rate);
 	if (base)

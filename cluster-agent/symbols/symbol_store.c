@@ -14,6 +14,7 @@
 #include "common/data/table.h"
 #include "common/system/clock.h"
 #include "common/system/fs.h"
+#include "common/system/private_dir.h"
 #include "common/telemetry/log.h"
 
 #define SUFFIX ".symbols"
@@ -81,11 +82,6 @@ struct symbol_table {
 	struct symbol_file *file;
 };
 
-struct build_key {
-	uint8_t id[SYMBOL_BUILD_ID_MAX_BYTES];
-	uint8_t n_bytes;
-};
-
 struct entry {
 	struct build_key key;
 	uint64_t n_bytes;
@@ -97,7 +93,8 @@ struct entry {
 
 struct symbol_store {
 	pthread_mutex_t lock;
-	int dir_fd;
+	int dir_fd, lock_fd;
+	struct debuginfod *debuginfod;
 	uint64_t max_bytes;
 	uint64_t n_bytes;
 	_Atomic uint64_t generation;
@@ -151,9 +148,9 @@ static int table_open(struct symbol_table **ret, int dir_fd, const char *name, s
 
 static void name_of(const struct build_key *k, char ret[static NAME_BYTES])
 {
-	char id[2 * SYMBOL_BUILD_ID_MAX_BYTES + 1];
+	char id[BUILD_KEY_TEXT_BYTES];
 
-	symbol_build_id_text(k->id, k->n_bytes, id);
+	build_key_text(k, id);
 	snprintf(ret, NAME_BYTES, "%s" SUFFIX, id);
 }
 
@@ -242,21 +239,37 @@ static int add_file(void *ctx, const char *name)
 {
 	struct symbol_store *s = ctx;
 	size_t len = strlen(name), suffix = strlen(SUFFIX);
-	struct build_key k = {.n_bytes = 0};
+	struct build_key k;
 	struct stat st;
 
 	if (strcmp(name, NEW_NAME) == 0 && unlinkat(s->dir_fd, name, 0) == 0)
 		return 0;
 	if (len <= suffix || strcmp(name + len - suffix, SUFFIX) != 0)
 		return 0;
-	k.n_bytes = (uint8_t)symbol_build_id_parse(name, len - suffix, k.id);
-	if (k.n_bytes == 0 || fstatat(s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(st.st_mode))
+	if (!build_key_parse(&k, name, len - suffix) ||
+	    fstatat(s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	return add_entry(s, &k, (uint64_t)st.st_size,
 			 (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec)
 		       ? 0
 		       : -ENOMEM;
+}
+
+static int lock_dir(struct symbol_store *s, const struct symbol_store_config *cfg, struct err *err)
+{
+	uint64_t owner = 0;
+
+	s->dir_fd = private_dir_open(AT_FDCWD, cfg->dir, PRIVATE_DIR_CLOSE | PRIVATE_DIR_DURABLE,
+				     cfg->dir, err);
+	if (s->dir_fd < 0)
+		return s->dir_fd;
+	s->lock_fd = private_dir_lock(s->dir_fd, "LOCK", cfg->lock_wait_ns, &owner);
+	if (s->lock_fd == -EBUSY)
+		return err_set(err, -EBUSY, "the symbols in %s are in use by process %llu",
+			       cfg->dir, (unsigned long long)owner);
+	if (s->lock_fd < 0)
+		return err_set(err, s->lock_fd, "lock %s: %s", cfg->dir, strerror(-s->lock_fd));
+	return 0;
 }
 
 int symbol_store_open(struct symbol_store **ret, const struct symbol_store_config *cfg,
@@ -269,12 +282,10 @@ int symbol_store_open(struct symbol_store **ret, const struct symbol_store_confi
 		return -ENOMEM;
 	pthread_mutex_init(&s->lock, NULL);
 	s->max_bytes = cfg->max_bytes;
-	s->dir_fd = -1;
-	if (mkdir(cfg->dir, 0700) < 0 && errno != EEXIST)
-		return err_set(err, -errno, "create %s: %s", cfg->dir, strerror(errno));
-	s->dir_fd = open(cfg->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->dir_fd < 0)
-		return err_set(err, -errno, "open %s: %s", cfg->dir, strerror(errno));
+	s->dir_fd = s->lock_fd = -1;
+	r = lock_dir(s, cfg, err);
+	if (r < 0)
+		return r;
 	r = fs_each_name(s->dir_fd, add_file, s);
 	if (r < 0)
 		return err_set(err, r, "read %s: %s", cfg->dir, strerror(-r));
@@ -290,6 +301,7 @@ void symbol_store_close(struct symbol_store *s)
 	while (s->entries)
 		drop_entry(s, s->entries);
 	closep(&s->dir_fd);
+	closep(&s->lock_fd);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
@@ -355,11 +367,10 @@ static struct symbol_table *open_entry(struct symbol_store *s, struct entry *e)
 static struct symbol_table *get_table(struct symbol_store *s, const struct profile_string *build_id)
 {
 	struct symbol_table *t = NULL;
-	struct build_key k = {.n_bytes = 0};
+	struct build_key k;
 	struct entry *e;
 
-	k.n_bytes = (uint8_t)symbol_build_id_parse(build_id->data, build_id->len, k.id);
-	if (k.n_bytes == 0)
+	if (!build_key_parse(&k, build_id->data, build_id->len))
 		return NULL;
 	pthread_mutex_lock(&s->lock);
 	e = find(s, &k);
@@ -369,6 +380,36 @@ static struct symbol_table *get_table(struct symbol_store *s, const struct profi
 		atomic_fetch_add(&t->n_users, 1);
 	pthread_mutex_unlock(&s->lock);
 	return t;
+}
+
+bool symbol_store_has(struct symbol_store *s, const struct build_key *k, bool needs_offsets)
+{
+	const struct symbol_table *t = NULL;
+	struct entry *e;
+	bool has;
+
+	pthread_mutex_lock(&s->lock);
+	e = find(s, k);
+	if (e && needs_offsets)
+		t = open_entry(s, e);
+	has = needs_offsets ? t && symbol_file_header(t->file)->n_segments > 0 : e != NULL;
+	pthread_mutex_unlock(&s->lock);
+	return has;
+}
+
+int symbol_store_dir(const struct symbol_store *s)
+{
+	return s->dir_fd;
+}
+
+void symbol_store_set_debuginfod(struct symbol_store *s, struct debuginfod *d)
+{
+	s->debuginfod = d;
+}
+
+struct debuginfod *symbol_store_debuginfod(const struct symbol_store *s)
+{
+	return s->debuginfod;
 }
 
 uint64_t symbol_store_generation(struct symbol_store *s)

@@ -9,6 +9,7 @@
 #ifndef CLUSTER_AGENT_SYMBOLS_SYMBOL_STORE_H
 #define CLUSTER_AGENT_SYMBOLS_SYMBOL_STORE_H
 
+#include "cluster-agent/symbols/build_key.h"
 #include "common/base.h"
 #include "common/err.h"
 #include "common/pprof/code_file.h"
@@ -18,14 +19,19 @@
 #define SYMBOL_STORE_TABLES_MAX 50000u
 #define SYMBOL_STORE_OPEN_MAX 64u /* files, and as many again that queries still use */
 
+struct debuginfod;
 struct symbol_store;
 
 struct symbol_store_config {
-	const char *dir;    /* is made; the directory above must exist */
-	uint64_t max_bytes; /* of all tables */
+	const char *dir;       /* is made; the directory above must exist */
+	uint64_t max_bytes;    /* of all tables */
+	uint64_t lock_wait_ns; /* how long to wait for another process to end that has it */
 };
 
-/* Returns 0, -ENOMEM, or -errno with a sentence in err if the directory cannot be used. */
+/*
+ * Returns 0, -ENOMEM, or with a sentence in err -EBUSY if another process has the directory, or
+ * another -errno if it cannot be used.
+ */
 int symbol_store_open(struct symbol_store **ret, const struct symbol_store_config *cfg,
 		      struct err *err) MUST_CHECK;
 void symbol_store_close(struct symbol_store *s);
@@ -58,5 +64,15 @@ uint64_t symbol_store_generation(struct symbol_store *s);
  */
 int symbol_store_find(struct symbol_store *s, const struct code_place_text *place,
 		      struct symbol_name *ret) MUST_CHECK;
+
+/* Whether there is a table of the build, which knows offsets if needs_offsets. */
+bool symbol_store_has(struct symbol_store *s, const struct build_key *k, bool needs_offsets);
+
+/* The directory, for what belongs to the tables; borrowed. */
+int symbol_store_dir(const struct symbol_store *s);
+
+/* Where tables of builds that are missing come from; borrowed. NULL: from uploads alone. */
+void symbol_store_set_debuginfod(struct symbol_store *s, struct debuginfod *d);
+struct debuginfod *symbol_store_debuginfod(const struct symbol_store *s);
 
 #endif /* CLUSTER_AGENT_SYMBOLS_SYMBOL_STORE_H */

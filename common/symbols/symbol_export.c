@@ -18,8 +18,9 @@
 
 struct exporter {
 	const struct byte_source *src;
-	struct elf_layout *layout; /* of the addresses of code */
-	struct elf_layout *file;   /* with the bytes of the file */
+	struct elf_layout *layout;          /* of the addresses of code */
+	struct elf_layout *file;            /* with the bytes of the file … */
+	const struct byte_source *file_src; /* … which are here */
 	struct elf_symbol_table *table;
 	struct symbol_file_writer *writer;
 	uint64_t *borders;
@@ -64,6 +65,23 @@ static int open_file(struct exporter *e, struct err *err)
 	if (elf_layout_parse(e->file, e->src) < 0)
 		memset(e->file, 0, sizeof(*e->file));
 	return 0;
+}
+
+/* Takes the bytes of code from the program, if it is of the same build. */
+static void open_program(struct exporter *e, const struct byte_source *program)
+{
+	struct elf_layout *l = calloc(1, sizeof(*l));
+	const struct elf_layout *own = e->layout;
+
+	if (!l)
+		return;
+	if (e->file->n_texts == 0 && elf_layout_parse(l, program) == 0 &&
+	    l->gnu_build_id_bytes == own->gnu_build_id_bytes &&
+	    memcmp(l->gnu_build_id, own->gnu_build_id, own->gnu_build_id_bytes) == 0) {
+		*e->file = *l;
+		e->file_src = program;
+	}
+	free(l);
 }
 
 static int read_table(struct exporter *e, struct err *err)
@@ -124,7 +142,7 @@ static uint64_t guessed_end(const struct exporter *e, uint64_t symbol, uint64_t 
 	uint64_t function, function_end;
 
 	while (end > from &&
-	       eh_function_before(e->file, e->src, end - 1, &function, &function_end) == 0) {
+	       eh_function_before(e->file, e->file_src, end - 1, &function, &function_end) == 0) {
 		if (function > from)
 			end = function;
 		else if (function > symbol || (symbol < function_end && function_end <= from))
@@ -187,9 +205,17 @@ static int add_functions(struct exporter *e)
 int symbol_export(const struct byte_source *src, struct buf *out, struct symbol_export *ret,
 		  struct err *err)
 {
-	CLEANUP(exporter_fini) struct exporter e = {.src = src};
+	return symbol_export_with(src, NULL, out, ret, err);
+}
+
+int symbol_export_with(const struct byte_source *src, const struct byte_source *program,
+		       struct buf *out, struct symbol_export *ret, struct err *err)
+{
+	CLEANUP(exporter_fini) struct exporter e = {.src = src, .file_src = src};
 	int r = open_file(&e, err);
 
+	if (r == 0 && program)
+		open_program(&e, program);
 	if (r == 0)
 		r = read_table(&e, err);
 	if (r == 0)

@@ -24,4 +24,11 @@ struct symbol_export {
 int symbol_export(const struct byte_source *src, struct buf *out, struct symbol_export *ret,
 		  struct err *err) MUST_CHECK;
 
+/*
+ * The same with the program that src is the debug file of: where its code lies in the file is then
+ * known. One of another build is passed over. program may be NULL.
+ */
+int symbol_export_with(const struct byte_source *src, const struct byte_source *program,
+		       struct buf *out, struct symbol_export *ret, struct err *err) MUST_CHECK;
+
 #endif /* COMMON_SYMBOLS_SYMBOL_EXPORT_H */

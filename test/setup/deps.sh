@@ -54,6 +54,8 @@ node=$(node --version 2>/dev/null | tr -d v) || node=
 at_least 18 "$node" && command -v npm >/dev/null || build="$build nodejs npm"
 go=$(go version 2>/dev/null | sed -n 's/.* go\([0-9.]*\).*/\1/p') || go=
 at_least 1.19 "$go" || test="$test golang"
+# names that come late
+test="$test debuginfod libc6-dbg"
 # a release that Go's own download has not; conflicts with none
 test="$test golang-1.19-go"
 

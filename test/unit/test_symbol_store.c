@@ -107,6 +107,37 @@ static unsigned count_files(const struct fixture *f)
 	return n;
 }
 
+TEST_FIXTURE(the_directory_belongs_to_one_process, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	struct symbol_store *other = NULL;
+	struct err err = {.msg = ""};
+	struct stat st;
+
+	/* a lock of the same process is another one, too */
+	assert_int_equal(
+		symbol_store_open(&other, &(struct symbol_store_config){f->dir, MOST}, &err),
+		-EBUSY);
+	assert_non_null(strstr(err.msg, "are in use by process "));
+	assert_int_equal(chmod(f->dir, 0755), 0);
+	open_store(f, MOST);
+	assert_int_equal(stat(f->dir, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+}
+
+TEST_FIXTURE(a_table_may_lack_offsets, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const struct build_key k = {.id = {1, 0xcd}, .n_bytes = 2};
+
+	assert_false(symbol_store_has(f->store, &k, false));
+	put(f, 1, 3, false);
+	assert_true(symbol_store_has(f->store, &k, false));
+	assert_false(symbol_store_has(f->store, &k, true));
+	put(f, 1, 3, true);
+	assert_true(symbol_store_has(f->store, &k, true));
+}
+
 TEST_FIXTURE(a_frame_gets_its_name_by_address_or_by_offset, set_up, tear_down)
 {
 	struct fixture *f = *state;

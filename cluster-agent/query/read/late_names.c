@@ -6,8 +6,7 @@
 #include "common/flame/frame_text.h"
 #include "common/pprof/code_file.h"
 
-/* Whether the text is of a frame without a name, of a build that is known. */
-static bool parse(const char *text, size_t len, struct code_place_text *ret)
+bool late_name_place(const char *text, size_t len, struct code_place_text *ret)
 {
 	struct frame_text t;
 
@@ -37,7 +36,8 @@ size_t late_name_of(struct symbol_store *symbols, const char *text, size_t len,
 	struct code_place_text place;
 	struct symbol_name name;
 
-	if (!symbols || !parse(text, len, &place) || symbol_store_find(symbols, &place, &name) < 0)
+	if (!symbols || !late_name_place(text, len, &place) ||
+	    symbol_store_find(symbols, &place, &name) < 0)
 		return 0;
 	return format(&place, &name, buf);
 }

@@ -11,6 +11,7 @@
 #include "cluster-agent/query/read/stack_dictionary.h"
 #include "common/base.h"
 
+struct code_place_text;
 struct symbol_store;
 
 /*
@@ -26,5 +27,8 @@ int late_names_add(struct symbol_store *symbols, struct stack_dictionary *d) MUS
 #define LATE_NAME_BYTES 4096u
 size_t late_name_of(struct symbol_store *symbols, const char *text, size_t len,
 		    char buf[static LATE_NAME_BYTES]);
+
+/* Whether the text is of a frame without a name, of a build that is known; *ret points into it. */
+bool late_name_place(const char *text, size_t len, struct code_place_text *ret);
 
 #endif /* CLUSTER_AGENT_QUERY_READ_LATE_NAMES_H */

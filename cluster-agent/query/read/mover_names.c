@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cluster-agent/query/read/late_names.h"
+#include "cluster-agent/query/read/missing_names.h"
 #include "common/flame/frame_text.h"
 
 /* Returns 1 if the function has got a name, 0 if not, or -ENOMEM. */
@@ -65,6 +66,12 @@ int mover_names_add(struct symbol_store *symbols, struct mover_list *l)
 {
 	size_t n_named = 0, n = 0;
 
+	if (missing_names_matter(symbols)) {
+		int r = missing_names_ask_movers(symbols, l);
+
+		if (r < 0)
+			return r;
+	}
 	for (size_t i = 0; symbols && i < l->n_items; i++) {
 		int r = name_mover(symbols, &l->arena, &l->items[i]);
 

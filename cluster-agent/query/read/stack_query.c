@@ -16,6 +16,7 @@
  * twice.
  *
  * Frames that were stored without a name get it when they are in the dictionary (late_names.h).
+ * What has none then may be at a debuginfod server: the answer waits for it, but not for long.
  *
  * At last, quality_query.h says for each side how complete it is.
  */
@@ -30,12 +31,15 @@
 #include "cluster-agent/query/read/timeline_query.h"
 #include "cluster-agent/store/rowbinary.h"
 #include "common/data/hash.h"
+#include "common/system/clock.h"
 
 #define MAX_VALUES_BYTES ((size_t)16 << 20)
 #define MAX_FRAMES_BYTES ((size_t)96 << 20)
 /* servers take parameters of up to 128 KiB, and a hash has up to 21 characters */
 #define PARAM_HASHES 5000u
 #define N_PARAMS 5u
+/* Small files of a server nearby arrive in that time, and nobody notices it. */
+#define NAMES_WAIT_NS (300 * NS_PER_MS)
 #define BATCH_HASHES (N_PARAMS * PARAM_HASHES)
 #define MIN_BATCH_HASHES 64u
 
@@ -316,7 +320,54 @@ static int query_frames(struct stack_work *w, struct err *err)
 		if (r == 0)
 			r = add_frames(w, err);
 	}
-	return r == 0 ? late_names_add(w->f->symbols, w->stacks) : r;
+	return r;
+}
+
+/* ---- names ---- */
+
+/* What each text of the dictionary counts for: the values of the stacks that it is in. */
+static int weigh_texts(struct stack_work *w, uint64_t *weights)
+{
+	for (size_t i = 0; i < w->n_entries; i++) {
+		const struct stack_value *v = &w->entries[i].value;
+		const struct flame_frame *frames = NULL;
+		size_t n = 0;
+		int r = stack_dictionary_get(w->stacks, w->entries[i].hash, &frames, &n);
+
+		if (r < 0 && r != -ENOENT)
+			return r;
+		for (size_t k = 0; k < n; k++) {
+			weights[frames[k].id - 1] += (uint64_t)(v->value > 0 ? v->value : 0);
+			weights[frames[k].id - 1] += (uint64_t)(v->base > 0 ? v->base : 0);
+		}
+	}
+	return 0;
+}
+
+static int weigh(struct stack_work *w, uint64_t **ret)
+{
+	free(*ret);
+	*ret = calloc((size_t)stack_dictionary_texts(w->stacks) + 1, sizeof(**ret));
+	return *ret ? weigh_texts(w, *ret) : -ENOMEM;
+}
+
+/* Asks for what has no name, and says which builds these are. */
+static int query_names(struct stack_work *w, struct missing_names *ret)
+{
+	AUTO_FREE uint64_t *weights = NULL;
+	struct symbol_store *symbols = w->f->symbols;
+	int r = late_names_add(symbols, w->stacks);
+
+	if (r < 0 || !missing_names_matter(symbols))
+		return r;
+	r = weigh(w, &weights);
+	if (r == 0)
+		r = missing_names_ask(symbols, w->stacks, weights, NAMES_WAIT_NS);
+	if (r == 0)
+		r = late_names_add(symbols, w->stacks);
+	if (r == 0)
+		r = weigh(w, &weights);
+	return r == 0 ? missing_names_explain(symbols, w->stacks, weights, ret) : r;
 }
 
 /* ---- delivery ---- */
@@ -363,6 +414,8 @@ int stack_query(struct store *store, struct query_sides sides, stack_query_fn fn
 	if (r < 0)
 		return r;
 	r = query_frames(&w, err);
+	if (r == 0)
+		r = query_names(&w, &ret->missing);
 	if (r < 0)
 		return r;
 	r = quality_query(store, w.f, &ret->quality, err);

@@ -6,6 +6,7 @@
 #ifndef CLUSTER_AGENT_QUERY_READ_STACK_QUERY_H
 #define CLUSTER_AGENT_QUERY_READ_STACK_QUERY_H
 
+#include "cluster-agent/query/read/missing_names.h"
 #include "cluster-agent/query/read/quality_query.h"
 #include "cluster-agent/query/read/query_filter.h"
 #include "common/base.h"
@@ -27,6 +28,7 @@ struct stack_query_result {
 	struct stack_value cut;   /* part of total: the value of the n_stacks_cut */
 	struct quality quality;
 	struct quality base_quality; /* zero without a base */
+	struct missing_names missing;
 };
 
 /*

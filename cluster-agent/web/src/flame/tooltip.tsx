@@ -9,6 +9,7 @@ import {
   changeTextColor,
   type DiffPalette,
 } from "../model/diff";
+import { whyUnnamed } from "../model/late_symbols";
 import { fullName, KERNEL, splitModule, visible } from "../model/names";
 import { nodeFile, nodeName, type Tree } from "../model/tree";
 import { grouped, percent, value } from "../model/units";
@@ -40,8 +41,7 @@ export function originOf(name: string, file: string): string {
   if (!file.startsWith("[")) return visible(file);
   const { module, build } = splitModule(file);
   return build && name.startsWith(`${module}+0x`)
-    ? `${visible(module)} has no symbols here: “coroot-node-agent symbols upload” gives names to ` +
-        `build ${build}`
+    ? whyUnnamed(visible(module), build)
     : visible(module);
 }
 

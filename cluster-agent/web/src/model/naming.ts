@@ -371,7 +371,7 @@ const advice: Record<Unnamed, Advice> = {
   },
   native: {
     name: "native code",
-    todo: "install its debug symbols, or upload them",
+    todo: "install its debug symbols, upload them, or set --debuginfod-urls",
     docs: "symbols.md",
   },
 };

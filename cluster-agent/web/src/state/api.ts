@@ -4,6 +4,7 @@ import type { Application } from "../model/applications";
 import type { FleetVersion } from "../model/fleet";
 import { COLUMNS_TYPE, readColumns } from "../model/columns";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { BuildSymbols } from "../model/late_symbols";
 import type { ProfileType } from "../model/profile_types";
 import type { Runtimes } from "../model/runtimes";
 import type { Unwinding } from "../model/unwinding";
@@ -82,6 +83,7 @@ export interface FlameGraph extends TreeColumns {
   to: number;
   total: number;
   quality: Quality;
+  symbols?: BuildSymbols[]; // of builds whose names are missing, if servers are asked for them
   other: { nodes: number; value: number };
   functions: Functions;
   functionsCut?: number;

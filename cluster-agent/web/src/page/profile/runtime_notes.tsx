@@ -2,6 +2,7 @@
 // not seen. Once dismissed, the same line stays hidden as long as the browser's tab is open.
 
 import { useState } from "preact/hooks";
+import { comingText } from "../../model/late_symbols";
 import { namingNotes, namingOf } from "../../model/naming";
 import { jvmNote } from "../../model/runtimes";
 import type { FlameGraph } from "../../state/api";
@@ -54,6 +55,7 @@ function Note({ name, look, testId, text, docs }: NoteProps) {
 export function RuntimeNotes({ service, graph }: { service: string; graph: FlameGraph }) {
   const jvms = jvmNote(graph.quality.runtimes);
   const naming = namingOf(graph)?.own;
+  const coming = comingText(graph.symbols);
   return (
     <>
       {jvms && (
@@ -63,6 +65,9 @@ export function RuntimeNotes({ service, graph }: { service: string; graph: Flame
           testId="jvm-note"
           text={jvms.text}
         />
+      )}
+      {coming && (
+        <Note name={`${service} names to come`} look="" testId="symbols-note" text={coming} />
       )}
       {naming &&
         namingNotes(naming).map((n) => (

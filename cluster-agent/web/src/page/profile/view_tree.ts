@@ -14,6 +14,7 @@ import {
 } from "../../state/api";
 import { scaleBase } from "../../model/comparison";
 import { compileQuery, matchTree, type Matches, type Query } from "../../model/search";
+import { noteSymbols } from "../../model/late_symbols";
 import { applyEdits, invert } from "../../model/transform";
 import { buildTree, compareBy, findByKey, type Tree } from "../../model/tree";
 import type { Span } from "../../model/time_range";
@@ -45,6 +46,7 @@ export const isCut = (g: FlameGraph): boolean => g.other.nodes > 0 || g.stacksCu
 
 function useTree(graph: FlameGraph | null, diff: DiffBy): [Tree | null, string] {
   const [tree, broken] = useMemo((): [Tree | null, string] => {
+    noteSymbols(graph?.symbols);
     try {
       return [graph ? buildTree(graph, "share") : null, ""];
     } catch (e) {
