@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <libdeflate.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "common/elf/elf_layout.h"
@@ -126,18 +127,75 @@ static int try_path(struct search *s, int root)
 	return 0;
 }
 
+/* Appends bytes of the build id to the path, from this one on. */
+static void add_build_id(struct search *s, size_t from)
+{
+	size_t len = strlen(s->path);
+
+	for (size_t i = from; i < s->build_id_bytes; i++)
+		len += (size_t)snprintf(s->path + len, sizeof(s->path) - len, "%02x",
+					s->build_id[i]);
+}
+
+static void add_text(struct search *s, const char *text)
+{
+	size_t len = strlen(s->path);
+
+	snprintf(s->path + len, sizeof(s->path) - len, "%s", text);
+}
+
 static int try_build_id(struct search *s, int root)
 {
-	size_t len = (size_t)snprintf(s->path, sizeof(s->path), "%s/.build-id/%02x/", DEBUG_ROOT,
-				      s->build_id[0]);
-
 	/* a folder for the first byte, a file for the others */
 	if (s->build_id_bytes < 2)
 		return -ENOENT;
-	for (size_t i = 1; i < s->build_id_bytes; i++)
-		len += (size_t)snprintf(s->path + len, sizeof(s->path) - len, "%02x",
-					s->build_id[i]);
-	snprintf(s->path + len, sizeof(s->path) - len, ".debug");
+	snprintf(s->path, sizeof(s->path), "%s/.build-id/%02x/", DEBUG_ROOT, s->build_id[0]);
+	add_build_id(s, 1);
+	add_text(s, ".debug");
+	return try_path(s, root);
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Where elfutils has it: source: debuginfod_find_debuginfo(3), "ENVIRONMENT VARIABLES". */
+static void find_cache(char ret[static PATH_BYTES])
+{
+	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME");
+	const char *home = getenv("HOME");
+
+	ret[0] = '\0';
+	if (own && own[0])
+		snprintf(ret, PATH_BYTES, "%s", own);
+	else if (xdg && xdg[0])
+		snprintf(ret, PATH_BYTES, "%s/debuginfod_client", xdg);
+	if (!ret[0] || (!is_dir(ret) && !(own && own[0])))
+		snprintf(ret, PATH_BYTES, "%s/.cache/debuginfod_client", home ? home : "");
+	if (ret[0] != '/')
+		ret[0] = '\0';
+}
+
+/*
+ * The cache of debuginfod's client (elfutils, gdb) has "<build id>/debuginfo"; an empty file there
+ * says that no server has it.
+ */
+static int try_cache(struct search *s)
+{
+	AUTO_CLOSE int root = -1;
+
+	find_cache(s->path);
+	if (!s->path[0] || s->build_id_bytes == 0)
+		return -ENOENT;
+	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	add_text(s, "/");
+	add_build_id(s, 0);
+	add_text(s, "/debuginfo");
 	return try_path(s, root);
 }
 
@@ -189,13 +247,18 @@ static int open_process(const struct search *s)
 static int search_all(struct search *s)
 {
 	AUTO_CLOSE int process = s->pid > 0 ? open_process(s) : -ENOENT;
-	AUTO_CLOSE int host = -1;
+	AUTO_CLOSE int host = -1, own = -1;
 	int of_process = process >= 0 ? search_root(s, process, true) : process;
 
 	if (of_process == 0)
 		return 0;
 	host = procfs_open_process(s->root_fd, HOST_PID);
 	if (host >= 0 && search_root(s, host, s->pid == 0) == 0)
+		return 0;
+	own = openat(s->root_fd, "self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (own >= 0 && search_root(s, own, s->pid == 0) == 0)
+		return 0;
+	if (try_cache(s) == 0)
 		return 0;
 	return of_process == -ESRCH ? -ESRCH : -ENOENT;
 }

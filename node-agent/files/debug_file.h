@@ -5,7 +5,9 @@
  * It is searched for where debuggers do: /usr/lib/debug/.build-id/ab/cdef….debug, then by the name
  * in .gnu_debuglink below /usr/lib/debug, in .debug/ beside the file, and beside it; first in the
  * root of a process that uses the file, as its container has the packages that fit, then in the
- * host's, there only below /usr/lib/debug.
+ * host's and in the agent's own, there only below /usr/lib/debug; at last in the agent's cache of
+ * debuginfod's client: $DEBUGINFOD_CACHE_PATH, $XDG_CACHE_HOME/debuginfod_client, or
+ * ~/.cache/debuginfod_client.
  * Links are followed within these roots only. A file is accepted if it has the same build id or, if
  * the stripped one has none, the checksum of the link.
  */

@@ -183,6 +183,41 @@ TEST_FIXTURE(a_debug_file_of_the_host_has_names, set_up, tear_down)
 	expect(f, TEXT + 0x100, "of_host");
 }
 
+/* Where no container has it, the agent's own root may, or the cache of debuginfod's client. */
+TEST_FIXTURE(the_root_and_the_cache_of_the_agent_are_the_last_places, set_up, tear_down)
+{
+	static const struct {
+		const char *name;
+		const char *variable;
+		const char *value; /* below the folder of the test */
+		const char *path;
+	} places[] = {
+		{"of_agent", NULL, NULL, "self/root" BY_ID},
+		{"of_own", "DEBUGINFOD_CACHE_PATH", "own", "own/abcdef01/debuginfo"},
+		{"of_xdg", "XDG_CACHE_HOME", "xdg", "xdg/debuginfod_client/abcdef01/debuginfo"},
+		{"of_home", "HOME", "home", "home/.cache/debuginfod_client/abcdef01/debuginfo"},
+	};
+	struct fixture *f = *state;
+	char value[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		begin_elf(&f->stripped, false, build_id, sizeof(build_id));
+		begin_elf(&f->debug, true, build_id, sizeof(build_id));
+		finish_debug(&f->debug, places[i].name);
+		put(f, places[i].path, f->debug.data, f->debug.len);
+		snprintf(value, sizeof(value), "%s/%s", f->proc.root,
+			 places[i].value ? places[i].value : "");
+		if (places[i].variable)
+			assert_int_equal(setenv(places[i].variable, value, 1), 0);
+		map_stripped(f);
+		f->mapping.id.ino += (uint64_t)(i + 1) << 32; /* another file */
+		expect(f, TEXT + 0x100, places[i].name);
+		assert_int_equal(unlinkat(f->proc.root_fd, places[i].path, 0), 0);
+		if (places[i].variable)
+			assert_int_equal(unsetenv(places[i].variable), 0);
+	}
+}
+
 TEST_FIXTURE(a_file_with_another_build_id_is_refused, set_up, tear_down)
 {
 	static const uint8_t other[] = {0xab, 0xcd, 0xef, 0x02};
