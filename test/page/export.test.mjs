@@ -120,6 +120,13 @@ pageTest("a link and the command for pprof are copied, with fixed times", {}, as
     await eventually(async () => assert.match(await id(testId).innerText(), /copied/));
     return page.evaluate(() => navigator.clipboard.readText());
   };
+  // one click, and the range on show is fixed
+  await id("header-link").click();
+  await eventually(async () => assert.match(await id("link-said").innerText(), /copied/));
+  const short = new URL(await page.evaluate(() => navigator.clipboard.readText()));
+  assert.ok(short.searchParams.get("zone"));
+  assert.match(short.searchParams.get("range"), /^\d{13}-\d{13}$/);
+  assert.equal(new URL(page.url()).searchParams.get("range"), "1h", "the page stays live");
   await id("export").click();
   const link = new URL(await copied("copy-link"));
   assert.equal(link.searchParams.get("search"), "gc");

@@ -8,6 +8,7 @@ import { useCell, type Navigate, type Theme } from "../../state/hooks";
 import { LogOut } from "../dialogs/login";
 import { ChooseFile } from "../opened/file_drop";
 import { splitService } from "../../model/names";
+import { CopyLink } from "../parts/copy_link";
 import { follow } from "../parts/links";
 import { Popover, MenuItem } from "../parts/popover";
 import { describe, tabsOf, type ProfileType } from "../../model/profile_types";
@@ -290,6 +291,7 @@ export function Header(p: Props) {
         <Live {...p} />
         {p.state.service && <Instances {...p} />}
         <RangePicker state={p.state} now={p.now} navigate={p.navigate} />
+        <CopyLink state={p.state} now={p.now} />
         <LogOut />
         <ThemeButton {...p} />
       </div>

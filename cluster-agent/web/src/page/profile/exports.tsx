@@ -9,12 +9,12 @@ import { useCell } from "../../state/hooks";
 import { splitService } from "../../model/names";
 import { foldedText, pprofParts, speedscopeText } from "../../open/file_exports";
 import type { Side } from "../../open/file_graph";
+import { shareLink } from "../parts/copy_link";
 import { Popover } from "../parts/popover";
 import type { FileProfile } from "./shown";
 import { day, spanLabel, type Span } from "../../model/time_range";
 import { fieldsAt, zoned } from "../../model/time_zone";
-import { zoneToShow } from "../../state/zone";
-import { printAddress, type UrlState } from "../../model/url_state";
+import type { UrlState } from "../../model/url_state";
 
 interface Props {
   state: UrlState;
@@ -31,12 +31,6 @@ const files: { format: ExportFormat; title: string; hint: string }[] = [
   { format: "folded", title: "Folded stacks", hint: "text, one stack per line" },
   { format: "speedscope", title: "Speedscope", hint: "its JSON" },
 ];
-
-/** The address of the present view with absolute times, in the same zone. */
-export function shareLink(state: UrlState, range: Span): string {
-  const shown = { ...state, range, zone: zoneToShow(state.zone) };
-  return location.origin + printAddress(shown, location.pathname);
-}
 
 const two = (n: number): string => String(n).padStart(2, "0");
 
