@@ -38,6 +38,8 @@ test("every part of the state survives the address", () => {
     diff: "absolute",
     changed: "new",
     measure: "total",
+    group: "package",
+    within: "encoding/json",
     by: "host.name",
     direction: "flame",
     invert: true,

@@ -19,6 +19,7 @@ export type ColorBy = "package" | "module";
 export type SortBy = "name" | "self" | "total" | "base" | "now" | "change" | "other";
 export type DiffBy = "share" | "absolute";
 export type Changed = "" | "new" | "gone";
+export type GroupBy = "" | "package" | "file";
 export type Direction = "icicle" | "flame";
 export type Panel = "" | "sandwich" | "lines";
 
@@ -57,6 +58,8 @@ export interface UrlState {
   diff: DiffBy | ""; // "" = what suits the data
   changed: Changed; // rows of the table while comparing
   measure: "self" | "total"; // figures of the table while comparing
+  group: GroupBy; // what rows of the table are, "" = functions
+  within: string | null; // the group whose functions are listed, null = all groups
   by: string; // label that splits the timeline, "" = none
   direction: Direction;
   invert: boolean;
@@ -91,6 +94,8 @@ export const emptyState: UrlState = {
   diff: "",
   changed: "",
   measure: "self",
+  group: "",
+  within: null,
   by: "",
   direction: "icicle",
   invert: false,
@@ -131,6 +136,7 @@ export const otherService = (service: string): Partial<UrlState> => ({
   instance: "",
   where: "",
   by: "",
+  within: null,
   search: "",
   zoom: "",
   edit: [],
@@ -209,6 +215,8 @@ export function parseState(query: string, path = "/", nowMs?: number): UrlState 
     diff: oneOf(p.get("diff"), ["share", "absolute"], ""),
     changed: oneOf(p.get("changed"), ["new", "gone"], ""),
     measure: oneOf(p.get("measure"), ["self", "total"], "self"),
+    group: oneOf(p.get("group"), ["package", "file"], ""),
+    within: p.get("in"),
     by: text("by"),
     direction: oneOf(p.get("direction"), ["icicle", "flame"], "icicle"),
     invert: text("invert") === "1",
@@ -244,6 +252,8 @@ export function printState(s: UrlState): string {
   put("diff", s.diff, "");
   put("changed", s.changed, "");
   put("measure", s.measure, "self");
+  put("group", s.group, "");
+  if (s.within !== null) p.set("in", s.within);
   put("by", s.by, "");
   put("search", s.search, "");
   for (const t of s.edit) p.append("edit", `${t.kind}:${printFunction(t)}`);

@@ -1,19 +1,14 @@
 // A profile that the page has itself, as a file for other programs.
 
+import { harmless } from "../model/plain_text";
 import { KERNEL } from "../model/names";
 import type { Side } from "./file_graph";
-
-// as the server: names come from whoever made the file, and terminals and spreadsheets act on some
-const harmless = (name: string): string =>
-  name
-    .replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069;]/gu, " ")
-    .replace(/^(?=[=+@]|-(?!\[\w+ ))/, "'");
 
 /** Lines of "root;caller;leaf 42". */
 export function foldedText({ file, type }: Side): string {
   const { table } = file;
   const names = table.name.map(
-    (name, f) => harmless(name) + (table.file[f] === KERNEL ? "_[k]" : ""),
+    (name, f) => harmless(name).replaceAll(";", " ") + (table.file[f] === KERNEL ? "_[k]" : ""),
   );
   const lines = new Map<string, number>();
   type.stacks.forEach((stack, i) => {

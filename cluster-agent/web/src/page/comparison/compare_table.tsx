@@ -1,5 +1,6 @@
 // The function table of a comparison: baseline, now and change, of own or total values.
 
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { FlameGraph } from "../../state/api";
 import type { Navigate } from "../../state/hooks";
@@ -22,10 +23,12 @@ import {
   sortChanges,
   type Sampling,
 } from "../../model/functions";
+import { tableText } from "../../model/table_text";
 import { isSampled } from "../../model/quality";
 import { grouped, percentFixed, value } from "../../model/units";
 import type { Changed, ComparedState, DiffBy, FunctionId } from "../../model/url_state";
 import { FunctionRows, useFound, type FunctionHead, type RowLook } from "../table/function_rows";
+import { GroupBar, rowTitle, type Grouping } from "../table/table_bar";
 import { Segments } from "../parts/popover";
 
 interface Props {
@@ -37,6 +40,7 @@ interface Props {
   changes: DiffPalette;
   onPick: (search: string) => void;
   onMenu: (f: FunctionId, x: number, y: number, back: HTMLElement) => void;
+  grouping: Grouping;
 }
 
 const HINT = "Growth first; click again for what shrank";
@@ -73,7 +77,12 @@ function whyNone(changed: Changed, counts: Counts): string {
   return changed && counts[changed] === 0 ? `No function is ${changed}` : "No function matches";
 }
 
-function Bar({ state, navigate, counts }: Pick<Props, "state" | "navigate"> & { counts: Counts }) {
+type BarProps = Pick<Props, "state" | "navigate"> & {
+  counts: Counts;
+  children: ComponentChildren;
+};
+
+function Bar({ state, navigate, counts, children }: BarProps) {
   return (
     <div class="table-bar">
       <Segments
@@ -105,6 +114,7 @@ function Bar({ state, navigate, counts }: Pick<Props, "state" | "navigate"> & { 
         ]}
         onChange={(c) => navigate({ changed: c === "all" ? "" : c }, "replace")}
       />
+      {children}
     </div>
   );
 }
@@ -122,7 +132,7 @@ function Figures({ p, i, c, sampling }: FiguresProps) {
   const { measure, diff } = p.state;
   const f = graph.functions;
   const side = (v: number, total: number, tag: "new" | "gone") => (
-    <td class="num" title={value(v, graph.unit)}>
+    <td class="num">
       {hasChanged(f, i, tag, sampling) ? (
         <span class="change-tag">{tag}</span>
       ) : (
@@ -159,7 +169,7 @@ function CompareTableView(p: Props) {
     [graph, diff],
   );
   const counts = useMemo(() => countsOf(graph, sampling), [graph, sampling]);
-  const found = useFound(graph, p.search);
+  const found = useFound(graph, p.search, p.grouping);
   const order = useMemo(() => {
     const rows = found.filter((i) => hasChanged(f, i, changed, sampling));
     return sortChanges(rows, f, names, changes, sort, ascending, measure, diff);
@@ -174,7 +184,12 @@ function CompareTableView(p: Props) {
   };
   return (
     <div class="table compare-table">
-      <Bar state={state} navigate={navigate} counts={counts} />
+      <Bar state={state} navigate={navigate} counts={counts}>
+        <GroupBar
+          grouping={p.grouping}
+          text={() => tableText(graph, order, rowTitle(p.grouping))}
+        />
+      </Bar>
       <FunctionRows
         {...p}
         className="table-scroll"
@@ -203,8 +218,10 @@ function ChangeCell({ c, unit, mode, palette }: CellProps) {
   const titles = [changeValueText(c, unit), changeShareText(c), relative].filter(Boolean);
   return (
     <td class="num" title={titles.join("\n")} style={{ color: changeTextColor(c, palette) }}>
-      <span class="unit">{relative}</span>
-      {changeAmount(c, unit, mode)}
+      <div class="cell">
+        <span class="unit">{relative}</span>
+        {changeAmount(c, unit, mode)}
+      </div>
     </td>
   );
 }

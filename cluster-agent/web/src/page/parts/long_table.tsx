@@ -59,6 +59,8 @@ interface SortProps {
   testId: string;
   order: "ascending" | "descending" | "none"; // of the rows by this column
   onClick: () => void;
+  width?: number; // px
+  edge?: ComponentChildren; // to drag
   children: ComponentChildren;
 }
 
@@ -66,10 +68,11 @@ interface SortProps {
 export const orderOf = (sorted: boolean, ascending: boolean): SortProps["order"] =>
   !sorted ? "none" : ascending ? "ascending" : "descending";
 
-export const SortHead = ({ className, title, testId, order, onClick, children }: SortProps) => (
-  <th scope="col" class={className} aria-sort={order}>
+export const SortHead = ({ className, title, testId, order, onClick, ...p }: SortProps) => (
+  <th scope="col" class={className} aria-sort={order} style={p.width ? { width: p.width } : {}}>
+    {p.edge}
     <button type="button" title={title} data-testid={testId} onClick={onClick}>
-      {children}
+      {p.children}
       <span class="arrow" aria-hidden="true">
         {{ ascending: "▴", descending: "▾", none: "" }[order]}
       </span>

@@ -2,30 +2,28 @@
 
 import { useMemo } from "preact/hooks";
 import { plainSort } from "../../model/functions";
+import { groupColumns } from "../../model/groups";
 import { functionColumns } from "../../model/transform";
 import type { Tree } from "../../model/tree";
 import type { FlameGraph } from "../../state/api";
 import { useAfterPaint } from "../../state/hooks";
 import { CompareTable } from "../comparison/compare_table";
 import { LinesPanel } from "../table/lines_panel";
+import type { Grouping } from "../table/table_bar";
 import { Table } from "../table/table";
 import { functionMenu, type Shown } from "./shown";
 
 /** Edits change the functions, too; without any, the server's list is that of the whole. */
 function useListed({ graph, state }: Shown, upright: Tree | null): FlameGraph | null {
   const edited = state.edit.length > 0;
-  return useMemo(
-    () =>
-      graph && upright && edited
-        ? {
-            ...graph,
-            names: upright.names,
-            files: upright.files,
-            functions: functionColumns(upright),
-          }
-        : graph,
-    [graph, upright, edited],
-  );
+  const by = state.within === null ? state.group : "";
+  return useMemo(() => {
+    if (!graph || !upright || !(edited || by)) return graph;
+    const { names, files } = upright;
+    if (!by) return { ...graph, names, files, functions: functionColumns(upright) };
+    const { names: groups, ...functions } = groupColumns(upright, by);
+    return { ...graph, names: groups, files: [""], functions };
+  }, [graph, upright, edited, by]);
 }
 
 /** Once the graph is drawn. */
@@ -35,7 +33,13 @@ function Functions(p: Shown & { graph: FlameGraph | null }) {
   const shared = {
     graph,
     search: state.search,
-    atLeast: v.cut && state.edit.length > 0,
+    atLeast: v.cut && (state.edit.length > 0 || (state.group !== "" && state.within === null)),
+    grouping: {
+      by: state.group,
+      within: state.group ? state.within : null,
+      onBy: (group) => navigate({ group, within: null }, "replace"),
+      onWithin: (within) => navigate({ within }),
+    } satisfies Grouping,
     onPick: (search: string) => navigate({ search }),
     onMenu: functionMenu(p),
   };

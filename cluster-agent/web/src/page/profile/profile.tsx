@@ -7,6 +7,7 @@ import type { Pointed } from "../../model/tree";
 import { Cell } from "../../state/hooks";
 import { useColoring } from "../../state/hue_memory";
 import { viewOf } from "../parts/panes";
+import { Splitter } from "../parts/splitter";
 import { Edits } from "./edits";
 import { LeftHalf } from "./left_half";
 import { Notices } from "./notices";
@@ -47,6 +48,9 @@ export function Profile(p: ProfileProps) {
       />
       <main class={`profile ${view} pane-${pane}`} aria-busy={p.loading}>
         <LeftHalf {...shown} />
+        {some && pane === "all" && (view === "both" || state.panel === "lines") && (
+          <Splitter label="Width of the table" />
+        )}
         <RightHalf {...shown} />
       </main>
       {menu && (

@@ -5,11 +5,14 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { isMenuKey } from "../../flame/frame_menu";
 import type { Change } from "../../model/diff";
+import { groupOf } from "../../model/groups";
 import { clip, fullName, label, visible } from "../../model/names";
+import { groupTitle, rowTitle, type Grouping } from "./table_bar";
 import { compileQuery, exactQuery } from "../../model/search";
-import { grouped } from "../../model/units";
+import { grouped, percent, value } from "../../model/units";
 import type { FunctionId, SortBy } from "../../model/url_state";
 import type { FlameGraph } from "../../state/api";
+import { ColumnEdge, useColumns, type Columns } from "../parts/column_edge";
 import { LongTable, orderOf, SortHead, toNextRow } from "../parts/long_table";
 
 const ROW = 25; // px, as in style.css
@@ -24,7 +27,7 @@ export interface FunctionHead {
 export interface RowLook {
   swatch: string;
   bar?: string; // its own colour
-  share: number; // of the longest bar, 0 to 1
+  share?: number; // of the longest bar, 0 to 1
   change?: Change["kind"];
 }
 
@@ -39,6 +42,7 @@ interface Props {
   look: (row: number) => RowLook;
   figures: (row: number) => ComponentChildren; // cells
   none: string; // in place of rows
+  grouping?: Grouping;
   onSort: (sort: SortBy, ascending: boolean) => void;
   onPick: (search: string) => void;
   onMenu: (f: FunctionId, x: number, y: number, back: HTMLElement) => void;
@@ -48,16 +52,19 @@ interface Props {
  * Rows of functions that a search finds; all of them if it marks one of them, as picking a
  * function marks it where it is.
  */
-export function useFound(graph: FlameGraph, search: string): number[] {
+export function useFound(graph: FlameGraph, search: string, g?: Grouping): number[] {
   const text = search.startsWith('"') ? "" : search;
   return useMemo(() => {
     const { names, files, functions: f } = graph;
     const matches = compileQuery(text)?.among(names, files);
     const rows: number[] = [];
+    const within = g?.by ? g.within : null;
+    const isIn = (i: number): boolean =>
+      within === null || groupOf(g?.by ?? "", names[f.name[i]], files[f.file[i]]) === within;
     for (let i = 0; i < f.name.length; i++)
-      if (!matches || matches(f.name[i], f.file[i])) rows.push(i);
+      if ((!matches || matches(f.name[i], f.file[i])) && isIn(i)) rows.push(i);
     return rows;
-  }, [graph, text]);
+  }, [graph, text, g?.by, g?.within]);
 }
 
 /** Enter picks, M opens a menu, arrows go to the next row. */
@@ -75,16 +82,22 @@ function moveBetweenRows(
   e.preventDefault();
 }
 
-function Head({ heads, graph, order, sort, ascending, onSort }: Props) {
+function Head(p: Props & { columns: Columns }) {
+  const { heads, graph, order, sort, ascending, onSort, columns } = p;
   const all = graph.functions.name.length;
+  const title = rowTitle(p.grouping);
   const count =
-    order.length === all ? "Function" : `${grouped(order.length)} of ${grouped(all)} functions`;
+    order.length === all
+      ? title
+      : `${grouped(order.length)} of ${grouped(all)} ${title.toLowerCase()}s`;
   return (
     <tr>
       {heads.map((h) => (
         <SortHead
           key={h.by}
           className={h.by === "name" ? "" : "num"}
+          width={columns.widths[h.by]}
+          edge={h.by !== "name" && <ColumnEdge column={h.by} columns={columns} />}
           title={h.title}
           testId={`sort-${h.by}`}
           order={orderOf(h.by === sort, ascending)}
@@ -97,55 +110,81 @@ function Head({ heads, graph, order, sort, ascending, onSort }: Props) {
   );
 }
 
-function Name({ name, file, look }: FunctionId & { look: RowLook }) {
+function Name({ text, look }: { text: string; look: RowLook }) {
   return (
-    <td title={`${fullName(name)}\n${visible(file)}`}>
+    <td>
       <span class="swatch" style={{ background: look.swatch }} />
-      <span class="mono">{clip(label(name), 200)}</span>
-      <span class="share" style={{ width: `${look.share * 90}%`, background: look.bar }} />
+      <span class="mono">{clip(text, 200)}</span>
+      {look.share !== undefined && (
+        <span class="share" style={{ width: `${look.share * 90}%`, background: look.bar }} />
+      )}
     </td>
   );
+}
+
+/** All figures of a row, whatever its columns show. */
+function tooltipOf({ graph }: Props, row: number, title: string): string {
+  const { files, functions: f, unit, base } = graph;
+  const figures = (self: number, total: number, whole: number): string =>
+    `self ${value(self, unit)}, ${percent(self, whole)} · ` +
+    `total ${value(total, unit)}, ${percent(total, whole)}`;
+  const before = base
+    ? `baseline: ${figures(f.baseSelf?.[row] ?? 0, f.baseTotal?.[row] ?? 0, base.total)}`
+    : "";
+  const now = figures(f.self[row], f.total[row], graph.total);
+  return [title, visible(files[f.file[row]]), now, before].filter(Boolean).join("\n");
 }
 
 function Row({ p, row, at, entry }: { p: Props; row: number; at: number; entry: boolean }) {
   const { names, files, functions: f } = p.graph;
   const fn = { name: names[f.name[row]], file: files[f.file[row]] };
   const look = p.look(row);
+  const g = p.grouping;
+  const isGroup = g !== undefined && g.by !== "" && g.within === null;
   const exact = exactQuery(fn.name);
-  const on = exact === p.search;
-  const pick = (): void => p.onPick(on ? "" : exact);
+  const on = !isGroup && exact === p.search;
+  const pick = (): void => (isGroup ? g.onWithin(fn.name) : p.onPick(on ? "" : exact));
+  const menu = (x: number, y: number, from: HTMLElement): void => {
+    if (!isGroup) p.onMenu(fn, x, y, from);
+  };
+  const text = isGroup ? groupTitle(g.by, fn.name) : label(fn.name);
   return (
     <tr
       class={on ? "row on" : "row"}
       tabIndex={entry ? 0 : -1}
       aria-rowindex={at + 2}
       aria-current={on}
-      data-testid="function"
-      data-name={fn.name}
-      data-file={fn.file}
+      title={tooltipOf(p, row, isGroup ? text : fullName(fn.name))}
+      data-testid={isGroup ? "group-row" : "function"}
+      data-name={isGroup ? undefined : fn.name}
+      data-file={isGroup ? undefined : fn.file}
+      data-group={isGroup ? fn.name : undefined}
       data-change={look.change}
       onClick={pick}
       onContextMenu={(e) => {
         e.preventDefault();
-        p.onMenu(fn, e.clientX, e.clientY, e.currentTarget);
+        menu(e.clientX, e.clientY, e.currentTarget);
       }}
-      onKeyDown={(e) => moveBetweenRows(e, pick, (x, y) => p.onMenu(fn, x, y, e.currentTarget))}
+      onKeyDown={(e) => moveBetweenRows(e, pick, (x, y) => menu(x, y, e.currentTarget))}
     >
-      <Name {...fn} look={look} />
+      <Name text={text} look={look} />
       {p.figures(row)}
     </tr>
   );
 }
 
-export const FunctionRows = (p: Props) => (
-  <LongTable
-    rows={p.order}
-    row={(row, at, entry) => <Row key={row} p={p} row={row} at={at} entry={entry} />}
-    height={ROW}
-    label="Functions"
-    testId="functions"
-    head={<Head {...p} />}
-    none={p.order.length === 0 ? p.none : ""}
-    scroller={p.className}
-  />
-);
+export function FunctionRows(p: Props) {
+  const columns = useColumns();
+  return (
+    <LongTable
+      rows={p.order}
+      row={(row, at, entry) => <Row key={row} p={p} row={row} at={at} entry={entry} />}
+      height={ROW}
+      label={`${rowTitle(p.grouping)}s`}
+      testId="functions"
+      head={<Head {...p} columns={columns} />}
+      none={p.order.length === 0 ? p.none : ""}
+      scroller={p.className}
+    />
+  );
+}

@@ -3,12 +3,15 @@
 import { memo } from "../../state/memo";
 import { useMemo } from "preact/hooks";
 import type { FlameGraph } from "../../state/api";
-import type { Palette } from "../../model/colors";
+import { greyClass, type Palette } from "../../model/colors";
 import { classOf, type Coloring } from "../../model/hues";
+import { KERNEL } from "../../model/names";
 import { sortFunctions } from "../../model/functions";
+import { tableText } from "../../model/table_text";
 import { percentFixed, value } from "../../model/units";
 import type { FunctionId, SortBy } from "../../model/url_state";
 import { FunctionRows, useFound, type FunctionHead, type RowLook } from "./function_rows";
+import { GroupBar, rowTitle, type Grouping } from "./table_bar";
 
 interface Props {
   graph: FlameGraph;
@@ -21,6 +24,7 @@ interface Props {
   onSort: (sort: SortBy, ascending: boolean) => void;
   onPick: (search: string) => void;
   onMenu: (f: FunctionId, x: number, y: number, back: HTMLElement) => void;
+  grouping?: Grouping;
 }
 
 const heads: FunctionHead[] = [
@@ -32,39 +36,60 @@ const heads: FunctionHead[] = [
 function FunctionTable(p: Props) {
   const { graph, sort, ascending } = p;
   const { names, files, functions: f } = graph;
-  const found = useFound(graph, p.search);
+  const found = useFound(graph, p.search, p.grouping);
   const order = useMemo(
     () => sortFunctions([...found], f, names, sort, ascending),
     [found, sort, ascending],
   );
-  const bar = sort === "total" ? f.total : f.self;
-  const most = useMemo(() => order.reduce((m, i) => Math.max(m, bar[i]), 0), [order]);
-  const look = (i: number): RowLook => ({
-    swatch: p.palette.fill[classOf(p.coloring, names[f.name[i]], files[f.file[i]])],
-    share: most > 0 ? bar[i] / most : 0,
-  });
-  const figure = (v: number) => (
-    <td class="num" title={value(v, graph.unit)}>
-      <span class="dim unit">{value(v, graph.unit)}</span>
-      {p.atLeast && "≥ "}
-      {percentFixed(v, graph.total)}
+  const most = useMemo(
+    () => ({
+      self: order.reduce((m, i) => Math.max(m, f.self[i]), 0),
+      total: order.reduce((m, i) => Math.max(m, f.total[i]), 0),
+    }),
+    [order],
+  );
+  const g = p.grouping;
+  const isGroups = g !== undefined && g.by !== "" && g.within === null;
+  const look = (i: number): RowLook => {
+    const name = names[f.name[i]];
+    const ofGroup = name === KERNEL ? greyClass(KERNEL) : p.coloring.hues.get(name);
+    const own = isGroups ? ofGroup : classOf(p.coloring, name, files[f.file[i]]);
+    return { swatch: own === undefined ? "var(--line)" : p.palette.fill[own] };
+  };
+  const figure = (v: number, longest: number) => (
+    <td class="num">
+      <div class="cell">
+        <span class="dim unit">{value(v, graph.unit)}</span>
+        {p.atLeast && "≥ "}
+        {percentFixed(v, graph.total)}
+      </div>
+      <span class="cell-bar" style={{ width: `${longest > 0 ? (v / longest) * 100 : 0}%` }} />
     </td>
   );
-  return (
+  const rows = (
     <FunctionRows
       {...p}
-      className="table"
+      className={g ? "table-scroll" : "table"}
       order={order}
       heads={heads}
       look={look}
       figures={(i) => (
         <>
-          {figure(f.self[i])}
-          {figure(f.total[i])}
+          {figure(f.self[i], most.self)}
+          {figure(f.total[i], most.total)}
         </>
       )}
-      none="No function matches"
+      none={`No ${rowTitle(g).toLowerCase()} matches`}
     />
+  );
+  if (!g) return rows;
+  return (
+    <div class="table barred">
+      <div class="table-bar">
+        <GroupBar grouping={g} text={() => tableText(graph, order, rowTitle(g))} />
+      </div>
+      {rows}
+    </div>
   );
 }
 
