@@ -127,7 +127,7 @@ test("references of a pprof that lead nowhere cost a sample or a name", async ()
   assert.deepEqual(f.notes, [
     "samples at locations that the file does not have: 1",
     "samples without a value for each type: 1",
-    "values below zero were left out: 1",
+    "values that are no positive numbers: 1",
     "names that the file does not have: 1",
   ]);
 });

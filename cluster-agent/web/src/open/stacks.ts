@@ -68,7 +68,7 @@ export class StackTable {
   add(frames: readonly number[]): number {
     const cut = frames.length > MAX_DEPTH;
     const kept = cut ? [this.frame("[truncated]", ""), ...frames.slice(-MAX_DEPTH)] : frames;
-    if (cut) this.lose("stacks deeper than 4,096 frames were cut");
+    if (cut) this.lose("stacks of more than 4,096 frames, cut at their roots");
     checkCount(this.used + kept.length, "frames in its stacks", MAX_CELLS);
     if (this.used + kept.length > this.cells.length) {
       const more = new Int32Array(Math.max(2 * this.cells.length, this.used + kept.length));
@@ -105,7 +105,7 @@ export interface FileContent {
 export function addValue(t: FileType, table: StackTable, stack: number, value: number): void {
   if (value === 0) return;
   if (!(value > 0 && value < Infinity)) {
-    table.lose("values below zero were left out");
+    table.lose("values that are no positive numbers");
     return;
   }
   t.stacks.push(stack);
