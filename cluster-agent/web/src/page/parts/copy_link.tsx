@@ -12,6 +12,11 @@ export function shareLink(state: UrlState, range: Span): string {
   return location.origin + printAddress(shown, location.pathname);
 }
 
+// two rings of a chain
+const RINGS =
+  "M6 8.2a2.6 2.6 0 003.8.2l2-2a2.6 2.6 0 00-3.7-3.7L7.3 3.5" +
+  "M8 5.8a2.6 2.6 0 00-3.8-.2l-2 2a2.6 2.6 0 003.7 3.7l.8-.8";
+
 const SAID_MS = 3000;
 
 /** `now`: when the range on show ends. */
@@ -36,7 +41,7 @@ export function CopyLink({ state, now }: { state: UrlState; now: number }) {
       >
         <svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">
           <path
-            d="M6 8.2a2.6 2.6 0 003.8.2l2-2a2.6 2.6 0 00-3.7-3.7L7.3 3.5M8 5.8a2.6 2.6 0 00-3.8-.2l-2 2a2.6 2.6 0 003.7 3.7l.8-.8"
+            d={RINGS}
             fill="none"
             stroke="currentColor"
             stroke-width="1.4"

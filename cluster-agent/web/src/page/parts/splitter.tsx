@@ -1,4 +1,4 @@
-// The edge between the table and the graph, which can be dragged. This browser remembers where it is.
+// The edge between table and graph, which can be dragged. This browser remembers where it is.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { store, stored } from "../../state/stored";
