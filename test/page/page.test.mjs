@@ -249,7 +249,7 @@ pageTest("only the visible rows of a long table exist", {}, async () => {
     return n;
   });
   await eventually(async () => assert.ok((await id("function").count()) < 60));
-  await page.locator(".table").evaluate((e) => (e.scrollTop = e.scrollHeight));
+  await page.locator(".table-scroll").evaluate((e) => (e.scrollTop = e.scrollHeight));
   await eventually(async () =>
     assert.equal(Number(await id("function").last().getAttribute("aria-rowindex")), all),
   );
