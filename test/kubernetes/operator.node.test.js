@@ -269,6 +269,17 @@ test("while the operator is dead the page works; then it completes what it began
   assert.strictEqual(envOf(daemons, "SCRAPE_INTERVAL"), "20s");
 });
 
+test("a node agent that runs nowhere is not ready, and the status says why", async () => {
+  await cluster.patch(crPath, { spec: { nodeAgent: { nodeSelector: { disk: "none" } } } });
+  const r = await judged("no node matches", (now) =>
+    /node-agent: no node matches/.test(condition(now, "Ready")?.message),
+  );
+  assert.strictEqual(condition(r, "Ready").status, "False");
+  await cluster.patch(crPath, { spec: { nodeAgent: { nodeSelector: null } } });
+  await ready();
+  await allRolledOut();
+});
+
 test("a wrong spec is named in the status, and all else goes on", async () => {
   await cluster.patch(crPath, { spec: { replicas: 3, service: { port: 8080 } } });
   const r = await judged("the problem is reported", (now) =>

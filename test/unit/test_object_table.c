@@ -182,6 +182,12 @@ TEST(pods_are_counted_by_kind)
 	assert_int_equal(w.wanted, 8);
 	assert_int_equal(w.ready, 3);
 	assert_true(w.observed);
+	assert_false(w.nowhere);
+	json_object_del(json_object_get(d, "status"), "desiredNumberScheduled");
+	json_object_set_new(json_object_get(d, "status"), "numberReady", json_integer(0));
+	assert_true(workload_state_read(&w, OBJECT_DAEMON_SET, d));
+	assert_true(w.nowhere);
+	assert_false(workload_is_ready(&w));
 	assert_true(workload_state_read(&w, OBJECT_STATEFUL_SET, s));
 	assert_string_equal(w.name, "s");
 	assert_int_equal(w.wanted, 5);

@@ -94,6 +94,21 @@ TEST_FIXTURE(all_is_well, NULL, tear_down)
 	json_decref(status);
 }
 
+TEST_FIXTURE(a_daemon_set_that_no_node_matches_is_not_ready, NULL, tear_down)
+{
+	json_t *r = resource(1, NULL), *status;
+
+	workloads[0] = (struct workload_state){OBJECT_DAEMON_SET, "coroot-node-agent",
+					       .observed = true, .nowhere = true};
+	status = make(r, NOW_NS);
+	assert_condition(status, "Ready", "False", "PodsNotReady",
+			 "DaemonSet coroot-node-agent: no node matches its nodeSelector, "
+			 "affinity and tolerations");
+	assert_string_equal(of_condition(status, "Progressing", "status"), "True");
+	json_decref(status);
+	json_decref(r);
+}
+
 TEST_FIXTURE(pods_that_start_are_counted, NULL, tear_down)
 {
 	json_t *r = resource(1, NULL), *status;

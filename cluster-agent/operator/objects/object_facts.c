@@ -147,8 +147,10 @@ bool workload_state_read(struct workload_state *ret, enum object_kind kind, cons
 		.by_hand = strcmp(text_of(json_object_get(spec, "updateStrategy"), "type"),
 				  "OnDelete") == 0,
 	};
-	if (is_daemon_set)
+	if (is_daemon_set) {
 		ret->wanted = number_of(status, "desiredNumberScheduled");
+		ret->nowhere = ret->observed && ret->wanted == 0;
+	}
 	return true;
 }
 
@@ -159,5 +161,5 @@ bool workload_lacks_pods(const struct workload_state *w)
 
 bool workload_is_ready(const struct workload_state *w)
 {
-	return w->observed && w->ready >= w->wanted;
+	return w->observed && !w->nowhere && w->ready >= w->wanted;
 }

@@ -43,6 +43,7 @@ struct workload_state {
 	int64_t ready;
 	int64_t updated;
 	bool observed; /* its controller has seen the last change */
+	bool nowhere;  /* a DaemonSet that no node matches */
 	bool by_hand;  /* pods are replaced when somebody deletes them: the strategy OnDelete */
 	/* set by others */
 	const json_t *labels;       /* of its pods; borrowed */
@@ -53,7 +54,7 @@ struct workload_state {
 /* Returns false if objects of this kind have no pods. */
 bool workload_state_read(struct workload_state *ret, enum object_kind kind, const json_t *object);
 
-/* Whether as many pods are ready as it wants. */
+/* Whether as many pods are ready as it wants, and it wants some if it is a DaemonSet. */
 bool workload_is_ready(const struct workload_state *w);
 /* True if it has fewer pods than it wants; the caller then looks for a pod that says why. */
 bool workload_lacks_pods(const struct workload_state *w);

@@ -66,6 +66,10 @@ static int add_workload(struct buf *b, const struct workload_state *w)
 	if (!w->observed)
 		return buf_addf(b, "%s %s: its controller has not seen the last change", kind,
 				w->name);
+	if (w->nowhere)
+		return buf_addf(b,
+				"%s %s: no node matches its nodeSelector, affinity and tolerations",
+				kind, w->name);
 	if (w->ready < w->wanted)
 		return buf_addf(b, "%s %s: %lld of %lld pods ready%s%s", kind, w->name,
 				(long long)w->ready, (long long)w->wanted, *w->why ? ": " : "",
