@@ -113,7 +113,7 @@ static inline uint32_t r2r_methods(struct r2r_image *m, const uint32_t *function
 /* A hash table with one bucket. */
 static inline uint32_t r2r_instances(struct r2r_image *m, const struct r2r_function *f, unsigned n)
 {
-	uint32_t at = m->len, entries[R2R_FUNCTIONS], n_entries = 0;
+	uint32_t at = m->len, entries[R2R_FUNCTIONS] = {0}, n_entries = 0;
 
 	r2r_add(m, 1, 1); /* one bucket, of two bytes */
 	m->len += 4;
