@@ -107,7 +107,7 @@ static int wait_for(pid_t pid)
 static int serve_one(void)
 {
 	int fds[N_FDS];
-	struct symbol_request q;
+	struct symbol_request q = {0};
 	struct symbol_reply reply = {.number = 0};
 	int status, r;
 	pid_t pid;

@@ -163,9 +163,9 @@ static bool apply(struct frame *f, const uint8_t *slot, uint8_t fp_register, uin
 		f->cfa += words;
 		return words <= FRAME_WORDS_MAX && f->cfa <= FRAME_WORDS_MAX;
 	case OPERATION_SET_FP_LARGE:
-		fp_offset = get32(slot + 2);
-		/* fallthrough */
 	case OPERATION_SET_FP:
+		if (operation == OPERATION_SET_FP_LARGE)
+			fp_offset = get32(slot + 2);
 		if (fp_register != REGISTER_RBP || fp_offset > FRAME_WORDS_MAX ||
 		    2 * fp_offset >= f->cfa)
 			return false;

@@ -354,8 +354,10 @@ const advice: Record<Unnamed, Advice> = {
   },
   dotnet: {
     name: ".NET",
-    todo: "start the program with DOTNET_PerfMapEnabled=1",
-    docs: `${TROUBLE}names-for-jit-code`,
+    todo:
+      "the node agent reads them of .NET 9 and newer on x86-64, unless " +
+      "--unwinding=frame-pointers is given; start older ones with DOTNET_PerfMapEnabled=1",
+    docs: `${TROUBLE}frames-of-net`,
   },
   erlang: {
     name: "Erlang",
