@@ -19,7 +19,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 public final class Client {
     private static final String TABLES =
-            "profiling_profiles profiling_quality profiling_samples profiling_stacks";
+            "profiling_functions profiling_profiles profiling_quality profiling_samples "
+                    + "profiling_stacks";
 
     private final Checks c = new Checks();
     private final String service = System.getenv("SQL_SERVICE");

@@ -160,15 +160,16 @@ async function withClient(name, check, client) {
   );
   await check(`${name}, nothing is written`, async () => {
     const statements = [
-      client.command({ query: "CREATE TABLE x (a Int8) ENGINE = Memory" }),
-      client.insert({
-        table: "profiling_profiles",
-        values: [{ Type: "x" }],
-        format: "JSONEachRow",
-      }),
+      () => client.command({ query: "CREATE TABLE x (a Int8) ENGINE = Memory" }),
+      () =>
+        client.insert({
+          table: "profiling_profiles",
+          values: [{ Type: "x" }],
+          format: "JSONEachRow",
+        }),
     ];
     for (const statement of statements) {
-      await assert.rejects(statement, (e) => ["READONLY", "ACCESS_DENIED"].includes(e.type));
+      await assert.rejects(statement(), (e) => ["READONLY", "ACCESS_DENIED"].includes(e.type));
     }
   });
   await check(`${name}, summary`, () => summary(client));
