@@ -134,12 +134,23 @@ static void stop_inserts(struct store *s)
 	pthread_mutex_unlock(&faulty.lock);
 }
 
-size_t faulty_store_count(enum store_table table, uint64_t value)
+/* Under the lock. */
+static size_t count(enum store_table table, uint64_t value)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < faulty.n_rows[table]; i++)
 		n += faulty.rows[table][i] == value;
+	return n;
+}
+
+size_t faulty_store_count(enum store_table table, uint64_t value)
+{
+	size_t n;
+
+	pthread_mutex_lock(&faulty.lock);
+	n = count(table, value);
+	pthread_mutex_unlock(&faulty.lock);
 	return n;
 }
 
@@ -220,13 +231,17 @@ static int maintain(struct store *s, const char *sql, struct buf *out, struct er
 {
 	const char *ids = strchr(sql, '['), *name = strchr(sql, '\'');
 	char claimant[STORE_TOKEN_BYTES + 1];
+	int error;
 
 	(void)s, (void)out;
 	assert_non_null(strstr(sql, "INSERT INTO profiling_claims "));
 	assert_non_null(ids);
 	assert_non_null(name);
-	if (faulty.error != 0)
-		return err_set(err, faulty.error, "%s", strerror(-faulty.error));
+	pthread_mutex_lock(&faulty.lock);
+	error = faulty.error;
+	pthread_mutex_unlock(&faulty.lock);
+	if (error != 0)
+		return err_set(err, error, "%s", strerror(-error));
 	snprintf(claimant, sizeof(claimant), "%.32s", name + 1);
 	(void)each_id(ids, add_claim, claimant);
 	return 0;
@@ -245,7 +260,7 @@ static int query(struct store *s, const struct store_query *q, struct buf *out, 
 
 		(void)each_id(q->params[0].value, answer_claim, &c);
 	} else if (strstr(q->sql, "StackHash")) {
-		answer(out, faulty_store_count(STORE_SAMPLES, param(q, "hash")));
+		answer(out, count(STORE_SAMPLES, param(q, "hash")));
 	} else {
 		const char *at = q->params[0].value;
 
@@ -254,7 +269,7 @@ static int query(struct store *s, const struct store_query *q, struct buf *out, 
 			char *end;
 			uint64_t id = strtoull(at + 1, &end, 10);
 
-			if (faulty_store_count(STORE_QUALITY, id) > 0)
+			if (count(STORE_QUALITY, id) > 0)
 				answer(out, id);
 			at = end;
 		}
