@@ -10,8 +10,9 @@ const http = require("node:http");
 const path = require("node:path");
 const { test, before, after } = require("node:test");
 const { promisify } = require("node:util");
+const { ApiSchema } = require("./lib/api_schema");
 const { Daemon, freePort, root, scratch, startCluster, startNode } = require("./lib/daemon");
-const { api, application, flame, settled } = require("./lib/query");
+const { api, application, CPU, flame, settled } = require("./lib/query");
 const { LIMIT_MS, eventually } = require("./lib/wait");
 const { program } = require("./lib/workload");
 
@@ -236,6 +237,9 @@ test("what no server has is remembered, after a restart, too", async () => {
   assert.ok((await metric(cluster, "remembered")) >= 0);
   const s = statusOf(await flame(cluster, query), id);
   assert.strictEqual(s.why, "no debuginfod server has its symbols");
+  const schema = new ApiSchema();
+  schema.check("flamegraph", await api(cluster, "flamegraph", { type: CPU, ...query }));
+  assert.ok(!schema.unseen().some((f) => f.startsWith("Flamegraph.symbols")));
   assert.strictEqual(front.asked.filter((u) => u.includes(id)).length, before);
   // and what was found is there without a question
   assert.ok((await namesOf(cluster, app.service)).has("chain_leaf"));
