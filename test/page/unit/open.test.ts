@@ -1,6 +1,7 @@
 // Files that somebody opens in the page: made by other programs, cut off, or meant to do harm.
 
 import assert from "node:assert/strict";
+import { File } from "node:buffer"; // no global before Node.js 20
 import * as fs from "node:fs";
 import { test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -16,7 +17,7 @@ import { FileError, sumOf } from "../../../cluster-agent/web/src/open/stacks";
 import { buildTree, nodeName } from "../../../cluster-agent/web/src/model/tree";
 
 const open = (data: string | Uint8Array, name = "x"): Promise<OpenedFile> =>
-  openFile(new File([data as Uint8Array<ArrayBuffer>], name));
+  openFile(new File([data], name) as unknown as Parameters<typeof openFile>[0]);
 
 const side = (f: OpenedFile, type = f.main): Side => ({ file: f, type: f.types[type] });
 
