@@ -171,7 +171,7 @@ static void pause_after(struct function_sums *s, uint64_t busy_ns)
 		worker_thread_wait(s->self, busy_ns < MAX_PAUSE_NS ? busy_ns : MAX_PAUSE_NS);
 }
 
-/* Sums the services, and divides what is too much at once. */
+/* Sums the services in one batch, or in halves if the engine has too little memory for it. */
 static int sum_services(struct function_sums *s, const struct sum_day *day,
 			const struct sum_service *services, size_t n, struct err *err)
 {

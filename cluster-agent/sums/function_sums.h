@@ -41,8 +41,9 @@ void function_sums_free(struct function_sums *s);
 DEFINE_CLEANUP(struct function_sums *, function_sums_free);
 
 /*
- * Sums what is not summed at now_ns (since the epoch), as the thread does it. Returns 0, -EPIPE if
- * it was stopped, or an error of the store with a sentence in err; the next call continues.
+ * One pass, as the thread makes it: sums the days that lack it at now_ns (since the epoch). Returns
+ * 0, -EPIPE if it was stopped, or an error of the store with a sentence in err; the next call
+ * continues.
  */
 int function_sums_pass(struct function_sums *s, int64_t now_ns, struct err *err) MUST_CHECK;
 

@@ -4,9 +4,10 @@
  * contains several times counts once.
  *
  * Values of levels (memory in use, goroutines) do not add up over time. Their sums are value ×
- * seconds, so that days add up as well, and Covered has the seconds that profiles of the service
- * and type cover, whoever took them: a mean is one divided by the other. Windows are rounded to 5 s
- * for that, which leaves few different ones of thousands of instances.
+ * seconds, which do, from day to day as well. Covered has the seconds for which the service has any
+ * profile of the type, counted once however many instances were profiled: the mean is the sum
+ * divided by it. For that, windows are rounded to 5 s, so that thousands of instances have few
+ * different ones.
  *
  * The version is what the page takes for one: the first label of those of releases.ts that is set.
  */

@@ -134,7 +134,7 @@ static bool forget_coldest(struct asked_builds *a, const struct entry *e)
 	return kept;
 }
 
-/* Whether an answer of before says nothing about what is wanted now. */
+/* Whether the build has to be asked for again: its answer has expired, or more would do now. */
 static bool is_outdated(const struct asked_build *b, const struct asked_want *w, uint64_t now_ns)
 {
 	return b->until_ns <= now_ns || b->until_ns - now_ns > SETTLED_MAX_NS ||

@@ -69,8 +69,8 @@ struct asked_want {
 
 /*
  * Symbols of a build are wanted. If too many wait, the one with the least weight is forgotten.
- * Returns what is known about it, valid until the next call that changes the table; NULL if it was
- * forgotten itself, or there is no memory.
+ * Returns what is known about the build, valid until the next call that changes the table; NULL if
+ * it was the one to be forgotten, or there is no memory.
  */
 const struct asked_build *asked_builds_want(struct asked_builds *a, const struct asked_want *w,
 					    uint64_t now_ns);

@@ -222,7 +222,7 @@ struct reading {
 	struct fleet *w;
 	struct fleet_application *app; /* NULL: none yet, or one that is not in the list */
 	size_t first_version;          /* of list->versions */
-	struct fleet_version *version; /* likewise; its rows follow each other, too */
+	struct fleet_version *version; /* NULL: none yet; its rows follow each other as well */
 	double *covered_s;             /* by day: what a level is divided by */
 	double version_covered_s;
 	uint32_t first_own; /* days since the first one of the range; n_days: none */

@@ -38,7 +38,7 @@
 /* servers take parameters of up to 128 KiB, and a hash has up to 21 characters */
 #define PARAM_HASHES 5000u
 #define N_PARAMS 5u
-/* Small files of a server nearby arrive in that time, and nobody notices it. */
+/* Long enough for a small file from a server nearby, and too short to be felt as a delay. */
 #define NAMES_WAIT_NS (300 * NS_PER_MS)
 #define BATCH_HASHES (N_PARAMS * PARAM_HASHES)
 #define MIN_BATCH_HASHES 64u
