@@ -423,6 +423,30 @@ void bound_query_add_label(struct bound_query *q, const char *name, const char *
 	bound_query_addf(q, "%s", sql);
 }
 
+void bound_query_bind_by(struct bound_query *q, const char *label, const char *const *labels,
+			 size_t n_labels)
+{
+	char param[32];
+
+	if (n_labels == 0) {
+		bound_query_add_text(q, "by", label);
+		return;
+	}
+	for (size_t i = 0; i < n_labels; i++) {
+		snprintf(param, sizeof(param), "by%zu", i);
+		bound_query_add_text(q, param, labels[i]);
+		bound_query_addf(q, i > 0 ? ", " : "arrayStringConcat([");
+		bound_query_add_label(q, labels[i], param);
+	}
+	bound_query_addf(q, "], '\\x01')");
+	if (q->error < 0)
+		return;
+	/* the expression was built where SQL is */
+	q->by = arena_strndup(&q->arena, q->sql.data, q->sql.len);
+	bound_query_note(q, q->by ? 0 : -ENOMEM);
+	buf_truncate(&q->sql, 0);
+}
+
 static const char *services_of(const struct query_filter *f)
 {
 	return f->service    ? "ServiceName = {service:String}"

@@ -92,6 +92,12 @@ void bound_query_add_doubles(struct bound_query *q, const char *name, const doub
  * its parameter, if it has one.
  */
 void bound_query_add_label(struct bound_query *q, const char *name, const char *param);
+/*
+ * Binds what rows are grouped by: after it, ${by} is the value of a label, or of several of
+ * label_sql.h (n_labels above 0) in one text, with '\x01' between them.
+ */
+void bound_query_bind_by(struct bound_query *q, const char *label, const char *const *labels,
+			 size_t n_labels);
 /* Appends " AND <condition>" for each matcher; plain says that names are those of label_sql.h. */
 void bound_query_add_matchers(struct bound_query *q, const struct label_matchers *where,
 			      bool plain);

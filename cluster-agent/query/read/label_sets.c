@@ -4,7 +4,7 @@
 
 #include "cluster-agent/query/read/profile_source.h"
 #include "cluster-agent/query/read/profile_types.h"
-#include "cluster-agent/query/read/timeline_groups.h"
+#include "cluster-agent/query/read/timeline.h"
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
 /* UInt64 set, three lengths, two UInt8 */
@@ -34,7 +34,7 @@ static void add_labels(struct bound_query *q, const struct query_filter *f,
 	all.instance = NULL;
 	profile_source_bind(q, f);
 	if (by)
-		timeline_by_bind(q, by);
+		bound_query_bind_by(q, by->label, by->labels, by->n_labels);
 	bound_query_add_sql(q, f, by ? SQL_LABELS "${by}" : SQL_LABELS "''");
 	bound_query_add_sql(q, f, SQL_CHOSEN);
 	bound_query_add_sql(q, &all, SQL_CHOSEN);
@@ -179,13 +179,14 @@ int label_sets_find_values(struct store *store, const struct query_filter *f, st
 	return r == 0 ? read_values(s, &q.answer, err) : r;
 }
 
-void label_sets_free(struct label_sets *s)
+void profile_source_fini(struct profile_source *s)
 {
-	if (!s)
+	if (!s->sets)
 		return;
-	bound_query_fini(&s->labels);
-	free(s->items);
-	free(s);
+	bound_query_fini(&s->sets->labels);
+	free(s->sets->items);
+	free(s->sets);
+	s->sets = NULL;
 }
 
 static int compare_texts(struct label_text a, struct label_text b)

@@ -53,7 +53,6 @@ int label_sets_find(struct store *store, const struct query_filter *f, const str
 /* Finds out what is used, if that is not known yet. */
 int label_sets_find_values(struct store *store, const struct query_filter *f, struct label_sets *s,
 			   struct err *err) MUST_CHECK;
-void label_sets_free(struct label_sets *s);
 
 /* Whether a set is one of f's: those of f->source, or of the same filter without its instance. */
 bool label_set_is_of(const struct label_set *s, const struct query_filter *f);

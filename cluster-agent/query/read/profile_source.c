@@ -1,6 +1,5 @@
 #include "cluster-agent/query/read/profile_source.h"
 
-#include "cluster-agent/query/read/label_sets.h"
 #include "common/system/clock.h"
 
 #define MAX_ANSWER_BYTES ((size_t)1 << 16)
@@ -133,10 +132,4 @@ int profile_source_is_whole(struct store *store, const struct query_filter *f, b
 		r = find_source(store, f, s, err);
 	*ret = s->has_all && (s->has_labels || (!labels && !query_filter_is_set(f)));
 	return r;
-}
-
-void profile_source_fini(struct profile_source *s)
-{
-	label_sets_free(s->sets);
-	s->sets = NULL;
 }

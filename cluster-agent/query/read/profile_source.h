@@ -29,7 +29,7 @@ struct profile_source {
 	struct label_sets *sets; /* label_sets.h; NULL: not asked for */
 };
 
-/* To be called if the source was given to a query. */
+/* To be called if the source was given to a query. It is defined where the sets are made. */
 void profile_source_fini(struct profile_source *s);
 
 /*

@@ -39,6 +39,24 @@ struct timeline {
 	double covered_ns;           /* of the range, where timeline_query() found it; else 0 */
 };
 
+/* Series of a timeline by the values of labels. */
+#define TIMELINE_MAX_GROUPS 10u
+#define TIMELINE_MOST_GROUPS 1000u
+#define TIMELINE_MOST_LABELS 8u
+#define TIMELINE_BY_INSTANCE "instance"
+/* between the values of several labels, in the name of a series */
+#define TIMELINE_SEPARATOR '\x01'
+
+struct timeline_by {
+	const char *label;         /* or TIMELINE_BY_INSTANCE; ignored if there are `labels` */
+	const char *const *labels; /* names of label_sql.h, TIMELINE_MOST_LABELS at most */
+	size_t n_labels;
+	uint32_t max_groups;        /* TIMELINE_MOST_GROUPS at most; 0: TIMELINE_MAX_GROUPS */
+	bool with_host;             /* instances are called id@host, as ids repeat on hosts */
+	const struct timeline *all; /* the timeline of all of them, filled */
+	double divisor;             /* of values */
+};
+
 /* Fills t->steps. Sorts windows by start. */
 void timeline_fill(struct timeline *t, struct timeline_window *windows, size_t n_windows);
 

@@ -126,32 +126,6 @@ static int read_names(struct bound_query *q, struct timeline_groups *g, struct e
 	return bound_query_check(&r, err);
 }
 
-/*
- * Binds what series are made by. Of several labels, ${by} is their values in one text: the
- * expression is built where SQL is, and taken from there.
- */
-void timeline_by_bind(struct bound_query *q, const struct timeline_by *what)
-{
-	char param[32];
-
-	if (what->n_labels == 0) {
-		bound_query_add_text(q, "by", what->label);
-		return;
-	}
-	for (size_t i = 0; i < what->n_labels; i++) {
-		snprintf(param, sizeof(param), "by%zu", i);
-		bound_query_add_text(q, param, what->labels[i]);
-		bound_query_addf(q, i > 0 ? ", " : "arrayStringConcat([");
-		bound_query_add_label(q, what->labels[i], param);
-	}
-	bound_query_addf(q, "], '\\x01')");
-	if (q->error < 0)
-		return;
-	q->by = arena_strndup(&q->arena, q->sql.data, q->sql.len);
-	bound_query_note(q, q->by ? 0 : -ENOMEM);
-	buf_truncate(&q->sql, 0);
-}
-
 static int ask_names(struct timeline_groups *g, struct err *err)
 {
 	static const char *const sums[BY_MAX] = FOR_EACH_BY(SQL_TOP_SUM);
@@ -161,7 +135,7 @@ static int ask_names(struct timeline_groups *g, struct err *err)
 	int r;
 
 	bound_query_init(&q, g->store, f, NAMES_BYTES);
-	timeline_by_bind(&q, g->what);
+	bound_query_bind_by(&q, g->what->label, g->what->labels, g->what->n_labels);
 	bound_query_add_uint(&q, "max", g->max_names);
 	bound_query_add_sql(&q, f, is_sum(f) ? sums[g->by] : levels[g->by]);
 	bound_query_add_sql(&q, f, SQL_TOP);
@@ -298,7 +272,7 @@ static int ask_windows(struct timeline_groups *g, struct err *err)
 	struct bound_query *q = &g->query;
 	int r;
 
-	timeline_by_bind(q, g->what);
+	bound_query_bind_by(q, g->what->label, g->what->labels, g->what->n_labels);
 	bound_query_add_texts(q, "names", g->names, g->n_names);
 	if (g->hours) {
 		r = add_hours(q, g);

@@ -7,7 +7,6 @@
 #ifndef CLUSTER_AGENT_QUERY_READ_TIMELINE_GROUPS_H
 #define CLUSTER_AGENT_QUERY_READ_TIMELINE_GROUPS_H
 
-#include "cluster-agent/query/read/bound_query.h"
 #include "cluster-agent/query/read/query_filter.h"
 #include "cluster-agent/query/read/timeline.h"
 #include "common/base.h"
@@ -15,26 +14,6 @@
 #include "common/text/json_writer.h"
 
 struct store;
-
-#define TIMELINE_MAX_GROUPS 10u
-#define TIMELINE_MOST_GROUPS 1000u
-#define TIMELINE_MOST_LABELS 8u
-#define TIMELINE_BY_INSTANCE "instance"
-/* between the values of several labels, in the name of a series */
-#define TIMELINE_SEPARATOR '\x01'
-
-struct timeline_by {
-	const char *label;         /* or TIMELINE_BY_INSTANCE; ignored if there are `labels` */
-	const char *const *labels; /* names of label_sql.h, TIMELINE_MOST_LABELS at most */
-	size_t n_labels;
-	uint32_t max_groups;        /* TIMELINE_MOST_GROUPS at most; 0: TIMELINE_MAX_GROUPS */
-	bool with_host;             /* instances are called id@host, as ids repeat on hosts */
-	const struct timeline *all; /* the timeline of all of them, filled */
-	double divisor;             /* of values */
-};
-
-/* Binds what series are made by; after it, ${by} is their name. */
-void timeline_by_bind(struct bound_query *q, const struct timeline_by *what);
 
 struct timeline_group {
 	const char *name;     /* NULL: all others */
