@@ -6,7 +6,6 @@
 #include <sys/sysmacros.h>
 
 #include "common/system/clock.h"
-#include "node-agent/procfs/procfs.h"
 
 static uint64_t ns_of(const struct statx_timestamp *t)
 {
@@ -33,21 +32,4 @@ int file_version_read(int dir_fd, const char *name, struct file_version *ret, bo
 	if (ret_regular)
 		*ret_regular = S_ISREG(st.stx_mode);
 	return 0;
-}
-
-/* ---- programs ---- */
-
-int program_id_read(int root_fd, pid_t pid, struct program_id *ret)
-{
-	AUTO_CLOSE int fd = procfs_open_process(root_fd, pid);
-	struct proc_stat st;
-	int e;
-
-	if (fd < 0)
-		return fd == -ENOENT ? -ESRCH : fd;
-	e = procfs_read_stat(fd, &st);
-	if (e < 0)
-		return e;
-	*ret = (struct program_id){.pid = pid, .start_time = st.start_time};
-	return st.kernel_thread || st.exiting ? -ENOENT : procfs_read_exe_id(fd, &ret->exe);
 }

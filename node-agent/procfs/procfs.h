@@ -67,6 +67,24 @@ int procfs_read_library_pages(int root_fd, pid_t pid, uint64_t *ret) MUST_CHECK;
  */
 int procfs_read_exe_id(int proc_fd, struct file_id *ret) MUST_CHECK;
 
+/*
+ * Which program of which process: its executable, or a library that it has loaded. A process
+ * with two libraries that each contain a language runtime has two of these.
+ */
+struct program_id {
+	pid_t pid;
+	uint64_t start_time; /* clock ticks since boot */
+	struct file_id exe;
+	struct file_id library; /* the mapped file that is meant; ino 0 if it is the executable */
+};
+
+/*
+ * Identifies the executable of the process that has this pid at the moment. Returns 0, -ESRCH if
+ * there is none, -ENOENT if it is a kernel thread or exits, -EACCES or -EPERM if we may not see
+ * what it executes, or another -errno. root_fd is of /proc.
+ */
+int program_id_read(int root_fd, pid_t pid, struct program_id *ret) MUST_CHECK;
+
 /* The target of a link, as a new string. Returns 0, -ENAMETOOLONG beyond PATH_MAX, or -errno. */
 int procfs_read_link(int proc_fd, const char *name, char **ret) MUST_CHECK;
 

@@ -8,7 +8,7 @@
 
 #include "common/base.h"
 #include "node-agent/container/container_directory.h"
-#include "node-agent/procfs/file_id.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/workload/profile_filter.h"
 
 /* How long a program waits for the name of its container, if that decides. */

@@ -43,7 +43,7 @@
 #include "common/base.h"
 #include "common/data/buf.h"
 #include "common/telemetry/metrics.h"
-#include "node-agent/procfs/file_id.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/runtime/runtime_containers.h"
 #include "node-agent/runtime/runtime_metrics.h"
 

@@ -3,7 +3,7 @@
 #define NODE_AGENT_RUNTIME_RUNTIME_PROCESS_H
 
 #include "common/base.h"
-#include "node-agent/procfs/file_id.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/runtime/runtime_ops.h"
 
 struct runtime_process {

@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "node-agent/procfs/file_id.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/runtime/access_denial.h"
 #include "test/lib/unit.h"
 

@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "node-agent/procfs/file_id.h"
+#include "node-agent/procfs/procfs.h"
 #include "test/lib/unit.h"
 
 static pid_t start_child(void)

@@ -13,7 +13,7 @@
 #include "common/base.h"
 #include "node-agent/java/vm/hsperfdata.h"
 #include "node-agent/java/vm/jvm_flags.h"
-#include "node-agent/procfs/file_id.h"
+#include "node-agent/procfs/procfs.h"
 #include "node-agent/target/program_target.h"
 
 enum jvm_kind {
