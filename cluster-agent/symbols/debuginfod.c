@@ -47,8 +47,9 @@ static const struct metric_def metric_defs[DEBUGINFOD_METRICS] = {
 	[DEBUGINFOD_SETTLED + ASKED_DISK] = {BUILDS("disk")},
 	[DEBUGINFOD_READER_ENDED] = {.name = "coroot_cluster_agent_debuginfod_reader_ended_total",
 				     .help = "Times that the process which reads debug files "
-					     "ended at one: it crashed, was killed, or took too "
-					     "much memory or time. The file is tried again"},
+					     "ended: it crashed at one, was killed, or took too "
+					     "much memory or time. It is started again, and "
+					     "the file is tried again"},
 	[DEBUGINFOD_WAITING] = {.name = "coroot_cluster_agent_debuginfod_waiting",
 				.help = "Builds that wait to be asked for, or are being asked for",
 				.kind = METRIC_GAUGE},

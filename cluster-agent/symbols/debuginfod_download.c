@@ -456,14 +456,26 @@ static void reader_has_ended(struct debuginfod *d)
 {
 	struct debuginfod_download *l = in_phase(d, DOWNLOAD_READ);
 
-	log_warn_limited("the process that reads debug files has ended; no more names come from "
-			 "debuginfod until the agent is started again",
+	log_warn_limited("the process that reads debug files and the one that restarts it have "
+			 "ended; no more names come from debuginfod until the agent is restarted",
 			 "%s", "");
 	loop_remove(TAKE_PTR(d->answers));
 	if (!l)
 		return;
 	metric_add(&d->metrics[DEBUGINFOD_READER_ENDED], 1);
 	settle(l, ASKED_READER, FAILED_NS);
+}
+
+/* The keeper has forked the next one (helper_process.h), which reads the file again. */
+static void reader_was_killed(struct debuginfod *d)
+{
+	struct debuginfod_download *l = in_phase(d, DOWNLOAD_READ);
+
+	log_warn_limited("the process that reads debug files was killed; it is started again",
+			 "%s", "");
+	metric_add(&d->metrics[DEBUGINFOD_READER_ENDED], 1);
+	if (l)
+		retry(l, clock_realtime_ns(), ASKED_READER);
 }
 
 void debuginfod_read_answer(void *ctx, uint32_t events)
@@ -476,6 +488,10 @@ void debuginfod_read_answer(void *ctx, uint32_t events)
 	(void)events;
 	if (r == -EPIPE) {
 		reader_has_ended(d);
+		return;
+	}
+	if (r == -ECONNRESET) {
+		reader_was_killed(d);
 		return;
 	}
 	l = r == 0 ? in_phase(d, DOWNLOAD_READ) : NULL;

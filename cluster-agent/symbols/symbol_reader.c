@@ -76,6 +76,10 @@ int symbol_reader_take(struct symbol_reader *r, struct symbol_reader_answer *ret
 		r->ended = true;
 		return -EPIPE;
 	}
+	if (n == HELPER_PROCESS_RESTART_BYTES) {
+		r->waiting = false;
+		return -ECONNRESET;
+	}
 	if (n != (ssize_t)sizeof(reply) || !r->waiting || reply.number != r->number)
 		return -EAGAIN;
 	r->waiting = false;

@@ -40,9 +40,10 @@ struct symbol_reader_answer {
 };
 
 /*
- * Takes the answer without waiting. Returns 0, -EAGAIN if there is none yet, or -EPIPE if the
- * program has ended. Whoever has taken over the process that reads may have written anything into
- * the table.
+ * Takes the answer without waiting. Returns 0; -EAGAIN if there is none yet; -ECONNRESET if the
+ * process that reads was killed from outside and there is a new one, so that a request without an
+ * answer is to be made again; or -EPIPE if the program has ended. Whoever has taken over the
+ * process that reads may have written anything into the table.
  */
 int symbol_reader_take(struct symbol_reader *r, struct symbol_reader_answer *ret) MUST_CHECK;
 

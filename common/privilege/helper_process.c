@@ -14,10 +14,15 @@
 #include <unistd.h>
 
 #include "common/privilege/capabilities.h"
+#include "common/system/clock.h"
 
 #define OWN_PROGRAM "/proc/self/exe"
 #define LIBRARY_PATH "LD_LIBRARY_PATH="
 #define NICE 10
+#define KEEPER_NAME "helper-keeper"
+/* Pauses before a helper that was killed is forked again. */
+#define RESTART_MIN_NS NS_PER_S
+#define RESTART_MAX_NS (60 * NS_PER_S)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LIMITS_MEMORY false
@@ -50,8 +55,19 @@ static int set_signals(posix_spawnattr_t *a)
 	r = posix_spawnattr_setsigmask(a, &none);
 	if (r == 0)
 		r = posix_spawnattr_setsigdefault(a, &all);
+	return r;
+}
+
+/* A group of its own has all that the program forks, and gets no signals meant for the agent. */
+static int set_attributes(posix_spawnattr_t *a)
+{
+	int r = set_signals(a);
+
 	if (r == 0)
-		r = posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+		r = posix_spawnattr_setpgroup(a, 0);
+	if (r == 0)
+		r = posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+							POSIX_SPAWN_SETPGROUP);
 	return r;
 }
 
@@ -69,20 +85,20 @@ static int spawn(pid_t *ret, const char *program, char *const args[], int socket
 {
 	char *const env[] = {library_path(), NULL};
 	posix_spawn_file_actions_t files;
-	posix_spawnattr_t signals;
+	posix_spawnattr_t attributes;
 	int r;
 
 	r = posix_spawn_file_actions_init(&files);
 	if (r != 0)
 		return -r;
-	r = posix_spawnattr_init(&signals);
+	r = posix_spawnattr_init(&attributes);
 	if (r == 0) {
 		r = set_files(&files, socket);
 		if (r == 0)
-			r = set_signals(&signals);
+			r = set_attributes(&attributes);
 		if (r == 0)
-			r = posix_spawn(ret, program, &files, &signals, args, env);
-		posix_spawnattr_destroy(&signals);
+			r = posix_spawn(ret, program, &files, &attributes, args, env);
+		posix_spawnattr_destroy(&attributes);
 	}
 	posix_spawn_file_actions_destroy(&files);
 	return -r;
@@ -118,7 +134,7 @@ void helper_process_end(struct helper_process *h)
 	h->socket = -1;
 	/* it may be at work, but nobody waits for the answer */
 	if (h->pid > 0) {
-		(void)kill(h->pid, SIGKILL);
+		(void)kill(-h->pid, SIGKILL);
 		(void)waitpid(h->pid, NULL, 0);
 	}
 	h->pid = 0;
@@ -215,12 +231,55 @@ static bool is_our_socket(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
 }
 
-/* Where memory runs out, this process ends and not the agent. */
+/*
+ * Where memory runs out, this process ends and not the agent. Without root, only a process that is
+ * dumpable may write to the file.
+ */
 static void offer_to_oom_killer(void)
 {
-	AUTO_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd = -1;
 
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	(void)!write(fd, "1000", 4);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/* Waits unless the other end of the socket is closed, which returns true. */
+static bool is_closed_within(int socket, uint64_t ns)
+{
+	struct pollfd p = {.fd = socket}; /* POLLHUP */
+
+	return poll(&p, 1, (int)(ns / NS_PER_MS)) > 0;
+}
+
+/*
+ * The keeper: forks the helper, and again whenever something has killed it. Returns in the helper
+ * only. The keeper itself ends when the helper did what it was there for.
+ */
+static void keep_forking(void)
+{
+	static const char restart[HELPER_PROCESS_RESTART_BYTES];
+	uint64_t pause_ns = RESTART_MIN_NS;
+
+	for (;;) {
+		uint64_t start_ns = clock_monotonic_ns();
+		int status = 0;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			return;
+		if (pid > 0 && (waitpid(pid, &status, 0) < 0 ||
+				(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)))
+			_exit(EXIT_SUCCESS);
+		if (clock_monotonic_ns() - start_ns > RESTART_MAX_NS)
+			pause_ns = RESTART_MIN_NS;
+		(void)!helper_process_send(HELPER_PROCESS_SOCKET, restart, sizeof(restart), NULL,
+					   0);
+		if (is_closed_within(HELPER_PROCESS_SOCKET, pause_ns))
+			_exit(EXIT_SUCCESS);
+		pause_ns = pause_ns < RESTART_MAX_NS / 2 ? 2 * pause_ns : RESTART_MAX_NS;
+	}
 }
 
 int helper_process_begin(const char *name, struct err *err)
@@ -229,17 +288,21 @@ int helper_process_begin(const char *name, struct err *err)
 
 	if (!is_our_socket(HELPER_PROCESS_SOCKET))
 		return err_set(err, -ENOTSOCK, "the agent starts this command by itself");
-	offer_to_oom_killer();
 	process_harden();
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)prctl(PR_SET_NAME, name);
+	(void)prctl(PR_SET_NAME, KEEPER_NAME);
 	(void)setpriority(PRIO_PROCESS, 0, NICE);
 	/* the agent decides when to end, and closes the socket */
 	(void)signal(SIGTERM, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
 	r = capabilities_keep(0);
-	return r < 0 ? err_set(err, r, "cannot give up capabilities: %s", strerror(-r)) : 0;
+	if (r < 0)
+		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
+	keep_forking();
+	(void)prctl(PR_SET_NAME, name);
+	offer_to_oom_killer();
+	return 0;
 }
 
 int helper_process_error(int status)
@@ -315,6 +378,7 @@ static void install_filter(bool may_write)
 
 void helper_process_confine(const struct helper_limits *l)
 {
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)signal(SIGPROF, SIG_DFL);
 	(void)signal(SIGALRM, SIG_DFL);
 	set_limit(RLIMIT_FSIZE, l->written_bytes);

@@ -8,6 +8,10 @@
  * The helper gives up its rights, then forks a child for the work, which confines itself before it
  * touches a file: limits of memory and time, and a filter of system calls. What crashes or is
  * killed is that child, and the helper answers for it.
+ *
+ * The agent cannot execute a program later: its filter of system calls does not allow it. So what
+ * it starts is a keeper, which does nothing but fork the helper, again if the helper is killed from
+ * outside: first after a second, at last once a minute. Both have the socket.
  */
 #ifndef COMMON_PRIVILEGE_HELPER_PROCESS_H
 #define COMMON_PRIVILEGE_HELPER_PROCESS_H
@@ -35,7 +39,7 @@ struct helper_process {
  */
 int helper_process_start(struct helper_process *ret, const char *program, const char *name,
 			 const char *command) MUST_CHECK;
-/* Kills the program and waits for its end. May be repeated. */
+/* Kills all its processes and waits for the end of the first. May be repeated. */
 void helper_process_end(struct helper_process *h);
 
 /*
@@ -45,12 +49,18 @@ void helper_process_end(struct helper_process *h);
 int helper_process_send(int socket, const void *message, size_t len, const int *fds,
 			size_t n_fds) MUST_CHECK;
 
+/*
+ * A message of this length says that the helper was killed and will be forked again. A request that
+ * has no answer may be lost; one that is sent now is served afterwards.
+ */
+#define HELPER_PROCESS_RESTART_BYTES 1u
+
 /* ---- the helper's end ---- */
 
 /*
- * Gives up all rights that a process can give up, takes this name, and lets signals to the agent's
- * group pass: the agent ends it. Returns 0, or -errno with a sentence in err, as when a person has
- * typed the command.
+ * Gives up all rights that a process can give up, ignores the signals by which people end programs
+ * (the agent ends it), and becomes the keeper. Returns 0 in the helper, which has this name; or
+ * -errno with a sentence in err, as when a person has typed the command.
  */
 int helper_process_begin(const char *name, struct err *err) MUST_CHECK;
 

@@ -101,6 +101,11 @@ int line_reader_wait(struct line_reader *r, uint64_t timeout_ns, struct line_ans
 		n = receive(r, until_ns);
 		if (n < 0)
 			return -EAGAIN;
+		if (n == HELPER_PROCESS_RESTART_BYTES) {
+			r->waiting = false;
+			r->cpu_ns = 0;
+			return -ECONNRESET;
+		}
 		if (n < (ssize_t)sizeof(reply)) {
 			r->ended = true;
 			return -EPIPE;

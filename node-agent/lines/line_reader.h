@@ -45,7 +45,8 @@ int line_reader_ask(struct line_reader *r, const struct line_question *q) MUST_C
 /*
  * Waits for the answer. Returns 0; -ENOENT if nothing is known about the address; -ETIMEDOUT if
  * finding it took more than cpu_ms or LINE_HELPER_WALL_S; -EIO if reading the file crashed, so that
- * it is not to be asked about again; -EAGAIN if there is no answer yet; -EPIPE if the program has
+ * it is not to be asked about again; -EAGAIN if there is no answer yet; -ECONNRESET if the process
+ * that had the question was killed from outside and there is a new one; -EPIPE if the program has
  * ended.
  */
 int line_reader_wait(struct line_reader *r, uint64_t timeout_ns,

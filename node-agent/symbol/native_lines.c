@@ -14,6 +14,7 @@
 #include "common/limits.h"
 #include "common/symbols/demangle.h"
 #include "common/system/clock.h"
+#include "common/telemetry/log.h"
 #include "common/text/utf8.h"
 #include "node-agent/lines/line_reader.h"
 #include "node-agent/symbol/line_budget.h"
@@ -158,6 +159,12 @@ static void note_answer(struct native_lines *n, int r)
 		break;
 	case -ETIMEDOUT:
 		count(SYMBOL_METRIC_LINES_SLOW);
+		break;
+	case -ECONNRESET:
+		count(SYMBOL_METRIC_LINES_KILLED);
+		log_warn_limited(
+			"the process that reads line numbers was killed; it is started again",
+			NULL);
 		break;
 	default:
 		count(SYMBOL_METRIC_LINES_FAILED);
@@ -352,7 +359,7 @@ static int collect(struct native_lines *n, uint64_t timeout_ns)
 	f->spent_ns += clock_monotonic_ns() - n->asked_ns;
 	if (r == 0)
 		store_answer(n, f, n->asked_address);
-	else if (r != -ENOENT)
+	else if (r != -ENOENT && r != -ECONNRESET)
 		fail(n, f);
 	return 0;
 }
@@ -406,8 +413,8 @@ static int ask_at_once(struct native_lines *n, const struct native_lines_file *f
 		return r;
 	n->asked = false;
 	note_answer(n, r);
-	if (r == -ETIMEDOUT)
-		return -EAGAIN; /* there is more time later */
+	if (r == -ETIMEDOUT || r == -ECONNRESET)
+		return -EAGAIN; /* there is more time later, or a new process */
 	return r < 0 ? r
 		     : store_location(n->cache, &n->answer, f->label, function, &n->memory, ret);
 }

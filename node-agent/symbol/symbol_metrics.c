@@ -88,6 +88,7 @@ static const struct metric_def metric_defs[SYMBOL_METRIC_MAX] = {
 	[SYMBOL_METRIC_LINES_NO_ROOM] = LINES("no_room"),
 	[SYMBOL_METRIC_LINES_TOO_BIG] = LINES("too_big"),
 	[SYMBOL_METRIC_LINES_SLOW] = LINES("slow"),
+	[SYMBOL_METRIC_LINES_KILLED] = LINES("killed"),
 	[SYMBOL_METRIC_LINES_FAILED] = LINES("failed"),
 	[SYMBOL_METRIC_LINES_WAITING] =
 		{.name = "coroot_node_agent_line_lookups_waiting",

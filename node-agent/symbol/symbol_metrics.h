@@ -50,7 +50,8 @@ enum symbol_metric {
 	SYMBOL_METRIC_LINES_LATE,    /* put off until after the profile */
 	SYMBOL_METRIC_LINES_NO_ROOM, /* too much is put off */
 	SYMBOL_METRIC_LINES_TOO_BIG,
-	SYMBOL_METRIC_LINES_SLOW, /* took too long even then */
+	SYMBOL_METRIC_LINES_SLOW,   /* took too long even then */
+	SYMBOL_METRIC_LINES_KILLED, /* the process that reads DWARF was, from outside */
 	SYMBOL_METRIC_LINES_FAILED,
 	SYMBOL_METRIC_LINES_WAITING,
 	SYMBOL_METRIC_LINES_CPU, /* ns */

@@ -92,7 +92,8 @@ static void start_lines(struct symbolizer *s, const struct symbolizer_config *cf
 
 static void stop_lines(struct symbolizer *s)
 {
-	log_warn("the process that reads line numbers has ended; native code has none from here on",
+	log_warn("the process that reads line numbers and the one that restarts it have ended; "
+		 "native code has no lines until the agent is restarted",
 		 NULL);
 	native_lines_free(TAKE_PTR(s->lines));
 }

@@ -97,4 +97,12 @@ static inline pid_t slow_symbols_child(pid_t pid)
 	return n;
 }
 
+/* The helper (helper_process.h) of this process: the only child of its keeper; 0: there is none. */
+static inline pid_t slow_symbols_helper(void)
+{
+	pid_t keeper = slow_symbols_child(getpid());
+
+	return keeper > 0 ? slow_symbols_child(keeper) : 0;
+}
+
 #endif /* TEST_LIB_SLOW_SYMBOLS_H */

@@ -242,10 +242,10 @@ TEST_FIXTURE(a_server_that_fails_is_asked_again, set_up, tear_down)
 	eventually((want(f), symbol_store_has(f->store, &wanted.key, false)));
 }
 
-/* The process that reads: a child of the helper, which is a child of this one. 0: there is none. */
+/* The process that reads: a child of the helper. 0: there is none. */
 static pid_t reader(void)
 {
-	pid_t helper = slow_symbols_child(getpid());
+	pid_t helper = slow_symbols_helper();
 
 	return helper > 0 ? slow_symbols_child(helper) : 0;
 }
@@ -263,6 +263,35 @@ TEST_FIXTURE(a_reader_that_is_killed_is_counted_and_the_file_read_again, set_up,
 	eventually(counted(f, "reader_ended_total") == 1);
 	eventually((want(f), symbol_store_has(f->store, &wanted.key, false)));
 	assert_int_equal(counted(f, "builds_total{result=\"named\"}"), 1);
+}
+
+TEST_FIXTURE(a_helper_that_is_killed_comes_back_and_the_file_is_read_again, set_up, tear_down)
+{
+	struct fixture *f = *state;
+
+	read_all(slow_symbols_file(1000000), f);
+	start(f, 64 * MIB);
+	debuginfod_want(f->d, &wanted, 1, 0);
+	eventually(reader() > 0);
+	assert_int_equal(kill(slow_symbols_helper(), SIGKILL), 0);
+	eventually(counted(f, "reader_ended_total") == 1);
+	eventually((want(f), symbol_store_has(f->store, &wanted.key, false)));
+	assert_int_equal(counted(f, "builds_total{result=\"named\"}"), 1);
+	assert_int_equal(counted(f, "builds_total{result=\"reader\"}"), 0);
+}
+
+TEST_FIXTURE(an_idle_helper_that_is_killed_is_counted_and_there_for_the_next_file, set_up,
+	     tear_down)
+{
+	struct fixture *f = *state;
+	pid_t helper = 0;
+
+	start(f, 64 * MIB);
+	eventually((helper = slow_symbols_helper()) > 0);
+	assert_int_equal(kill(helper, SIGKILL), 0);
+	eventually(counted(f, "reader_ended_total") == 1);
+	eventually((want(f), symbol_store_has(f->store, &wanted.key, false)));
+	assert_int_equal(counted(f, "reader_ended_total"), 1);
 }
 
 TEST_FIXTURE(without_servers_there_is_none, set_up, tear_down)

@@ -21,6 +21,7 @@
 #include "node-agent/symbol/symbol_metrics.h"
 #include "node-agent/symbol/symbolizer.h"
 #include "test/lib/elf_builder.h"
+#include "test/lib/slow_symbols.h"
 #include "test/lib/unit.h"
 
 #define CPU_MS 10000u
@@ -322,18 +323,6 @@ TEST(a_file_that_is_truncated_costs_the_process_that_reads_it)
 	unlink(path);
 }
 
-/* The only child of this process. */
-static pid_t child(void)
-{
-	AUTO_CLOSE int fd = -1;
-	char path[64], text[64] = "";
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(read(fd, text, sizeof(text) - 1) > 0);
-	return (pid_t)strtol(text, NULL, 10);
-}
-
 static size_t read_proc(pid_t pid, const char *name, char *to, size_t size)
 {
 	AUTO_CLOSE int fd = -1;
@@ -371,7 +360,8 @@ TEST(the_program_has_nothing_of_the_agent)
 	r = new_reader();
 	/* it answers, so it has given up all that it gives up */
 	assert_int_equal(find(r, 1, own_path, vaddr(), &a), 0);
-	pid = child();
+	pid = slow_symbols_helper();
+	assert_true(pid > 0);
 	(void)read_proc(pid, "environ", text, sizeof(text));
 	assert_null(strstr(text, "API_KEY"));
 	(void)read_proc(pid, "cmdline", text, sizeof(text));
@@ -425,13 +415,32 @@ TEST(a_file_that_takes_too_long_costs_one_answer)
 	assert_int_equal(line_reader_wait(r, PATIENCE_NS, &a), -ENOENT);
 }
 
-TEST(the_end_of_the_process_is_noticed)
+TEST(a_process_that_is_killed_comes_back)
+{
+	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
+	struct line_answer a;
+	unsigned lost = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		int result;
+		pid_t helper = 0;
+
+		eventually((helper = slow_symbols_helper()) > 0);
+		assert_int_equal(kill(helper, SIGKILL), 0);
+		for (lost = 0; (result = find(r, 1, own_path, vaddr(), &a)) == 0; lost++)
+			assert_true(lost < 1000); /* until its keeper has noticed */
+		assert_int_equal(result, -ECONNRESET);
+		assert_int_equal(find(r, 1, own_path, vaddr(), &a), 0);
+	}
+}
+
+TEST(the_end_of_both_processes_is_noticed)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	struct line_answer a;
 	int result, tries = 0;
 
-	assert_int_equal(kill(child(), SIGKILL), 0);
+	assert_int_equal(kill(-slow_symbols_child(getpid()), SIGKILL), 0);
 	do {
 		result = find(r, 1, own_path, vaddr(), &a);
 	} while (result == 0 && ++tries < 1000); /* until the socket is closed */
