@@ -32,6 +32,7 @@ enum status_metric {
 	CPUS,
 	PROCESSES,
 	PROCESSES_GONE,
+	PROCESSES_LOCKED,
 	PROCESSES_RESTORED,
 	SNAPSHOTS,
 	MAPS_CUT,
@@ -99,6 +100,10 @@ static const struct metric_def metric_defs[STATUS_METRIC_MAX] = {
 		{PREFIX "_processes_gone_total", NULL,
 		 "Sampled processes that exited before they could be read, and whose frames "
 		 "have no names"},
+	[PROCESSES_LOCKED] =
+		{PREFIX "_processes_locked_total", NULL,
+		 "Those of _processes_gone_total that had not exited: something that hangs keeps "
+		 "their memory locked"},
 	[PROCESSES_RESTORED] = {PREFIX "_processes_restored_total", NULL,
 				"Sampled processes that exited before they could be read, but have "
 				"names by events and relatives"},
@@ -166,6 +171,7 @@ void node_status_update(struct node_status *s, const struct sampler_stats *sampl
 		{CPUS, sampler->n_cpus},
 		{PROCESSES, processes->n_processes},
 		{PROCESSES_GONE, processes->unreadable},
+		{PROCESSES_LOCKED, processes->locked},
 		{PROCESSES_RESTORED, processes->restored},
 		{SNAPSHOTS, processes->snapshots},
 		{MAPS_CUT, processes->maps_cut},

@@ -36,6 +36,7 @@ enum {
 	NO_FUNCTION,
 	NO_OFFSETS,
 	UNREADABLE,
+	NO_ROOM,
 	N_METRICS,
 };
 
@@ -72,6 +73,9 @@ static const struct metric_def metric_defs[N_METRICS] = {
 	[NO_FUNCTION] = {FRAMES("no_function")},
 	[NO_OFFSETS] = {FRAMES("no_offsets")},
 	[UNREADABLE] = {FRAMES("unreadable")},
+	[NO_ROOM] = {.name = "coroot_cluster_agent_symbol_frames_without_room_total",
+		     .help = "Distinct frames that have a name in a table and are shown without "
+			     "it, because the texts of an answer are at their limit"},
 };
 METRIC_TABLE(metric_table, metric_defs);
 
@@ -444,6 +448,11 @@ int symbol_store_find(struct symbol_store *s, const struct code_place_text *plac
 					       : UNREADABLE],
 		   1);
 	return r;
+}
+
+void symbol_store_count_without_room(struct symbol_store *s, uint64_t n)
+{
+	metric_add(&s->metrics[NO_ROOM], n);
 }
 
 /* ---- new tables ---- */

@@ -65,6 +65,9 @@ uint64_t symbol_store_generation(struct symbol_store *s);
 int symbol_store_find(struct symbol_store *s, const struct code_place_text *place,
 		      struct symbol_name *ret) MUST_CHECK;
 
+/* Names that were found, but had no room in an answer. */
+void symbol_store_count_without_room(struct symbol_store *s, uint64_t n);
+
 /* Whether there is a table of the build, which knows offsets if needs_offsets. */
 bool symbol_store_has(struct symbol_store *s, const struct build_key *k, bool needs_offsets);
 

@@ -206,7 +206,6 @@ int process_read(const struct process_reader *reader, const struct process_ident
 	struct process_reading reading = {0};
 	AUTO_CLOSE int fd = -1;
 	struct proc_stat st = {.parent = 0};
-	bool is_locked = false;
 	int r = 0;
 
 	s = calloc(1, sizeof(*s));
@@ -224,7 +223,7 @@ int process_read(const struct process_reader *reader, const struct process_ident
 	s->start_stack = fd >= 0 && st.start_stack != UINT64_MAX ? st.start_stack : 0;
 	if (fd >= 0)
 		r = check_lock(reader, id, fd);
-	is_locked = r > 0;
+	reading.is_locked = r > 0;
 	if (r == 0 && fd >= 0)
 		r = read_program(s, reader->files, id, fd, strcmp(st.comm, id->comm) != 0,
 				 &reading);
@@ -233,7 +232,7 @@ int process_read(const struct process_reader *reader, const struct process_ident
 	if (r < 0)
 		return r;
 	/* a process that is exiting has a folder, but no memory and no executable */
-	s->unreadable = !id->kernel_thread && (fd < 0 || is_locked || reading.changed ||
+	s->unreadable = !id->kernel_thread && (fd < 0 || reading.is_locked || reading.changed ||
 					       (s->n_mappings == 0 && s->exe[0] == '\0'));
 	reading.snapshot = TAKE_PTR(s);
 	*ret = reading;

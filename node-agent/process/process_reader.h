@@ -39,7 +39,8 @@ struct process_reading {
 	struct mappings_reading mappings;
 	bool has_cgroup; /* else the snapshot's workload is a guess */
 	struct workload_cgroup cgroup;
-	bool changed; /* does not execute what id says: it has executed another program since */
+	bool is_locked; /* its mappings cannot be read for now (memory_lock.h) */
+	bool changed;   /* does not execute what id says: it has executed another program since */
 };
 
 /*

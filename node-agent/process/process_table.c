@@ -590,6 +590,8 @@ static int read_new(struct process_table *t, struct process *p, const struct pro
 		r = restore(t, p, seen, &reading, now_ns);
 	if (restored) {
 		t->stats.unreadable += reading.snapshot->unreadable && !p->restored;
+		t->stats.locked +=
+			reading.is_locked && reading.snapshot->unreadable && !p->restored;
 		t->stats.restored += !reading.snapshot->unreadable && !p->restored;
 	}
 	if (r < 0) {

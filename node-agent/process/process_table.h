@@ -56,6 +56,7 @@ struct process_table_stats {
 	uint64_t n_files;     /* in use */
 	uint64_t n_open_files;
 	uint64_t unreadable;     /* total: sampled processes of which nothing is known but a name */
+	uint64_t locked;         /* total: of these, because something keeps their memory locked */
 	uint64_t restored;       /* total: likewise, but their events say what they had mapped */
 	uint64_t snapshots;      /* total: readings of a process */
 	uint64_t asked;          /* of these: that asked about what was known of it before */

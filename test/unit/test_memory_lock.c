@@ -134,6 +134,7 @@ TEST(a_process_whose_mappings_are_locked_is_read_without_them_and_again_later)
 {
 	struct fixture *f = begin();
 	const struct process_snapshot *s;
+	struct process_table_stats stats;
 	uint64_t now_ns = clock_monotonic_ns();
 
 	if (!f)
@@ -142,6 +143,9 @@ TEST(a_process_whose_mappings_are_locked_is_read_without_them_and_again_later)
 	s = get(f, now_ns);
 	assert_int_equal(s->n_mappings, 0);
 	assert_true(s->unreadable);
+	process_table_read_stats(f->table, &stats);
+	assert_int_equal(stats.locked, 1);
+	assert_int_equal(stats.unreadable, 1);
 	assert_non_null(strstr(s->exe, "test_memory_lock"));
 	unlock(f);
 	eventually_by(now_ns += LATER_NS, get(f, now_ns)->n_mappings > 0);

@@ -358,10 +358,20 @@ TEST_FIXTURE(stacks_that_are_known_get_names_when_they_come, set_up, tear_down)
 	}
 }
 
+static void expect_metric(struct metrics *ms, const char *line)
+{
+	CLEANUP(buf_fini) struct buf text;
+
+	buf_init(&text, MIB);
+	assert_int_equal(metrics_write(ms, &text), 0);
+	assert_non_null(strstr(text.data, line));
+}
+
 TEST_FIXTURE(without_room_frames_keep_their_address, set_up, tear_down)
 {
 	CLEANUP(stack_dictionary_freep) struct stack_dictionary *d = NULL;
 	const struct stack_dictionary_limits limits = {.max_text_bytes = 8192};
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	struct fixture *f = *state;
 	const struct flame_frame *frames;
 	char text[32];
@@ -378,7 +388,10 @@ TEST_FIXTURE(without_room_frames_keep_their_address, set_up, tear_down)
 		r = stack_dictionary_add(d, i, &filler, 1);
 	}
 	assert_int_equal(r, -EFBIG);
+	assert_int_equal(metrics_new(&ms), 0);
+	assert_int_equal(symbol_store_register(f->store, ms), 0);
 	assert_int_equal(late_names_add(f->store, d), 0);
+	expect_metric(ms, "coroot_cluster_agent_symbol_frames_without_room_total 1\n");
 	assert_int_equal(stack_dictionary_get(d, 7, &frames, &n), 0);
 	assert_int_equal(n, 1);
 	assert_memory_equal(frames[0].text, stack[2].text, frames[0].len);

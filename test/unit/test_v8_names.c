@@ -1,4 +1,7 @@
 #include "node-agent/interpreter/v8/v8_names.h"
+
+#include <errno.h>
+
 #include "test/lib/unit.h"
 #include "test/lib/v8_image.h"
 
@@ -54,6 +57,34 @@ TEST_FIXTURE(bytecode_has_function_script_and_line, set_up, tear_down)
 	check_name("total", 2);
 	frame = v8_image_frame(5);
 	check_name("total", 3);
+}
+
+static int read_exited(void *ctx, uint64_t at, void *to, size_t n)
+{
+	unsigned *n_left = ctx;
+
+	if (*n_left == 0)
+		return -ESRCH;
+	--*n_left;
+	return v8_image_read(&image, at, to, n);
+}
+
+TEST_FIXTURE(a_process_that_has_exited_is_no_code_of_v8, set_up, tear_down)
+{
+	const unsigned levels[] = {0, 1, 2, 5};
+
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+		unsigned n_left = levels[i];
+		const struct interpreter_memory memory = {read_exited, &n_left, &image.lines};
+
+		frame = v8_image_frame(0);
+		assert_int_equal(v8_name_read(&layout, V8_IMAGE_BASE, &memory, &frame, &name),
+				 -ESRCH);
+		n_left = levels[i];
+		frame = (struct interpreter_frame){.at = v8_image_at(V8_IMAGE_START) + 64};
+		assert_int_equal(v8_name_read(&layout, V8_IMAGE_BASE, &memory, &frame, &name),
+				 -ESRCH);
+	}
 }
 
 TEST_FIXTURE(optimised_code_has_the_functions_that_are_inlined_there, set_up, tear_down)

@@ -46,7 +46,7 @@ int late_names_add(struct symbol_store *symbols, struct stack_dictionary *d)
 {
 	struct stack_dictionary_looked *looked = stack_dictionary_looked(d);
 	uint64_t generation = symbols ? symbol_store_generation(symbols) : 0;
-	uint32_t n = stack_dictionary_texts(d), n_named = 0;
+	uint32_t n = stack_dictionary_texts(d), n_named = 0, n_without_room = 0;
 	char text[LATE_NAME_BYTES];
 	int r = 0;
 
@@ -62,10 +62,15 @@ int late_names_add(struct symbol_store *symbols, struct stack_dictionary *d)
 			continue;
 		r = stack_dictionary_set_text(d, i, text, len);
 		n_named += r == 0;
+		n_without_room += r == -EFBIG;
+		if (r == -EFBIG) /* a shorter name may fit */
+			r = 0;
 	}
-	if (r == 0 || r == -EFBIG) /* else the next query looks at all that is left */
+	if (n_without_room > 0)
+		symbol_store_count_without_room(symbols, n_without_room);
+	if (r == 0) /* else the next query looks at all that is left */
 		*looked = (struct stack_dictionary_looked){generation, n};
 	if (n_named > 0)
 		stack_dictionary_rename(d);
-	return r == -EFBIG ? 0 : r;
+	return r;
 }

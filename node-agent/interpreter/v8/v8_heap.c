@@ -19,7 +19,13 @@ enum string_kind { SEQUENTIAL, CONS, EXTERNAL, SLICED, THIN = 5 };
 
 int v8_read(struct v8_heap *h, uint64_t at, void *to, size_t n)
 {
-	return ++h->n_reads > V8_READS_MAX ? -EBADMSG : interpreter_read(h->memory, at, to, n);
+	int r;
+
+	if (++h->n_reads > V8_READS_MAX)
+		return -EBADMSG;
+	r = interpreter_read(h->memory, at, to, n);
+	h->is_gone |= r == -ESRCH;
+	return r;
 }
 
 uint64_t v8_word(struct v8_heap *h, uint64_t object, unsigned offset)

@@ -18,6 +18,7 @@ struct v8_heap {
 	const struct v8_layout *layout;
 	const struct interpreter_memory *memory;
 	unsigned n_reads;
+	bool is_gone; /* a read found that the process has exited */
 };
 
 static inline bool v8_is_object(uint64_t word)

@@ -192,24 +192,23 @@ static int find_place(struct v8_heap *h, uint64_t bias, const struct interpreter
 	return 0;
 }
 
-int v8_name_read(const struct v8_layout *layout, uint64_t bias,
-		 const struct interpreter_memory *memory, const struct interpreter_frame *f,
-		 struct interpreter_name *ret)
+static int read_frame(struct v8_heap *h, uint64_t bias, const struct interpreter_frame *f,
+		      struct interpreter_name *ret)
 {
-	struct v8_heap h = {.layout = layout, .memory = memory};
+	const struct v8_layout *layout = h->layout;
 	struct v8_place place = {.sfi = f->code ? f->code | 1 : 0, .position = -1};
 	uint64_t sfi = place.sfi;
 	int r = 0;
 
 	*ret = (struct interpreter_name){0};
-	if (sfi && (v8_type(&h, sfi) != layout->type_sfi))
+	if (sfi && (v8_type(h, sfi) != layout->type_sfi))
 		sfi = place.sfi = 0;
-	if (sfi && !is_same(&h, sfi, f->check))
+	if (sfi && !is_same(h, sfi, f->check))
 		return -ESTALE;
 	if (f->at & CHAIN_AT_BYTECODE)
-		place.position = sfi ? position_in_bytecode(&h, sfi, f->at) : -1;
+		place.position = sfi ? position_in_bytecode(h, sfi, f->at) : -1;
 	else
-		r = find_place(&h, bias, f, &place);
+		r = find_place(h, bias, f, &place);
 	if (r == -EDOM) {
 		snprintf(ret->function, sizeof(ret->function), "(regular expression)");
 		return 0;
@@ -218,9 +217,20 @@ int v8_name_read(const struct v8_layout *layout, uint64_t bias,
 		return r;
 	if (!v8_is_object(place.sfi))
 		place.sfi = sfi;
-	if (place.sfi == 0 || v8_type(&h, place.sfi) != layout->type_sfi)
+	if (place.sfi == 0 || v8_type(h, place.sfi) != layout->type_sfi)
 		return -ENXIO;
-	r = read_sfi(&h, place.sfi, place.position, ret);
+	r = read_sfi(h, place.sfi, place.position, ret);
 	ret->n_callers = (uint8_t)place.n_callers;
-	return r == 0 && sfi && !is_same(&h, sfi, f->check) ? -ESTALE : r;
+	return r == 0 && sfi && !is_same(h, sfi, f->check) ? -ESTALE : r;
+}
+
+/* What cannot be read is taken for V8's own where it may be that, but not once nothing can. */
+int v8_name_read(const struct v8_layout *layout, uint64_t bias,
+		 const struct interpreter_memory *memory, const struct interpreter_frame *f,
+		 struct interpreter_name *ret)
+{
+	struct v8_heap h = {.layout = layout, .memory = memory};
+	int r = read_frame(&h, bias, f, ret);
+
+	return r < 0 && h.is_gone ? -ESRCH : r;
 }
