@@ -14,10 +14,14 @@
 #define DEMANGLE_INPUT_MAX_BYTES 4096u
 
 /*
- * Stores the readable name of a symbol: C++ with parameters and without clone suffixes, Rust
- * (both manglings) without its hash, any other name unchanged. A symbol version
- * ("@GLIBC_2.14") is removed first. The name is cut to cap - 1 bytes between characters; bytes
- * that are not printable UTF-8 become '?'. It is always NUL-terminated. Returns its length.
+ * Stores the readable name of a symbol: C++ with parameters, Rust (both manglings) without its
+ * hash, names of other languages as plain_names.h has them, any other name unchanged. What says
+ * that it is a part or a copy of a function is removed, and before that a symbol version
+ * ("@GLIBC_2.14"): parts, copies and versions of one function have one name.
+ *
+ * A name that is longer than cap - 1 bytes is cut between characters and ends with a digest of the
+ * symbol, so that different ones stay different. Bytes that are not printable UTF-8 become '?'. It
+ * is always NUL-terminated. Returns its length.
  */
 size_t demangle(const char *name, char *to, size_t cap);
 
