@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "cluster-agent/discover/scrape_target.h"
-#include "cluster-agent/symbols/debuginfod_urls.h"
+#include "common/debuginfod/debuginfod_urls.h"
 #include "common/http/http_base_path.h"
 #include "common/kubernetes/pod_label_keys.h"
 #include "common/limits.h"
@@ -332,10 +332,11 @@ static int check_keys(const struct cluster_options *o, struct err *err)
 static int check_debuginfod(const struct cluster_options *o, struct err *err)
 {
 	struct debuginfod_urls urls;
-	int r = debuginfod_urls_parse(&urls, o->debuginfod_urls, err);
+	struct err why = {.msg = ""};
+	int r = debuginfod_urls_parse(&urls, o->debuginfod_urls, &why);
 
 	debuginfod_urls_fini(&urls);
-	return r;
+	return r == -EINVAL ? err_set(err, r, "--debuginfod-urls: %s", why.msg) : r;
 }
 
 static int check_pod_labels(const struct cluster_options *o, struct err *err)

@@ -95,6 +95,10 @@ static void show_progress(void *ctx, const struct record_progress *p)
 	if (p->phase == RECORD_RECORDING)
 		n += snprintf(line + n, sizeof(line) - (size_t)n,
 			      ", %" PRIu64 " samples. Ctrl-C ends it", p->n_samples);
+	if (p->phase == RECORD_NAMING && p->n_received > 0)
+		n += snprintf(line + n, sizeof(line) - (size_t)n,
+			      ": %.1f MiB from debuginfod. Ctrl-C ends that",
+			      (double)p->n_received / (double)MIB);
 	fprintf(stderr, "\r\033[K%.*s", n < c->columns ? n : c->columns - 1, line);
 	fflush(stderr);
 	c->progress = true;
@@ -279,6 +283,11 @@ static void say_losses(const struct recorder *c)
 	if (r->unknown_language)
 		fprintf(stderr, "functions of %s are not shown: its release is not known (%s)\n",
 			r->unknown_language, LOG_QUOTED(r->unknown_file));
+	if (r->debuginfod_problem[0])
+		fprintf(stderr, "debuginfod: %s\n", LOG_QUOTED(r->debuginfod_problem));
+	if (r->debuginfod.is_late)
+		fprintf(stderr, "debuginfod: the time was up before all debug files were there; "
+				"--debuginfod-time 10m waits longer, and what came is kept\n");
 	if (r->n_lost > 0)
 		fprintf(stderr, "%" PRIu64 " samples were lost\n", r->n_lost);
 }

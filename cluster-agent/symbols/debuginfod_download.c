@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "cluster-agent/symbols/debuginfod_state.h"
@@ -20,17 +19,10 @@
 #include "common/system/fs.h"
 #include "common/telemetry/log.h"
 
-/* A server may have to unpack a large package before the first byte. */
-#define IDLE_TIMEOUT_NS (90 * NS_PER_S)
-#define TIMEOUT_NS (900 * NS_PER_S)
-#define REDIRECTS_MAX 3u
 #define TRIES_MAX 6u
 #define RETRY_AFTER_MAX_NS (3600 * NS_PER_S)
 #define ABSENT_NS (6 * 3600 * NS_PER_S)
 #define FAILED_NS (3600 * NS_PER_S)
-/* The rest of the disk is the store's. */
-#define DISK_FREE_MIN_PERCENT 5u
-#define DISK_CHECK_BYTES (UINT64_C(16) << 20)
 
 static void next_server(struct debuginfod_download *l);
 
@@ -46,9 +38,8 @@ static void close_files(struct debuginfod_download *l)
 
 void debuginfod_cancel(struct debuginfod_download *l)
 {
-	http_cancel(TAKE_PTR(l->transfer));
+	debuginfod_receive_cancel(TAKE_PTR(l->receive));
 	close_files(l);
-	free(TAKE_PTR(l->url));
 	l->phase = DOWNLOAD_NONE;
 }
 
@@ -57,7 +48,6 @@ static void end(struct debuginfod_download *l)
 	struct debuginfod *d = l->d;
 
 	close_files(l);
-	free(TAKE_PTR(l->url));
 	l->phase = DOWNLOAD_NONE;
 	debuginfod_show(d);
 	condition_broadcast(&d->changed);
@@ -184,83 +174,43 @@ static int *file_of(struct debuginfod_download *l)
 	return l->phase == DOWNLOAD_PROGRAM ? &l->program : &l->symbols;
 }
 
-static bool is_disk_full(int fd)
-{
-	struct statvfs s;
-
-	return fstatvfs(fd, &s) == 0 && s.f_bavail < s.f_blocks / 100 * DISK_FREE_MIN_PERCENT;
-}
-
-static int on_data(void *ctx, const char *data, size_t len)
+static void on_bytes(void *ctx, size_t n)
 {
 	struct debuginfod_download *l = ctx;
-	uint64_t before = l->n_bytes;
-	int fd = *file_of(l);
 
-	l->n_bytes += len;
-	if (l->n_bytes > l->d->cfg.max_file_bytes)
-		return l->error = -EFBIG;
-	if ((before == 0 || before / DISK_CHECK_BYTES != l->n_bytes / DISK_CHECK_BYTES) &&
-	    is_disk_full(fd))
-		return l->error = -ENOSPC;
-	metric_add(&l->d->metrics[DEBUGINFOD_BYTES], len);
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return l->error = -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	metric_add(&l->d->metrics[DEBUGINFOD_BYTES], n);
 }
 
-static void on_done(void *ctx, const struct http_result *result);
-
-/* Takes url over. */
-static void request(struct debuginfod_download *l, char *url_adopt)
-{
-	const struct http_request q = {
-		.method = "GET",
-		.url = url_adopt,
-		.timeout_ns = TIMEOUT_NS,
-		.idle_timeout_ns = IDLE_TIMEOUT_NS,
-		.max_response_bytes = 4096,
-		.on_data = on_data,
-	};
-	int fd, r;
-
-	free(l->url);
-	l->url = url_adopt;
-	closep(file_of(l));
-	l->n_bytes = 0;
-	l->error = 0;
-	fd = *file_of(l) = new_file(l->d);
-	if (fd < 0) {
-		retry(l, clock_realtime_ns(), ASKED_DISK);
-		return;
-	}
-	r = http_start(l->d->client, &q, on_done, l, &l->transfer);
-	if (r < 0)
-		server_failed(l, strerror(-r), 0);
-}
+static void on_received(void *ctx, const struct debuginfod_received *r);
 
 static void ask(struct debuginfod_download *l, enum debuginfod_phase phase)
 {
-	const struct debuginfod_server *s = &l->d->servers[l->server];
-	char id[BUILD_KEY_TEXT_BYTES], *url;
+	char id[BUILD_KEY_TEXT_BYTES];
+	struct debuginfod_receive_config q = {
+		.client = l->d->client,
+		.server = l->d->servers[l->server].url,
+		.build_id = id,
+		.file = phase == DOWNLOAD_SYMBOLS ? DEBUGINFOD_DEBUGINFO : DEBUGINFOD_EXECUTABLE,
+		.max_bytes = l->d->cfg.max_file_bytes,
+		.on_bytes = on_bytes,
+		.done = on_received,
+		.ctx = l,
+	};
+	int r;
 
 	l->phase = phase;
-	l->n_redirects = 0;
 	build_key_text(&l->build->key, id);
-	if (debuginfod_url_of(&url, s->url, id,
-			      phase == DOWNLOAD_SYMBOLS ? DEBUGINFOD_DEBUGINFO
-							: DEBUGINFOD_EXECUTABLE) < 0)
+	closep(file_of(l));
+	q.fd = *file_of(l) = new_file(l->d);
+	if (q.fd < 0) {
+		retry(l, clock_realtime_ns(), ASKED_DISK);
+		return;
+	}
+	r = debuginfod_receive_start(&l->receive, &q);
+	if (r == -ENOMEM)
 		postpone(l, clock_realtime_ns() + l->d->cfg.retry_min_ns);
-	else
-		request(l, url);
+	else if (r < 0)
+		server_failed(l, strerror(-r), 0);
 }
 
 /* Asks the next server for the debug file; if there is none left, that was the last one. */
@@ -320,38 +270,27 @@ static void got_none(struct debuginfod_download *l, bool is_too_large)
 	}
 }
 
-static void follow(struct debuginfod_download *l, const struct http_result *result)
-{
-	char *url = NULL;
-
-	if (++l->n_redirects > REDIRECTS_MAX ||
-	    debuginfod_redirect(&url, l->url, http_result_header(result, "Location")) < 0)
-		server_failed(l, "it redirects to nowhere", 0);
-	else
-		request(l, url);
-}
-
-static void on_done(void *ctx, const struct http_result *result)
+static void on_received(void *ctx, const struct debuginfod_received *r)
 {
 	struct debuginfod_download *l = ctx;
-	char problem[160];
 
-	l->transfer = NULL;
-	if (l->error == -EFBIG) {
-		got_none(l, true);
-	} else if (l->error < 0) {
-		retry(l, clock_realtime_ns(), ASKED_DISK);
-	} else if (result->error < 0) {
-		server_failed(l, result->msg ?: strerror(-result->error), 0);
-	} else if (result->status == 200) {
+	l->receive = NULL;
+	switch (r->outcome) {
+	case DEBUGINFOD_IS_THERE:
 		got_file(l);
-	} else if (result->status == 404 || result->status == 410) {
+		break;
+	case DEBUGINFOD_IS_ABSENT:
 		got_none(l, false);
-	} else if (result->status >= 301 && result->status <= 308) {
-		follow(l, result);
-	} else {
-		snprintf(problem, sizeof(problem), "HTTP %d", result->status);
-		server_failed(l, problem, result->retry_after_ns);
+		break;
+	case DEBUGINFOD_IS_TOO_LARGE:
+		got_none(l, true);
+		break;
+	case DEBUGINFOD_NO_DISK:
+		retry(l, clock_realtime_ns(), ASKED_DISK);
+		break;
+	case DEBUGINFOD_SERVER_FAILED:
+		server_failed(l, r->problem, r->retry_after_ns);
+		break;
 	}
 }
 
@@ -471,8 +410,8 @@ static void reader_was_killed(struct debuginfod *d)
 {
 	struct debuginfod_download *l = in_phase(d, DOWNLOAD_READ);
 
-	log_warn_limited("the process that reads debug files was killed; it is started again",
-			 "%s", "");
+	log_warn_limited("the process that reads debug files was killed; it is started again", "%s",
+			 "");
 	metric_add(&d->metrics[DEBUGINFOD_READER_ENDED], 1);
 	if (l)
 		retry(l, clock_realtime_ns(), ASKED_READER);

@@ -6,9 +6,9 @@
 
 #include "cluster-agent/symbols/asked_builds.h"
 #include "cluster-agent/symbols/debuginfod.h"
-#include "cluster-agent/symbols/debuginfod_urls.h"
 #include "cluster-agent/symbols/symbol_reader.h"
 #include "common/base.h"
+#include "common/debuginfod/debuginfod_receive.h"
 #include "common/http/backoff.h"
 #include "common/http/http.h"
 #include "common/system/loop.h"
@@ -61,12 +61,8 @@ struct debuginfod_download {
 	bool needs_offsets;
 	bool is_bad; /* a server had a file of no use: */
 	enum asked_reason bad;
-	unsigned n_redirects;
 	int symbols, program, table; /* files without a name */
-	uint64_t n_bytes;            /* of the file that is being received */
-	int error;                   /* of writing it */
-	struct http_transfer *transfer;
-	char *url;
+	struct debuginfod_receive *receive;
 };
 
 struct debuginfod {

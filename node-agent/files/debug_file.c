@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "common/debuginfod/debuginfod_cache.h"
 #include "common/elf/elf_layout.h"
 #include "common/thread/deadline_call.h"
 #include "node-agent/files/file_finder.h"
@@ -25,6 +26,7 @@
 #define DEBUG_ROOT "/usr/lib/debug"
 #define PATH_BYTES 4096u
 #define PIECE_BYTES 65536u
+_Static_assert(2 * PATH_BYTES >= DEBUGINFOD_CACHE_PATH_BYTES, "search.path has the cache");
 #define CALL_KEY (UINT64_C(3) << 61) /* no device */
 #define HOST_PID 1
 
@@ -155,39 +157,12 @@ static int try_build_id(struct search *s, int root)
 	return try_path(s, root);
 }
 
-static bool is_dir(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* Where elfutils has it: source: debuginfod_find_debuginfo(3), "ENVIRONMENT VARIABLES". */
-static void find_cache(char ret[static PATH_BYTES])
-{
-	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME");
-	const char *home = getenv("HOME");
-
-	ret[0] = '\0';
-	if (own && own[0])
-		snprintf(ret, PATH_BYTES, "%s", own);
-	else if (xdg && xdg[0])
-		snprintf(ret, PATH_BYTES, "%s/debuginfod_client", xdg);
-	if (!ret[0] || (!is_dir(ret) && !(own && own[0])))
-		snprintf(ret, PATH_BYTES, "%s/.cache/debuginfod_client", home ? home : "");
-	if (ret[0] != '/')
-		ret[0] = '\0';
-}
-
-/*
- * The cache of debuginfod's client (elfutils, gdb) has "<build id>/debuginfo"; an empty file there
- * says that no server has it.
- */
+/* In the cache of debuginfod's client. */
 static int try_cache(struct search *s)
 {
 	AUTO_CLOSE int root = -1;
 
-	find_cache(s->path);
+	debuginfod_cache_path(s->path);
 	if (!s->path[0] || s->build_id_bytes == 0)
 		return -ENOENT;
 	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -315,6 +315,7 @@ static int make_work(struct profile_worker *w)
 		.line_numbers = w->cfg.line_numbers,
 		.line_patience = w->cfg.line_patience,
 		.line_program = w->cfg.line_program,
+		.debuginfod = w->cfg.debuginfod,
 	};
 	CLEANUP(work_freep) struct work *k = calloc(1, sizeof(*k));
 	int r;

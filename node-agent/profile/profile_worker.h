@@ -14,21 +14,23 @@
 #include "node-agent/profile/cpu_profile.h"
 
 struct cycle;
+struct debuginfod_client;
 struct interpreter_names;
 struct profile_worker;
 
 struct profile_worker_config {
 	unsigned hz;
-	bool addresses;                    /* cpu_profile_config.addresses */
-	bool whole;                        /* cpu_profile_config.whole */
-	bool line_numbers;                 /* of C, C++ and Rust; starts a program */
-	unsigned line_patience;            /* as in symbolizer_config */
-	const char *line_program;          /* as in symbolizer_config */
-	const char *proc_root;             /* NULL: "/proc"; borrowed, outlives the thread */
-	cpu_profile_fn on_profile;         /* on the loop thread */
-	void (*on_cycle_done)(void *ctx);  /* likewise, after the last profile of a cycle */
-	cpu_profile_comments_fn *comments; /* on the worker thread; NULL: none */
-	struct interpreter_names *names;   /* NULL: none; the thread takes a reference */
+	bool addresses;                       /* cpu_profile_config.addresses */
+	bool whole;                           /* cpu_profile_config.whole */
+	bool line_numbers;                    /* of C, C++ and Rust; starts a program */
+	unsigned line_patience;               /* as in symbolizer_config */
+	const char *line_program;             /* as in symbolizer_config */
+	struct debuginfod_client *debuginfod; /* as in symbolizer_config */
+	const char *proc_root;                /* NULL: "/proc"; borrowed, outlives the thread */
+	cpu_profile_fn on_profile;            /* on the loop thread */
+	void (*on_cycle_done)(void *ctx);     /* likewise, after the last profile of a cycle */
+	cpu_profile_comments_fn *comments;    /* on the worker thread; NULL: none */
+	struct interpreter_names *names;      /* NULL: none; the thread takes a reference */
 	void *ctx;
 };
 

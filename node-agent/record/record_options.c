@@ -9,6 +9,7 @@
 #define MAX_DURATION_NS (24 * 3600 * NS_PER_S)
 #define MIN_DURATION_NS (10 * NS_PER_MS)
 #define DEFAULT_HZ 99u
+#define DEFAULT_DEBUGINFOD_NS (60 * NS_PER_S)
 #define MAX_HZ 10000u
 
 static int set_pids(struct record_options *o, const char *value, struct err *err)
@@ -44,14 +45,28 @@ static int set_container(struct record_options *o, const char *value, struct err
 		       value);
 }
 
-/* "10s", "1m30s", or a number of seconds. */
-static int set_duration(struct record_options *o, const char *value, struct err *err)
+/* "10s", "1m30s", or a number of seconds; false if it is none of these. */
+static bool parse_time(const char *value, uint64_t *ret_ns)
 {
 	uint64_t seconds;
 
 	if (parse_u64(value, strlen(value), 0, MAX_DURATION_NS / NS_PER_S, &seconds) == 0)
-		o->duration_ns = seconds * NS_PER_S;
-	else if (parse_duration(value, strlen(value), &o->duration_ns) < 0)
+		*ret_ns = seconds * NS_PER_S;
+	else if (parse_duration(value, strlen(value), ret_ns) < 0)
+		return false;
+	return true;
+}
+
+static int set_debuginfod_time(struct record_options *o, const char *value, struct err *err)
+{
+	if (parse_time(value, &o->debuginfod_ns) && o->debuginfod_ns <= MAX_DURATION_NS)
+		return 0;
+	return err_set(err, -EINVAL, "--debuginfod-time: \"%s\" is not a time up to 24h", value);
+}
+
+static int set_duration(struct record_options *o, const char *value, struct err *err)
+{
+	if (!parse_time(value, &o->duration_ns))
 		o->duration_ns = 0;
 	if (o->duration_ns >= MIN_DURATION_NS && o->duration_ns <= MAX_DURATION_NS)
 		return 0;
@@ -134,6 +149,7 @@ static const struct flag {
 	{"--heap", NULL, false, set_heap},
 	{"--goroutine", NULL, false, set_goroutine},
 	{"--include-excluded", NULL, false, set_include_excluded},
+	{"--debuginfod-time", NULL, true, set_debuginfod_time},
 };
 
 static bool is_flag(const char *name, const char *arg, size_t len)
@@ -215,7 +231,7 @@ static int check(struct record_options *o, bool has_duration, struct err *err)
 
 int record_options_parse(char **args, struct record_options *ret, struct err *err)
 {
-	struct record_options o = {.hz = DEFAULT_HZ};
+	struct record_options o = {.hz = DEFAULT_HZ, .debuginfod_ns = DEFAULT_DEBUGINFOD_NS};
 	int r;
 
 	while (*args) {

@@ -34,7 +34,7 @@ enum recording_format recording_format_of_file(const char *path);
 #define RECORD_ARGUMENTS                                                                \
 	"[-p PID[,PID]... | --comm NAME | --container ID | -- CMD [ARG]...] [-d TIME] " \
 	"[-F HZ] [--heap | --goroutine] [-o FILE] [--format FORMAT] [--for go-pgo] "    \
-	"[--include-excluded]"
+	"[--include-excluded] [--debuginfod-time TIME]"
 
 enum record_kind {
 	RECORD_CPU,
@@ -55,7 +55,8 @@ struct record_options {
 	const char *output; /* NULL: the table only; "-": standard output */
 	enum recording_format format;
 	bool for_go_pgo;
-	bool include_excluded; /* also what the user excluded from profiling */
+	uint64_t debuginfod_ns; /* for debug files from debuginfod servers; 0: none is asked */
+	bool include_excluded;  /* also what the user excluded from profiling */
 };
 
 /*

@@ -48,6 +48,8 @@
 /* the daemon has lines a cycle later: here is none, so they are waited for up to 20 s */
 #define LINE_PATIENCE 20u
 #define LINE_PATIENCE_ALL 2u /* with all processes */
+/* Of a debug file. */
+#define DEBUGINFOD_FILE_MAX_BYTES (512 * MIB)
 #define LEFT_OUT_MAX ((size_t)SAMPLER_EXCLUDE_MAX)
 
 struct record_session {
@@ -65,6 +67,8 @@ struct record_session {
 	struct unwinder *unwinder;
 	struct interpreter_names *names;
 	struct profile_worker *worker;
+	/* NULL: no server is asked; the worker's, and valid until that is freed */
+	struct debuginfod_client *debuginfod;
 	struct record_targets *targets;
 	struct cycle *cycle;
 	struct loop_source *ring, *tick, *second, *end;
@@ -78,6 +82,7 @@ struct record_session {
 	uint64_t start_ns;    /* the same since the Unix epoch */
 	struct sampler_stats before;
 	struct record_result *result;
+	char debuginfod_problem[sizeof(((struct record_result *)NULL)->debuginfod_problem)];
 	int error;
 	struct err *err;
 };
@@ -323,6 +328,8 @@ static void report(struct record_session *s)
 	struct record_progress p = {.phase = s->phase,
 				    .n_samples = s->cycle ? cycle_n_samples(s->cycle) : 0};
 
+	if (s->debuginfod)
+		p.n_received = debuginfod_client_counts(s->debuginfod).n_bytes;
 	if (s->phase >= RECORD_RECORDING)
 		p.elapsed_ns = clock_monotonic_ns() - s->recorded_ns;
 	if (s->cfg.on_progress)
@@ -371,17 +378,18 @@ static void on_tick(void *ctx)
 {
 	struct record_session *s = ctx;
 
-	if (s->phase >= RECORD_NAMING)
+	if (s->phase >= RECORD_NAMING) {
+		report(s);
+		loop_set_timer(s->tick, PROGRESS_NS);
 		return;
+	}
 	drain(s);
 	if (s->phase == RECORD_PREPARING && is_prepared(s))
 		begin_recording(s);
 	report(s);
 	if (s->phase == RECORD_RECORDING && is_over(s))
 		end_recording(s);
-	else
-		loop_set_timer(s->tick,
-			       s->phase == RECORD_PREPARING ? PREPARE_TICK_NS : PROGRESS_NS);
+	loop_set_timer(s->tick, s->phase == RECORD_PREPARING ? PREPARE_TICK_NS : PROGRESS_NS);
 }
 
 /* Exit events can be lost. */
@@ -450,12 +458,14 @@ static void on_end(void *ctx)
 		end_recording(s);
 }
 
-/* A second signal ends it at once. */
+/* A second signal ends it at once, and no debug file is waited for after the first. */
 static void on_signal(void *ctx)
 {
 	struct record_session *s = ctx;
 
 	s->result->interrupted = true;
+	if (s->debuginfod && s->phase == RECORD_NAMING)
+		debuginfod_client_stop(s->debuginfod);
 	if (s->phase == RECORD_RECORDING)
 		end_recording(s);
 	else if (s->phase == RECORD_PREPARING || s->n_signals > 0)
@@ -489,11 +499,23 @@ static void on_profile(void *ctx, const struct workload_profile *p)
 	buf_init(p->pprof, 0);
 }
 
+static void note_debuginfod(struct record_session *s)
+{
+	const char *problem = debuginfod_client_problem(s->debuginfod);
+
+	s->result->debuginfod = debuginfod_client_counts(s->debuginfod);
+	if (problem)
+		snprintf(s->result->debuginfod_problem, sizeof(s->result->debuginfod_problem), "%s",
+			 problem);
+}
+
 static void on_cycle_done(void *ctx)
 {
 	struct record_session *s = ctx;
 
 	s->phase = RECORD_DONE;
+	if (s->debuginfod)
+		note_debuginfod(s);
 	loop_stop(s->loop);
 }
 
@@ -580,9 +602,28 @@ static int make_unwinder(struct record_session *s)
 	return r;
 }
 
+/* What other programs understand in this variable must not keep us from recording. */
+static int make_debuginfod(struct record_session *s)
+{
+	const struct debuginfod_client_config cfg = {
+		.urls = getenv("DEBUGINFOD_URLS"),
+		.user_agent = "coroot-node-agent",
+		.max_file_bytes = DEBUGINFOD_FILE_MAX_BYTES,
+		.time_ns = s->o->debuginfod_ns,
+	};
+	struct err err = {.msg = ""};
+	int r = cfg.time_ns > 0 ? debuginfod_client_new(&s->debuginfod, &cfg, &err) : 0;
+
+	if (r == -EINVAL)
+		snprintf(s->debuginfod_problem, sizeof(s->debuginfod_problem),
+			 "DEBUGINFOD_URLS: %s", err.msg);
+	return r == -EINVAL ? 0 : r;
+}
+
 static int make_worker(struct record_session *s)
 {
 	const struct profile_worker_config cfg = {
+		.debuginfod = s->debuginfod,
 		.hz = s->o->hz,
 		.addresses = true,
 		.whole = true,
@@ -647,6 +688,8 @@ int record_session_new(struct record_session **ret, const struct record_session_
 	if (r == 0)
 		r = interpreter_names_new(&s->names, &names);
 	if (r == 0)
+		r = make_debuginfod(s);
+	if (r == 0)
 		r = make_worker(s);
 	if (r < 0)
 		return r;
@@ -658,6 +701,8 @@ void record_session_free(struct record_session *s)
 {
 	if (!s)
 		return;
+	if (s->worker && s->debuginfod)
+		debuginfod_client_stop(s->debuginfod);
 	profile_worker_free(s->worker);
 	interpreter_names_free(s->names);
 	loop_remove(s->ring);
@@ -703,6 +748,7 @@ int record_session_run(struct record_session *s, struct record_result *ret, stru
 
 	s->result = ret;
 	s->err = err;
+	memcpy(ret->debuginfod_problem, s->debuginfod_problem, sizeof(ret->debuginfod_problem));
 	s->prepare_ns = clock_monotonic_ns();
 	r = s->o->command ? start_command(s) : read_processes(s);
 	if (r < 0)

@@ -14,6 +14,7 @@
 
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "common/debuginfod/debuginfod_client.h"
 #include "common/err.h"
 #include "node-agent/record/record_child.h"
 #include "node-agent/record/record_options.h"
@@ -32,6 +33,7 @@ struct record_progress {
 	enum record_phase phase;
 	uint64_t elapsed_ns; /* of the recording */
 	uint64_t n_samples;  /* wanted ones */
+	uint64_t n_received; /* bytes from debuginfod servers */
 };
 
 struct record_session_config {
@@ -57,6 +59,8 @@ struct record_result {
 	/* "erlang", and its file, of a recorded process; NULL: interpreters were known */
 	const char *unknown_language;
 	char unknown_file[RECORD_FILE_BYTES]; /* cut if longer */
+	struct debuginfod_client_counts debuginfod;
+	char debuginfod_problem[512]; /* the first, in words; "": none */
 };
 
 /*

@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "common/data/buf.h"
+#include "common/debuginfod/debuginfod_client.h"
 #include "common/elf/elf_debug_data.h"
 #include "node-agent/symbol/symbol_metrics.h"
 
@@ -21,6 +22,7 @@
 struct debug_symbols {
 	const char *proc_root;
 	struct deadline_caller *caller;
+	struct debuginfod_client *debuginfod; /* NULL: none is asked */
 	uint32_t cycle;
 	unsigned n_open;
 	size_t data_bytes;
@@ -37,6 +39,11 @@ int debug_symbols_new(struct debug_symbols **ret, const char *proc_root,
 	d->caller = caller;
 	*ret = d;
 	return 0;
+}
+
+void debug_symbols_set_debuginfod(struct debug_symbols *d, struct debuginfod_client *client)
+{
+	d->debuginfod = client;
 }
 
 void debug_symbols_free(struct debug_symbols *d)
@@ -122,6 +129,17 @@ static int open_file(struct debug_symbols *d, const struct debug_symbols_user *u
 	return debug_file_open(d->caller, &query, ret);
 }
 
+/* Whether the file is in the cache now. */
+static bool receive_file(const struct debug_symbols *d, const struct debug_symbols_user *user)
+{
+	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1];
+
+	if (!d->debuginfod || user->layout->gnu_build_id_bytes == 0)
+		return false;
+	elf_layout_build_id_text(user->layout, build_id);
+	return debuginfod_client_get(d->debuginfod, build_id) == 0;
+}
+
 static int find_file(struct debug_symbols *d, struct debug_companion *c,
 		     const struct debug_symbols_user *user)
 {
@@ -132,6 +150,8 @@ static int find_file(struct debug_symbols *d, struct debug_companion *c,
 	if (d->n_open == DEBUG_SYMBOLS_OPEN_MAX)
 		return -EMFILE;
 	r = open_file(d, user, &file);
+	if ((r == -ENOENT || r == -ESRCH) && receive_file(d, user))
+		r = open_file(d, user, &file);
 	if (r < 0)
 		return r;
 	source_of(d, &file, &src);

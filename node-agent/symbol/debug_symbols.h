@@ -20,6 +20,7 @@
 #define DEBUG_SYMBOLS_OPEN_MAX 128u
 #define DEBUG_SYMBOLS_DATA_MAX_BYTES ((size_t)6 * 1024 * 1024)
 
+struct debuginfod_client;
 struct debug_symbols; /* of all files */
 
 enum debug_symbols_kind {
@@ -63,6 +64,11 @@ struct debug_symbols_user {
 /* proc_root and caller are borrowed. -ENOMEM is the only failure. */
 int debug_symbols_new(struct debug_symbols **ret, const char *proc_root,
 		      struct deadline_caller *caller) MUST_CHECK;
+/*
+ * What is nowhere else is received from debuginfod servers, while the caller waits. The client is
+ * borrowed and outlives d.
+ */
+void debug_symbols_set_debuginfod(struct debug_symbols *d, struct debuginfod_client *client);
 /* After all companions. */
 void debug_symbols_free(struct debug_symbols *d);
 DEFINE_CLEANUP(struct debug_symbols *, debug_symbols_free);

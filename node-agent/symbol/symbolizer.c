@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "common/debuginfod/debuginfod_client.h"
 #include "common/elf/eh_function.h"
 #include "common/elf/signal_return.h"
 #include "common/limits.h"
@@ -58,6 +59,7 @@ struct symbolizer {
 	struct kernel_symbols *kernel;
 	struct perf_map_files *perf_maps;
 	struct debug_symbols *debug;
+	struct debuginfod_client *debuginfod; /* NULL: none */
 	struct unnamed_functions *unnamed;
 	struct native_lines *lines;     /* NULL: without line numbers of native code */
 	struct deadline_caller *caller; /* for files that may hang */
@@ -106,8 +108,11 @@ int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg)
 	const char *proc_root = cfg->proc_root ?: "/proc";
 	int r;
 
-	if (!s)
+	if (!s) {
+		debuginfod_client_free(cfg->debuginfod);
 		return -ENOMEM;
+	}
+	s->debuginfod = cfg->debuginfod;
 	if (budget < TABLE_BUDGET_MIN_BYTES)
 		budget = TABLE_BUDGET_MIN_BYTES;
 	s->names.table_max_bytes = budget / 2;
@@ -134,6 +139,7 @@ int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg)
 		return r;
 	s->names.tables = s->tables;
 	s->names.debug = s->debug;
+	debug_symbols_set_debuginfod(s->debug, s->debuginfod);
 	s->dotnet_names = (struct dotnet_image_names){.tables = s->tables,
 						      .table_max_bytes = s->names.table_max_bytes};
 	if (cfg->line_numbers)
@@ -149,6 +155,7 @@ void symbolizer_free(struct symbolizer *s)
 	frame_cache_free(s->frames);
 	object_cache_free(s->objects);
 	debug_symbols_free(s->debug);
+	debuginfod_client_free(s->debuginfod);
 	table_cache_free(s->tables);
 	kernel_symbols_free(s->kernel);
 	perf_map_files_free(s->perf_maps);

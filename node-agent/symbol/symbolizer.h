@@ -52,6 +52,8 @@ enum symbol_address_kind {
 	SYMBOL_ADDRESS_RETURN, /* after a call; that may be the function's last instruction */
 };
 
+struct debuginfod_client;
+
 /* Zero means the default. */
 struct symbolizer_config {
 	size_t table_budget_bytes; /* symbol tables; default 8 MiB; at least 64 KiB */
@@ -61,7 +63,9 @@ struct symbolizer_config {
 	/* native_lines_set_patience(); default: as little time as line_budget.h has */
 	unsigned line_patience;
 	const char *line_program; /* NULL: this one */
-	const char *proc_root;    /* "/proc" but in tests; borrowed, outlives the symbolizer */
+	/* Servers of debug files (debug_symbols.h); taken over in any case. NULL: none. */
+	struct debuginfod_client *debuginfod;
+	const char *proc_root; /* "/proc" but in tests; borrowed, outlives the symbolizer */
 };
 
 /*

@@ -11,7 +11,15 @@ const path = require("node:path");
 const { test, before, after } = require("node:test");
 const { promisify } = require("node:util");
 const { ApiSchema } = require("./lib/api_schema");
-const { Daemon, freePort, root, scratch, startCluster, startNode } = require("./lib/daemon");
+const {
+  Daemon,
+  freePort,
+  nodeAgent,
+  root,
+  scratch,
+  startCluster,
+  startNode,
+} = require("./lib/daemon");
 const { api, application, CPU, flame, settled } = require("./lib/query");
 const { LIMIT_MS, eventually } = require("./lib/wait");
 const { program } = require("./lib/workload");
@@ -173,6 +181,33 @@ async function upload(c, service, file, id, offset, at) {
 }
 
 const strange = (i) => String(i).padStart(40, "ab");
+
+test("record gets the debug file, keeps it, and does not ask for it again", async () => {
+  const file = path.join(dir, program("remote"));
+  const id = buildId(file);
+  const cache = scratch("cache");
+  await eventually("debuginfod has scanned the program", async () =>
+    (await fetch(`${debuginfod.url}/buildid/${id}/debuginfo`)).ok); // prettier-ignore
+  const record = async (urls, ...more) => {
+    const out = path.join(dir, "recorded.folded");
+    const env = { ...process.env, DEBUGINFOD_URLS: urls, DEBUGINFOD_CACHE_PATH: cache };
+    const args = ["record", ...more, "-o", out, "--", file, "0.5"];
+    const r = await run(nodeAgent, args, { env, timeout: LIMIT_MS });
+    return { stacks: fs.readFileSync(out, "utf8"), said: r.stderr };
+  };
+  const none = await record(`${front.url}`, "--debuginfod-time", "0");
+  assert.ok(!none.stacks.includes("chain_leaf"));
+  assert.deepStrictEqual(front.asked, []);
+  const asked = `/buildid/${id}/debuginfo`;
+  for (let i = 0; i < 2; i++) {
+    const r = await record(`http://127.0.0.1:1 ${front.url}`);
+    for (const f of CHAIN) assert.ok(r.stacks.includes(f), r.said);
+    assert.strictEqual(front.asked.filter((u) => u === asked).length, 1);
+    if (i === 0) assert.match(r.said, /debuginfod: .*http:\/\/127\.0\.0\.1:1: /);
+  }
+  assert.ok(fs.existsSync(path.join(cache, id, "debuginfo")));
+  front.asked.length = 0;
+});
 
 test("without servers nothing is asked, and the answer says nothing of them", async () => {
   const g = await graph(cluster, app.service);

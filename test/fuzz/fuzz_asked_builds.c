@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "cluster-agent/symbols/asked_builds.h"
-#include "cluster-agent/symbols/debuginfod_urls.h"
+#include "common/debuginfod/debuginfod_urls.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,4 @@
-#include "cluster-agent/symbols/debuginfod_urls.h"
+#include "common/debuginfod/debuginfod_urls.h"
 
 #include <errno.h>
 
@@ -36,7 +36,7 @@ TEST(what_is_no_server_is_refused)
 
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		assert_int_equal(debuginfod_urls_parse(&u, wrong[i], &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "--debuginfod-urls: \"b\" is not an http://"));
+	assert_non_null(strstr(err.msg, "\"b\": not an http://"));
 	assert_int_equal(
 		debuginfod_urls_parse(&u,
 				      "http://1 http://2 http://3 http://4 http://5 http://6 "

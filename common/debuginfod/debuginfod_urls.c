@@ -1,4 +1,4 @@
-#include "cluster-agent/symbols/debuginfod_urls.h"
+#include "common/debuginfod/debuginfod_urls.h"
 
 #include <errno.h>
 
@@ -17,7 +17,7 @@ static int add(struct debuginfod_urls *u, const char *word, size_t len, struct e
 	if (len >= 4 && memcmp(word, "ima:", 4) == 0)
 		return 0;
 	if (u->n == DEBUGINFOD_URLS_MAX)
-		return err_set(err, -EINVAL, "--debuginfod-urls: more than %u servers",
+		return err_set(err, -EINVAL, "more than %u debuginfod servers",
 			       DEBUGINFOD_URLS_MAX);
 	while (len > 0 && word[len - 1] == '/')
 		len--;
@@ -27,8 +27,7 @@ static int add(struct debuginfod_urls *u, const char *word, size_t len, struct e
 	u->urls[u->n++] = url;
 	if (!is_http(url) || len > URL_MAX_BYTES)
 		return err_set(err, -EINVAL,
-			       "--debuginfod-urls: \"%.80s\" is not an http:// or https:// URL",
-			       url);
+			       "debuginfod server \"%.80s\": not an http:// or https:// URL", url);
 	return 0;
 }
 

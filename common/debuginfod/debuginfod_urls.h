@@ -1,6 +1,6 @@
-/* --debuginfod-urls → base URLs of servers. Pure. */
-#ifndef CLUSTER_AGENT_SYMBOLS_DEBUGINFOD_URLS_H
-#define CLUSTER_AGENT_SYMBOLS_DEBUGINFOD_URLS_H
+/* A list of debuginfod servers → their base URLs. Pure. */
+#ifndef COMMON_DEBUGINFOD_DEBUGINFOD_URLS_H
+#define COMMON_DEBUGINFOD_DEBUGINFOD_URLS_H
 
 #include "common/base.h"
 #include "common/err.h"
@@ -32,4 +32,4 @@ int debuginfod_url_of(char **ret, const char *server, const char *build_id,
  */
 int debuginfod_redirect(char **ret, const char *url, const char *location) MUST_CHECK;
 
-#endif /* CLUSTER_AGENT_SYMBOLS_DEBUGINFOD_URLS_H */
+#endif /* COMMON_DEBUGINFOD_DEBUGINFOD_URLS_H */
