@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "common/elf/eh_function.h"
+#include "common/elf/elf_debug_data.h"
 #include "common/elf/elf_layout.h"
 #include "common/elf/elf_symbols.h"
 #include "common/symbols/demangle.h"
@@ -15,15 +16,19 @@
 
 /* As many entries as elf_symbols.c reads, of 12 bytes. */
 #define TABLE_MAX_BYTES ((size_t)256 << 20)
+/* Of what .gnu_debugdata has, decompressed. */
+#define MINI_MAX_BYTES ((size_t)64 << 20)
 
 struct exporter {
-	const struct byte_source *src;
-	struct elf_layout *layout;          /* of the addresses of code */
-	struct elf_layout *file;            /* with the bytes of the file … */
+	const struct byte_source *src; /* has the symbols */
+	struct elf_layout *layout;     /* of the addresses of code, and of the symbols in src */
+	struct elf_layout *file;       /* with the bytes of the file … */
 	const struct byte_source *file_src; /* … which are here */
 	struct elf_symbol_table *table;
 	struct symbol_file_writer *writer;
 	uint64_t *borders;
+	struct buf mini; /* what .gnu_debugdata has, decompressed */
+	struct byte_source mini_src;
 	/* the function that the ranges so far are of; name "": none */
 	uint64_t start, end;
 	char raw[DEMANGLE_INPUT_MAX_BYTES + 1];
@@ -38,6 +43,28 @@ static void exporter_fini(struct exporter *e)
 	elf_symbol_table_free(e->table);
 	symbol_file_writer_free(e->writer);
 	free(e->borders);
+	buf_fini(&e->mini);
+}
+
+/*
+ * Takes the symbols from .gnu_debugdata, which Fedora and its relatives put into stripped files.
+ * Returns 0, -ENODATA if there are none, or -ENOMEM.
+ */
+static int open_mini(struct exporter *e)
+{
+	AUTO_FREE struct elf_layout *l = malloc(sizeof(*l));
+	int r = l ? elf_debug_data_read(e->file, e->src, &e->mini) : -ENOMEM;
+
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENODATA;
+	byte_source_from_memory(&e->mini_src, e->mini.data, e->mini.len);
+	r = elf_layout_parse_debug(l, &e->mini_src);
+	if (r < 0 || l->sections[ELF_SECTION_SYMTAB].size_bytes == 0)
+		return r == -ENOMEM ? r : -ENODATA;
+	memcpy(&e->layout->sections[ELF_SECTION_SYMTAB], &l->sections[ELF_SECTION_SYMTAB],
+	       2 * sizeof(l->sections[0]));
+	e->src = &e->mini_src;
+	return 0;
 }
 
 static int open_file(struct exporter *e, struct err *err)
@@ -57,14 +84,15 @@ static int open_file(struct exporter *e, struct err *err)
 		return r;
 	if (e->layout->gnu_build_id_bytes == 0)
 		return err_set(err, -ENODATA, "it has no build id (ld --build-id makes one)");
-	if (e->layout->sections[ELF_SECTION_SYMTAB].size_bytes == 0)
-		return err_set(
-			err, -ENODATA,
-			"it is stripped: its symbols are in the file before it was stripped, "
-			"or in a separate debug file");
 	if (elf_layout_parse(e->file, e->src) < 0)
 		memset(e->file, 0, sizeof(*e->file));
-	return 0;
+	if (e->layout->sections[ELF_SECTION_SYMTAB].size_bytes > 0)
+		return 0;
+	r = open_mini(e);
+	return r == -ENODATA ? err_set(err, r,
+				       "it is stripped: its symbols are in the file before it was "
+				       "stripped, or in a separate debug file")
+			     : r;
 }
 
 /* Takes the bytes of code from the program, if it is of the same build. */
@@ -212,8 +240,10 @@ int symbol_export_with(const struct byte_source *src, const struct byte_source *
 		       struct buf *out, struct symbol_export *ret, struct err *err)
 {
 	CLEANUP(exporter_fini) struct exporter e = {.src = src, .file_src = src};
-	int r = open_file(&e, err);
+	int r;
 
+	buf_init(&e.mini, MINI_MAX_BYTES);
+	r = open_file(&e, err);
 	if (r == 0 && program)
 		open_program(&e, program);
 	if (r == 0)

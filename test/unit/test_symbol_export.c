@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <lzma.h>
 
 #include "common/symbols/symbol_export.h"
 #include "test/lib/elf_builder.h"
@@ -59,15 +60,20 @@ static int export(struct fixture *f, struct symbol_export *ret)
 	return symbol_export(&src, &f->out, ret, &f->err);
 }
 
-static void load(struct fixture *f, struct symbol_export *ret)
+static void open_table(struct fixture *f)
 {
 	struct symbol_file_source src = {.fd = -1};
 
-	assert_int_equal(export(f, ret), 0);
 	src.data = f->out.data;
 	src.n_bytes = f->out.len;
 	assert_int_equal(symbol_file_open(&f->file, &src, NULL), 0);
 	assert_int_equal(symbol_file_check(f->file, NULL), 0);
+}
+
+static void load(struct fixture *f, struct symbol_export *ret)
+{
+	assert_int_equal(export(f, ret), 0);
+	open_table(f);
 }
 
 static void end(struct fixture *f)
@@ -160,6 +166,50 @@ TEST(a_debug_file_has_the_addresses_of_its_program_but_no_offsets)
 			 0);
 	assert_int_equal(vaddr, TEXT + 0x100);
 	end(&f);
+}
+
+/* Adds .gnu_debugdata with this file to a program, and exports that. */
+static int export_with_mini(struct fixture *f, const void *mini, size_t len,
+			    struct symbol_export *ret)
+{
+	size_t cap = lzma_stream_buffer_bound(len), packed_len = 0;
+	AUTO_FREE uint8_t *packed = malloc(cap);
+	struct byte_source src;
+
+	assert_non_null(packed);
+	assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC32, NULL, mini, len, packed,
+						 &packed_len, cap),
+			 LZMA_OK);
+	begin(f, false, true);
+	elf_builder_section(&f->elf, ".gnu_debugdata", SHT_PROGBITS, 0, 0, packed, packed_len);
+	elf_builder_finish(&f->elf);
+	byte_source_from_memory(&src, f->elf.data, f->elf.len);
+	return symbol_export(&src, &f->out, ret, &f->err);
+}
+
+TEST(symbols_that_a_stripped_program_has_compressed_are_there)
+{
+	struct symbol_export made;
+	struct fixture f, mini;
+
+	begin(&mini, true, true);
+	symbol(&mini, "work", 0x100, 0x40);
+	symbol(&mini, "_ZN3foo3barEi", 0x200, 0x10);
+	elf_builder_symbol_table(&mini.elf, SHT_SYMTAB);
+	elf_builder_finish(&mini.elf);
+	assert_int_equal(export_with_mini(&f, mini.elf.data, mini.elf.len, &made), 0);
+	assert_int_equal(made.n_functions, 2);
+	assert_string_equal(made.build_id, "abcdef01");
+	open_table(&f);
+	expect(&f, 0x110, "work");
+	expect(&f, 0x20f, "foo::bar(int)");
+	/* as the program has its code, offsets are known */
+	assert_int_equal(symbol_file_header(f.file)->n_segments, 1);
+	end(&f);
+	assert_int_equal(export_with_mini(&f, "no ELF file", 11, &made), -ENODATA);
+	assert_non_null(strstr(f.err.msg, "stripped"));
+	end(&f);
+	end(&mini);
 }
 
 TEST(what_cannot_be_used_is_refused_with_the_reason)
