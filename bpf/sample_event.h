@@ -179,8 +179,9 @@ struct fork_event {
 _Static_assert(sizeof(struct fork_event) == 56, "fork_event layout");
 
 /*
- * EVENT_MAP, sent before the first samples of a process: where an address of the next sample lies
- * that is not in the executable. From Linux 5.17 on.
+ * EVENT_MAP, sent before the first samples of a process: where addresses of the next sample lie.
+ * From Linux 6.1 on those of all frames that the walk had to look up, from 5.17 on one that is not
+ * in the executable.
  */
 struct map_event {
 	struct event_header header;

@@ -236,6 +236,7 @@ static enum walk_end take_user_stack(struct scratch *s, struct task_struct *task
 	w->mappings.used_at = h->ktime_ns >> UNWIND_USED_SHIFT;
 	w->by_tables = unwind_find_process(&w->mappings, h->tgid, h->start_boottime_ns) ||
 		       vma_lookup_is_possible();
+	s->n_vmas = 0;
 	w->jvm_bytes = 0;
 	w->chained = w->mappings.chain.block != 0 && find_chain(task);
 	end = walk_user(s);
@@ -408,7 +409,7 @@ static void send_event(void *event, __u64 size)
 		__sync_fetch_and_add(&c->events_sent, 1);
 }
 
-static long send_map(struct task_struct *task, struct vm_area_struct *vma, void *ctx)
+static __noinline long send_map(struct task_struct *task, struct vm_area_struct *vma, void *ctx)
 {
 	const struct event_header *h = ctx;
 	struct map_event e = {};
@@ -444,11 +445,27 @@ static bool is_fresh(__u32 tgid)
 }
 
 /*
- * The libraries of a process that exits before it is read are known to nobody else. An interrupt
- * can look up one mapping (the kernel unlocks the memory map after it), so that of the first
- * address outside the executable, which the exec event has.
+ * Those that the walk has found in the kernel's tree. Another thread may have unmapped one since:
+ * it is sent if it still belongs to this process.
  */
-static void send_map_of(struct scratch *s, struct task_struct *task)
+static __always_inline void send_found(struct scratch *s, struct task_struct *task,
+				       struct mm_struct *mm, struct event_header *h)
+{
+	for (__u32 i = 0; i < WALK_VMAS && i < s->n_vmas; i++) {
+		struct vm_area_struct *vma = (void *)s->vmas[i];
+
+		if (BPF_CORE_READ(vma, vm_mm) == mm)
+			send_map(task, vma, h);
+	}
+}
+
+/*
+ * The libraries of a process that exits before it is read, or before they are, are known to nobody
+ * else. Where the walk did not look for them, an interrupt can look up one mapping (the kernel
+ * unlocks the memory map after it): that of the first address outside the executable, which the
+ * exec event has.
+ */
+static void send_maps_of(struct scratch *s, struct task_struct *task)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	__u64 start, end, addr = 0;
@@ -457,6 +474,11 @@ static void send_map_of(struct scratch *s, struct task_struct *task)
 
 	if (!mm || s->event.n_user == 0 || !is_fresh(s->event.header.tgid))
 		return;
+	h = s->event.header; /* the callback's argument must be on the stack */
+	if (s->n_vmas > 0) {
+		send_found(s, task, mm, &h);
+		return;
+	}
 	start = BPF_CORE_READ(mm, start_code);
 	end = BPF_CORE_READ(mm, end_code);
 	for (__u32 i = 0; i < MAP_FRAMES && i < s->event.n_user; i++) {
@@ -467,7 +489,6 @@ static void send_map_of(struct scratch *s, struct task_struct *task)
 	}
 	if (!addr)
 		return;
-	h = s->event.header; /* the callback's argument must be on the stack */
 	bpf_find_vma(bpf_get_current_task_btf(), addr, send_map, &h, 0);
 }
 
@@ -518,7 +539,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool send_map
 	send_codes(s);
 	s->event.cost_ns = (__u32)(bpf_ktime_get_ns() - begin_ns);
 	if (send_maps)
-		send_map_of(s, task);
+		send_maps_of(s, task);
 	send_sample(s, c);
 	return 0;
 }

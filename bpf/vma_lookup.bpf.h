@@ -172,6 +172,19 @@ static __always_inline void use_file(struct scratch *s, struct file *file, __u64
 		use_file_of(s, BPF_CORE_READ(user_path, dentry, d_inode), page_offset);
 }
 
+static __always_inline void note_vma(struct scratch *s, __u64 vma)
+{
+	bool known = false;
+
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < WALK_VMAS; i++)
+		known |= i < s->n_vmas && s->vmas[i] == vma;
+	if (known || s->n_vmas >= WALK_VMAS)
+		return;
+	s->vmas[unwind_masked(s->n_vmas, WALK_VMAS)] = vma;
+	s->n_vmas++;
+}
+
 static __always_inline bool use_vma(struct scratch *s, struct mm_struct *mm,
 				    struct vm_area_struct *vma, __u64 address)
 {
@@ -182,6 +195,7 @@ static __always_inline bool use_vma(struct scratch *s, struct mm_struct *mm,
 	if (address < start || address >= end || BPF_CORE_READ(vma, vm_mm) != mm ||
 	    !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
 		return false;
+	note_vma(s, (__u64)vma);
 	m->start = start;
 	m->bytes = end - start;
 	m->bias = 0;

@@ -86,6 +86,8 @@ struct walk {
 	bool chained;     /* frames of an interpreter are taken, too */
 };
 
+#define WALK_VMAS 8 /* a power of two */
+
 struct scratch {
 	__u64 early_wakeup_ns; /* time of this CPU's last one */
 	__u32 n_addrs;
@@ -99,8 +101,10 @@ struct scratch {
 	struct walk walk;
 	struct unwind_recent recent[UNWIND_RECENT]; /* kept from walk to walk */
 	__u64 vma; /* while a mapping is looked up: an entry of the kernel's tree */
-	__u64 node[VMA_NODE_WORDS];      /* room to read a node of that tree */
-	struct event_file file;          /* of the mapping; all 0: the vDSO */
+	__u64 node[VMA_NODE_WORDS]; /* room to read a node of that tree */
+	struct event_file file;     /* of the mapping; all 0: the vDSO */
+	__u64 vmas[WALK_VMAS];      /* different ones that the walk has found in that tree */
+	__u32 n_vmas;
 	__u64 root[SAMPLER_ROOT_FRAMES]; /* the last frames: a ring */
 	struct sample_event event;       /* addrs must follow: they are sent as one piece */
 	__u64 addrs[SAMPLER_MAX_ADDRS];

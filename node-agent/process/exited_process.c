@@ -168,6 +168,18 @@ static size_t segments_of(const struct process_image *image, const struct file_t
 	return text->n_segments + 1;
 }
 
+/* Returns whether somebody has the file. */
+static bool mapping_of(const struct process_map *map, struct file_registry *files,
+		       struct process_mapping *ret)
+{
+	*ret = (struct process_mapping){.start = map->start,
+					.end = map->end,
+					.file_offset = map->file_offset,
+					.kind = PROCESS_MAPPING_FILE,
+					.file = file_registry_find(files, &map->file)};
+	return ret->file != NULL;
+}
+
 /* file is that of the executable, or NULL. */
 static int make_mappings(struct process_snapshot *s, struct file_registry *files,
 			 const struct process_image *image, struct mapped_file *file)
@@ -183,17 +195,8 @@ static int make_mappings(struct process_snapshot *s, struct file_registry *files
 	if (file && file_registry_text(files, file, &text) == 0 &&
 	    load_bias(image, text, &bias) == 0)
 		n = segments_of(image, text, bias, file, s->mappings);
-	for (size_t i = 0; i < image->n_maps; i++) {
-		const struct process_map *map = &image->maps[i];
-		struct mapped_file *mapped = file_registry_find(files, &map->file);
-
-		if (mapped)
-			s->mappings[n++] = (struct process_mapping){.start = map->start,
-								    .end = map->end,
-								    .file_offset = map->file_offset,
-								    .kind = PROCESS_MAPPING_FILE,
-								    .file = mapped};
-	}
+	for (size_t i = 0; i < image->n_maps; i++)
+		n += mapping_of(&image->maps[i], files, &s->mappings[n]);
 	finish_mappings(s, n);
 	return 0;
 }
@@ -278,4 +281,29 @@ int exited_process_restore(struct process_snapshot *s, int root_fd, struct file_
 		return r;
 	s->unreadable = s->n_mappings == 0;
 	return name_workload(s, p);
+}
+
+int exited_process_extend(struct process_snapshot *s, const struct process_snapshot *earlier,
+			  struct file_registry *files, const struct process_image *image)
+{
+	size_t n = earlier->n_mappings, n_before = n;
+	int r = set_exe(s, earlier->exe);
+
+	process_snapshot_drop_mappings(s);
+	free(s->mappings);
+	s->mappings = calloc(n + image->n_maps + 1, sizeof(*s->mappings));
+	if (r < 0 || !s->mappings)
+		return -ENOMEM;
+	if (n > 0)
+		memcpy(s->mappings, earlier->mappings, n * sizeof(*s->mappings));
+	for (size_t i = 0; i < image->n_maps; i++)
+		if (!process_snapshot_find(earlier, image->maps[i].start))
+			n += mapping_of(&image->maps[i], files, &s->mappings[n]);
+	finish_mappings(s, n);
+	s->start_stack = earlier->start_stack;
+	s->jit_files = earlier->jit_files ? jit_files_ref(earlier->jit_files) : NULL;
+	workload_unref(s->workload);
+	s->workload = workload_ref(earlier->workload);
+	s->unreadable = false;
+	return s->n_mappings > n_before;
 }

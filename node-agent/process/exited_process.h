@@ -37,4 +37,13 @@ struct exited_process {
 int exited_process_restore(struct process_snapshot *s, int root_fd, struct file_registry *files,
 			   const struct exited_process *p) MUST_CHECK;
 
+/*
+ * Adds to s, which is as above, what `earlier`, the last snapshot that was read of the process,
+ * says, and mappings of the image that this lacks: a process may load its libraries between that
+ * reading and its exit. Returns 1, 0 if there are none, or -ENOMEM.
+ */
+int exited_process_extend(struct process_snapshot *s, const struct process_snapshot *earlier,
+			  struct file_registry *files,
+			  const struct process_image *image) MUST_CHECK;
+
 #endif /* NODE_AGENT_PROCESS_EXITED_PROCESS_H */

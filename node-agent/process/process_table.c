@@ -386,9 +386,9 @@ int process_table_map(struct process_table *t, const struct process_map *map)
 	if (!p || !p->image)
 		return -ENOMEM;
 	r = process_image_add_map(p->image, map);
-	if (r <= 0 || !p->restored)
-		return r < 0 ? r : 0;
-	p->stale = true; /* restore it again, with this mapping */
+	if (r <= 0)
+		return r;
+	p->stale |= p->restored; /* restore it again, with this mapping */
 	p->recheck_ns = 0;
 	return 0;
 }
@@ -627,14 +627,18 @@ static int recheck(struct process_table *t, struct process *p, const struct proc
 	uint64_t begin_ns = clock_monotonic_ns(), pause_ns;
 	struct process_reading reading;
 	int r = read_process(t, p, seen, p->snapshot, &reading);
+	bool gone;
 
 	if (r < 0)
 		return r;
 	pause_ns = (clock_monotonic_ns() - begin_ns) * RECHECK_COST;
 	p->n_unaudited = 0;
 	p->audit_ns = now_ns + at_least(RECHECK_MIN_NS, pause_ns);
-	if (reading.snapshot->unreadable || !reading.has_cgroup ||
-	    process_snapshots_equal(p->snapshot, reading.snapshot)) {
+	gone = reading.snapshot->unreadable;
+	if (missed && gone && p->image)
+		r = exited_process_extend(reading.snapshot, p->snapshot, t->files, p->image);
+	if (r <= 0 && (r < 0 || gone || !reading.has_cgroup ||
+		       process_snapshots_equal(p->snapshot, reading.snapshot))) {
 		process_snapshot_unref(reading.snapshot);
 		/* to ask about a few addresses costs little, and shows less than reading all */
 		if (missed && !reading.mappings.asked && p->recheck_delay_ns < RECHECK_MAX_NS)
@@ -645,7 +649,7 @@ static int recheck(struct process_table *t, struct process *p, const struct proc
 	}
 	if (missed)
 		p->recheck_ns = now_ns + at_least(p->recheck_delay_ns, pause_ns);
-	return 0;
+	return r < 0 ? r : 0;
 }
 
 static int renew_if_due(struct process_table *t, struct process *p, const struct process_seen *seen,

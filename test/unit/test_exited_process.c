@@ -326,11 +326,55 @@ TEST(addresses_that_do_not_fit_the_file_are_not_believed)
 	stop_program(&p);
 }
 
+/* A mapping of a file that is not the program. */
+static const struct process_mapping *library_of(const struct process_snapshot *s,
+						const struct program *p)
+{
+	const struct process_mapping *lib = NULL;
+
+	for (size_t i = 0; i < s->n_mappings; i++) {
+		if (s->mappings[i].file && !file_id_equal(&s->mappings[i].file->id, &p->file.id))
+			lib = &s->mappings[i];
+	}
+	assert_non_null(lib);
+	return lib;
+}
+
+/* The process was read while it started, loaded more, was sampled there, and exited. */
+TEST(what_was_mapped_after_the_last_reading_comes_with_map_events)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table();
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *read = NULL;
+	const uint64_t addr = 0x5010;
+	struct process_map map = {.start = 0x5000, .end = 0x6000};
+	struct process_snapshot *s;
+	struct process_seen seen;
+	struct program p;
+
+	start_program(&p);
+	seen = seen_of(&p, p.pid, p.start_ns);
+	read = process_snapshot_ref(get(t, &seen));
+	stop_program(&p);
+	seen.addrs = &addr;
+	seen.n_addrs = 1;
+	assert_ptr_equal(get(t, &seen), read);
+	map.pid = p.pid;
+	map.start_boottime_ns = p.start_ns;
+	map.file = library_of(read, &p)->file->id;
+	assert_int_equal(process_table_map(t, &map), 0);
+	s = get(t, &seen);
+	assert_int_equal(s->n_mappings, read->n_mappings + 1);
+	assert_ptr_equal(process_snapshot_find(s, addr)->file, library_of(read, &p)->file);
+	assert_maps(s, read, &p, 0);
+	assert_ptr_equal(s->workload, read->workload);
+	assert_ptr_equal(get(t, &seen), s);
+}
+
 /* The kernel saw samples of the process in a library, before and after the first was handled. */
 TEST(libraries_come_with_map_events)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table();
-	const struct process_mapping *lib = NULL, *m;
+	const struct process_mapping *lib, *m;
 	struct process_seen running, gone;
 	struct process_map map = {.pid = GONE, .start_boottime_ns = START_NS};
 	struct process_snapshot *own;
@@ -340,11 +384,7 @@ TEST(libraries_come_with_map_events)
 	start_program(&p);
 	running = seen_of(&p, p.pid, p.start_ns);
 	own = get(t, &running);
-	for (size_t i = 0; i < own->n_mappings; i++) {
-		if (own->mappings[i].file && !file_id_equal(&own->mappings[i].file->id, &p.file.id))
-			lib = &own->mappings[i];
-	}
-	assert_non_null(lib);
+	lib = library_of(own, &p);
 	map.file = lib->file->id;
 	map.end = 0x7000;
 	map.file_offset = lib->file_offset;
