@@ -105,14 +105,36 @@ enum parse_mode {
 	PARSE_CODE,  /* code may have no bytes */
 };
 
+/* Returns whether there is room for one more: code takes the place of data. */
+static bool make_room(struct elf_layout *l, bool executable)
+{
+	uint32_t i = l->n_segments;
+
+	if (i < ELF_LAYOUT_SEGMENTS_MAX)
+		return true;
+	l->has_more_segments = true;
+	while (executable && i > 0) {
+		if (l->segments[--i].executable)
+			continue;
+		l->n_segments--;
+		memmove(&l->segments[i], &l->segments[i + 1],
+			(l->n_segments - i) * sizeof(l->segments[0]));
+		return true;
+	}
+	l->lacks_code |= executable;
+	return false;
+}
+
 static void add_segment(struct elf_layout *l, const Elf64_Phdr *ph)
 {
 	uint64_t end, file_end;
 
-	if (l->n_segments == ELF_LAYOUT_SEGMENTS_MAX || ph->p_filesz == 0)
+	if (ph->p_filesz == 0)
 		return;
 	if (__builtin_add_overflow(ph->p_vaddr, ph->p_filesz, &end) ||
 	    __builtin_add_overflow(ph->p_offset, ph->p_filesz, &file_end))
+		return;
+	if (!make_room(l, ph->p_flags & PF_X))
 		return;
 	l->segments[l->n_segments++] = (struct elf_segment){
 		.vaddr = ph->p_vaddr,
@@ -463,7 +485,7 @@ bool elf_layout_is_mapped(const struct elf_layout *layout, uint64_t vaddr, size_
 {
 	uint64_t first = vaddr / page_bytes, last = (vaddr + (len > 0 ? len - 1 : 0)) / page_bytes;
 
-	if (layout->n_segments == ELF_LAYOUT_SEGMENTS_MAX)
+	if (layout->has_more_segments)
 		return true;
 	for (uint32_t i = 0; i < layout->n_segments; i++) {
 		const struct elf_segment *s = &layout->segments[i];

@@ -13,7 +13,10 @@
 #include "common/base.h"
 #include "common/elf/byte_source.h"
 
-/* Real files have 2 to 5 PT_LOADs and 1 to 8 executable sections; more are ignored. */
+/*
+ * Real files have 2 to 5 PT_LOADs and 1 to 8 executable sections; more are ignored, PT_LOADs with
+ * data first.
+ */
 #define ELF_LAYOUT_SEGMENTS_MAX 16u
 #define ELF_LAYOUT_TEXTS_MAX 16u
 /* Linked files have below 100, -ffunction-sections without garbage collection included. */
@@ -72,12 +75,14 @@ struct elf_layout {
 	uint64_t relro_end;
 	uint64_t text_start; /* all executable segments lie between these two */
 	uint64_t text_end;
-	uint64_t entry;       /* address of the first instruction */
-	uint16_t machine;     /* EM_… */
-	bool relocatable;     /* is loaded at any address */
-	bool is_go;           /* has a section or a note that only Go's linker makes */
-	bool has_build_id;    /* GNU's, else Go's */
-	uint64_t build_id[2]; /* XXH3-128 of it */
+	uint64_t entry;         /* address of the first instruction */
+	uint16_t machine;       /* EM_… */
+	bool relocatable;       /* is loaded at any address */
+	bool is_go;             /* has a section or a note that only Go's linker makes */
+	bool has_more_segments; /* than fit */
+	bool lacks_code;        /* and some of them are executable */
+	bool has_build_id;      /* GNU's, else Go's */
+	uint64_t build_id[2];   /* XXH3-128 of it */
 	uint8_t gnu_build_id[ELF_BUILD_ID_MAX_BYTES];
 	uint8_t gnu_build_id_bytes; /* 0: there is none */
 };

@@ -39,7 +39,7 @@ struct code_file {
 	bool has_code;
 	bool layered; /* a file of overlayfs */
 	struct table_key key;
-	struct elf_segment segments[CODE_FILE_SEGMENTS_MAX]; /* executable ones */
+	struct elf_segment *segments; /* executable ones; owned */
 	size_t n_segments;
 	bool shown;
 	struct event_file shown_as;
@@ -77,7 +77,26 @@ void code_files_open(const struct code_files *c, const struct mapped_file *m,
 		byte_source_from_fd(ret, m->fd, m->id.size_bytes);
 }
 
+static void free_file(struct code_file *f)
+{
+	free(f->segments);
+	table_free(f);
+}
+
 /* ---- examine ---- */
+
+static int keep_segments(struct code_file *f, const struct elf_layout *layout)
+{
+	f->segments = calloc(layout->n_segments, sizeof(*f->segments));
+	if (!f->segments)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < layout->n_segments; i++) {
+		if (layout->segments[i].executable)
+			f->segments[f->n_segments++] = layout->segments[i];
+	}
+	f->has_code = f->n_segments > 0;
+	return 0;
+}
 
 static bool is_settled(const struct code_file *f)
 {
@@ -109,7 +128,7 @@ static void make_key(struct code_file *f, const struct mapped_file *m,
 }
 
 /* Returns 0, also if the file has no code, or -errno if it cannot be read. */
-static int examine(const struct code_files *c, const struct mapped_file *m, struct code_file *f)
+static int examine(struct code_files *c, const struct mapped_file *m, struct code_file *f)
 {
 	AUTO_FREE struct elf_layout *layout = malloc(sizeof(*layout));
 	struct byte_source src;
@@ -124,13 +143,11 @@ static int examine(const struct code_files *c, const struct mapped_file *m, stru
 		r = cfi_dotnet_open(&pe, layout, &src);
 	if (r < 0)
 		return r == -ENOEXEC || r == -EBADMSG ? 0 : r;
-	for (uint32_t i = 0; i < layout->n_segments; i++) {
-		if (layout->segments[i].executable && f->n_segments < CODE_FILE_SEGMENTS_MAX)
-			f->segments[f->n_segments++] = layout->segments[i];
-	}
-	f->has_code = f->n_segments > 0;
-	make_key(f, m, layout, &src);
-	return 0;
+	c->stats.cut += layout->lacks_code;
+	r = keep_segments(f, layout);
+	if (r == 0)
+		make_key(f, m, layout, &src);
+	return r;
 }
 
 /* ---- show ---- */
@@ -255,7 +272,7 @@ static void forget(struct code_files *c, struct code_file *f)
 {
 	hide(c, f);
 	HASH_DEL(c->files, f);
-	table_free(f);
+	free_file(f);
 }
 
 /* Puts it at the end of the list, which is in the order of use. On failure it is freed. */
@@ -265,7 +282,7 @@ static struct code_file *put(struct code_files *c, struct code_file *f)
 	if (TABLE_ADDED(hh, f))
 		return f;
 	hide(c, f);
-	table_free(f);
+	free_file(f);
 	return NULL;
 }
 
@@ -308,7 +325,7 @@ static struct code_file *add(struct code_files *c, const struct mapped_file *m)
 	f->layered = m->layered;
 	if (examine(c, m, f) < 0) {
 		c->stats.unreadable++;
-		table_free(f);
+		free_file(f);
 		return NULL;
 	}
 	if (HASH_COUNT(c->files) >= FILES_MAX)
@@ -414,6 +431,7 @@ void code_files_free(struct code_files *c)
 	hide(c, &c->vdso);
 	while (c->files)
 		forget(c, c->files);
+	free(c->vdso.segments);
 	free(c->vdso_image);
 	free(c);
 }

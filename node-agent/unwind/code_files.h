@@ -18,8 +18,6 @@
 
 struct code_files;
 
-#define CODE_FILE_SEGMENTS_MAX 4u /* linkers make one or two */
-
 /*
  * Identifies the content of a table, so that equal files share one. A build id alone is not enough:
  * anybody can write any build id into a file. So the key also has a digest of the unwind data.
@@ -37,7 +35,9 @@ struct code_files_config {
 };
 
 struct code_files_stats {
-	uint64_t unreadable; /* total: files that could not be examined */
+	/* totals */
+	uint64_t unreadable; /* files that could not be examined */
+	uint64_t cut;        /* files with code in more segments than are known */
 };
 
 /* Returns 0, -ENOMEM, or another -errno if the vDSO cannot be read. */

@@ -558,4 +558,5 @@ void file_tables_read_stats(const struct file_tables *t, struct file_tables_stat
 	code_files_read_stats(t->files, &files);
 	*ret = t->stats;
 	ret->lost_unreadable += files.unreadable;
+	ret->lost_segments = files.cut;
 }

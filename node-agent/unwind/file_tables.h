@@ -52,6 +52,7 @@ struct file_tables_stats {
 	uint64_t lost_too_large;  /* tables above max_table_bytes */
 	uint64_t lost_unreadable; /* files */
 	uint64_t lost_indexes;    /* files without an index */
+	uint64_t lost_segments;   /* files with code in too many of them: some are left out */
 };
 
 int file_tables_new(struct file_tables **ret, const struct file_tables_config *cfg) MUST_CHECK;

@@ -59,6 +59,7 @@ enum unwinder_metric {
 	LOST_TOO_LARGE,
 	LOST_INDEXES,
 	LOST_UNREADABLE,
+	LOST_SEGMENTS,
 	UNKNOWN_PYTHON,
 	UNKNOWN_PHP,
 	UNKNOWN_RUBY,
@@ -156,6 +157,7 @@ static const struct metric_def metric_defs[METRICS] = {
 	[LOST_TOO_LARGE] = LOST("too_large"),
 	[LOST_INDEXES] = LOST("tables_full"),
 	[LOST_UNREADABLE] = LOST("unreadable"),
+	[LOST_SEGMENTS] = LOST("segments"),
 	[UNKNOWN_PYTHON] = UNKNOWN("python"),
 	[UNKNOWN_PHP] = UNKNOWN("php"),
 	[UNKNOWN_RUBY] = UNKNOWN("ruby"),
@@ -306,6 +308,7 @@ static void set_metrics(struct unwinder *u)
 	metric_set(&u->metrics[LOST_TOO_LARGE], tables.lost_too_large);
 	metric_set(&u->metrics[LOST_INDEXES], tables.lost_indexes);
 	metric_set(&u->metrics[LOST_UNREADABLE], tables.lost_unreadable);
+	metric_set(&u->metrics[LOST_SEGMENTS], tables.lost_segments);
 	for (size_t i = UNKNOWN_PYTHON; i < METRICS; i++)
 		metric_set(&u->metrics[i],
 			   processes.n_unknown[i - UNKNOWN_PYTHON + INTERPRETER_PYTHON]);

@@ -4,6 +4,7 @@
  */
 #include "node-agent/unwind/code_files.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/sendfile.h>
@@ -356,6 +357,61 @@ TEST(a_file_of_a_layer_is_found_as_long_as_one_container_shows_it)
 	assert_non_null(unwind_plain_file(&f->plain, &key));
 	mapped_file_unref(one.file);
 	mapped_file_unref(two.file);
+	free_copy(&c);
+	end(f);
+}
+
+/* ---- many segments ---- */
+
+static void make_of_segments(struct copy *ret, unsigned n)
+{
+	char path[] = "/tmp/test_code_files.XXXXXX";
+	struct {
+		Elf64_Ehdr eh;
+		Elf64_Phdr ph[20];
+	} file = {.eh = {
+			  .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			  .e_type = ET_DYN,
+			  .e_machine = EM_X86_64,
+			  .e_phoff = sizeof(file.eh),
+			  .e_phentsize = sizeof(Elf64_Phdr),
+			  .e_phnum = (Elf64_Half)n,
+		  }};
+
+	for (unsigned i = 0; i < n; i++)
+		file.ph[i] = (Elf64_Phdr){.p_type = PT_LOAD,
+					  .p_flags = PF_R | PF_X,
+					  .p_offset = 0x1000 * i,
+					  .p_vaddr = 0x3000 * i,
+					  .p_filesz = 0x1000,
+					  .p_memsz = 0x1000};
+	*ret = (struct copy){.fd = mkostemp(path, O_CLOEXEC)};
+	assert_int_equal(pwrite(ret->fd, &file, sizeof(file), 0), sizeof(file));
+	assert_int_equal(ftruncate(ret->fd, 0x1000 * n), 0);
+	assert_int_equal(unlink(path), 0);
+	ret->mapping = (struct process_mapping){
+		.kind = PROCESS_MAPPING_FILE, .start = 1 << 30, .file_offset = 0x5000};
+}
+
+TEST(code_in_many_segments_is_known_and_in_too_many_is_counted)
+{
+	struct fixture *f = begin();
+	struct code_files_stats stats;
+	uint64_t bias;
+	struct copy c;
+
+	make_of_segments(&c, 6);
+	register_copy(&c);
+	assert_non_null(code_files_get(f->files, &c.mapping, &bias));
+	assert_int_equal(bias, (1 << 30) - 0x3000 * 5);
+	code_files_read_stats(f->files, &stats);
+	assert_int_equal(stats.cut, 0);
+	free_copy(&c);
+	make_of_segments(&c, 20);
+	register_copy(&c);
+	assert_non_null(code_files_get(f->files, &c.mapping, &bias));
+	code_files_read_stats(f->files, &stats);
+	assert_int_equal(stats.cut, 1);
 	free_copy(&c);
 	end(f);
 }

@@ -67,8 +67,54 @@ TEST(what_a_file_has_is_mapped_in_whole_pages)
 			elf_layout_is_mapped(&f.layout, cases[i].vaddr, cases[i].len, 0x1000),
 			cases[i].mapped);
 	assert_true(elf_layout_is_mapped(&f.layout, 0x408000, 1, 0x10000));
-	f.layout.n_segments = ELF_LAYOUT_SEGMENTS_MAX;
+	f.layout.has_more_segments = true;
 	assert_true(elf_layout_is_mapped(&f.layout, 0x408000, 1, 0x1000));
+}
+
+/* n segments of a page each, of which those from `code` on are executable. */
+static int parse_many(struct elf_layout *ret, unsigned n, unsigned code)
+{
+	static struct {
+		Elf64_Ehdr eh;
+		Elf64_Phdr ph[64];
+	} file;
+	struct byte_source src;
+
+	file.eh = (Elf64_Ehdr){
+		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_phoff = sizeof(file.eh),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = (Elf64_Half)n,
+	};
+	for (unsigned i = 0; i < n; i++)
+		file.ph[i] = (Elf64_Phdr){.p_type = PT_LOAD,
+					  .p_flags = i < code ? PF_R : PF_R | PF_X,
+					  .p_offset = 0x1000 * i,
+					  .p_vaddr = 0x1000 * i,
+					  .p_filesz = 0x1000,
+					  .p_memsz = 0x1000};
+	byte_source_from_memory(&src, &file, sizeof(file));
+	return elf_layout_parse(ret, &src);
+}
+
+TEST(of_too_many_segments_those_of_data_are_left_out)
+{
+	struct elf_layout l;
+
+	assert_int_equal(parse_many(&l, ELF_LAYOUT_SEGMENTS_MAX, 10), 0);
+	assert_false(l.has_more_segments);
+	assert_int_equal(parse_many(&l, 20, 18), 0);
+	assert_true(l.has_more_segments);
+	assert_false(l.lacks_code);
+	assert_true(elf_layout_is_text(&l, 0x12000) && elf_layout_is_text(&l, 0x13fff));
+	assert_int_equal(l.segments[0].vaddr, 0);
+	assert_int_equal(l.text_end, 0x14000);
+	assert_int_equal(parse_many(&l, 20, 3), 0);
+	assert_true(l.lacks_code);
+	assert_int_equal(l.segments[0].vaddr, 0x3000);
+	assert_int_equal(l.segments[ELF_LAYOUT_SEGMENTS_MAX - 1].vaddr, 0x12000);
 }
 
 TEST(other_files_are_refused)
