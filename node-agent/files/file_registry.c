@@ -320,32 +320,41 @@ int file_registry_open(struct file_registry *r, int proc_fd, const char *path,
 	return 0;
 }
 
+void file_registry_source(struct file_registry *r, const struct mapped_file *file,
+			  struct byte_source *ret)
+{
+	if (file->may_hang)
+		byte_source_from_slow_fd(ret, file->fd, file->id.size_bytes,
+					 file_finder_caller(r->finder), file->id.dev);
+	else
+		byte_source_from_fd(ret, file->fd, file->id.size_bytes);
+}
+
+static void add_segments(struct file_text *text, const struct elf_layout *l, bool executable)
+{
+	for (size_t i = 0; i < l->n_segments && text->n_loaded < FILE_TEXT_SEGMENTS_MAX; i++) {
+		const struct elf_segment *s = &l->segments[i];
+
+		if (s->executable == executable)
+			text->segments[text->n_loaded++] =
+				(struct file_segment){s->vaddr, s->offset, s->file_bytes};
+	}
+}
+
 static int read_text(struct file_registry *r, const struct mapped_file *file, struct file_text *ret)
 {
 	struct byte_source src;
 	struct elf_layout layout;
 	int result;
 
-	if (file->may_hang)
-		byte_source_from_slow_fd(&src, file->fd, file->id.size_bytes,
-					 file_finder_caller(r->finder), file->id.dev);
-	else
-		byte_source_from_fd(&src, file->fd, file->id.size_bytes);
+	file_registry_source(r, file, &src);
 	result = elf_layout_parse(&layout, &src);
 	if (result < 0)
 		return result;
 	*ret = (struct file_text){.relocatable = layout.relocatable};
-	for (size_t i = 0; i < layout.n_segments; i++) {
-		const struct elf_segment *s = &layout.segments[i];
-
-		if (!s->executable)
-			continue;
-		if (ret->n_segments == FILE_TEXT_SEGMENTS_MAX)
-			return -ENOEXEC;
-		ret->segments[ret->n_segments].vaddr = s->vaddr;
-		ret->segments[ret->n_segments].offset = s->offset;
-		ret->segments[ret->n_segments++].file_bytes = s->file_bytes;
-	}
+	add_segments(ret, &layout, true);
+	ret->n_segments = ret->n_loaded;
+	add_segments(ret, &layout, false);
 	return ret->n_segments > 0 ? 0 : -ENOEXEC;
 }
 

@@ -9,22 +9,27 @@
 #define NODE_AGENT_FILES_FILE_REGISTRY_H
 
 #include "common/base.h"
+#include "common/elf/byte_source.h"
 #include "node-agent/files/loaded_library.h"
 #include "node-agent/procfs/proc_maps.h"
 
 struct deadline_caller;
 struct file_registry;
 
-#define FILE_TEXT_SEGMENTS_MAX 4 /* linkers make one or two */
+#define FILE_TEXT_SEGMENTS_MAX 8 /* linkers make four or five; more are not known */
+
+struct file_segment {
+	uint64_t vaddr;
+	uint64_t offset;
+	uint64_t file_bytes;
+};
 
 struct file_text {
-	struct {
-		uint64_t vaddr;
-		uint64_t offset;
-		uint64_t file_bytes;
-	} segments[FILE_TEXT_SEGMENTS_MAX]; /* ascending */
-	size_t n_segments;
-	bool relocatable; /* is loaded at any address */
+	/* Executable ones, ascending, and behind them the others, likewise. */
+	struct file_segment segments[FILE_TEXT_SEGMENTS_MAX];
+	size_t n_segments; /* executable ones */
+	size_t n_loaded;   /* all */
+	bool relocatable;  /* is loaded at any address */
 };
 
 struct file_registry_stats {
@@ -75,10 +80,14 @@ int file_registry_open(struct file_registry *r, int proc_fd, const char *path,
 bool file_registry_is_missing(struct file_registry *r, const struct file_id *inode);
 void file_registry_note_missing(struct file_registry *r, const struct file_id *inode);
 
+/* For reading a file of the registry that is open, with a deadline if it may hang. */
+void file_registry_source(struct file_registry *r, const struct mapped_file *file,
+			  struct byte_source *ret);
+
 /*
- * The executable segments of a file in the registry, with addresses as in the file. The headers
- * are read once. Returns 0, -ENOEXEC if it is not an ELF file that can be executed, or another
- * -errno if it cannot be read.
+ * The segments of a file in the registry, with addresses as in the file. The headers are read
+ * once. Returns 0, -ENOEXEC if it is not an ELF file that can be executed, or another -errno if it
+ * cannot be read.
  */
 int file_registry_text(struct file_registry *r, struct mapped_file *file,
 		       const struct file_text **ret) MUST_CHECK;

@@ -35,11 +35,15 @@
 
 #include "common/data/array.h"
 #include "node-agent/files/file_registry.h"
+#include "node-agent/process/moved_text.h"
 #include "node-agent/procfs/proc_maps.h"
 
 #define MANY_MAPS 1000      /* fewer are read as quickly as the rest of a process */
 #define MAPS_PER_QUESTION 8 /* at least as many lines must be saved by one */
 #define MAX_QUESTIONS 16    /* about addresses outside known mappings */
+
+/* A line of maps: some numbers and a path. Of one that is longer, moved text is not found. */
+#define FILE_LINE_BYTES (PATH_MAX + 128)
 
 struct collector {
 	struct file_registry *files;
@@ -47,6 +51,10 @@ struct collector {
 	size_t n_maps; /* of any kind */
 	struct process_mapping *mappings;
 	size_t n, cap;
+	char file_line[FILE_LINE_BYTES]; /* the last one of a file */
+	size_t file_line_len;            /* 0: there is none */
+	struct mapped_file *rest;        /* a reference: that file, if text of it may be moved */
+	bool rest_is_known;
 };
 
 static bool path_is(const struct proc_map *m, const char *prefix)
@@ -119,6 +127,75 @@ static int add_mapping(struct collector *c, const struct proc_map *m)
 	return 0;
 }
 
+/* ---- moved text ---- */
+
+static void keep_file_line(struct collector *c, const char *line, size_t len)
+{
+	mapped_file_unref(c->rest);
+	c->rest = NULL;
+	c->rest_is_known = false;
+	c->file_line_len = len <= sizeof(c->file_line) ? len : 0;
+	memcpy(c->file_line, line, c->file_line_len);
+}
+
+static bool is_executable_file(const struct collector *c, const struct proc_map *m)
+{
+	AUTO_FREE char *exe = NULL;
+
+	return procfs_read_link(c->proc_fd, "exe", &exe) == 0 && strlen(exe) == m->path_len &&
+	       memcmp(exe, m->path, m->path_len) == 0;
+}
+
+/* Only files that have other code, or that the process executes, are opened for this. */
+static int find_rest(struct collector *c, const struct proc_map *m)
+{
+	uint64_t dev = makedev(m->dev_major, m->dev_minor);
+	int r = 0;
+
+	c->rest_is_known = true;
+	for (size_t i = c->n; i > 0 && !c->rest; i--) {
+		const struct process_mapping *p = &c->mappings[i - 1];
+
+		if (p->file && p->map_ino == m->ino && p->map_dev == dev)
+			c->rest = mapped_file_ref(p->file);
+	}
+	if (!c->rest && is_executable_file(c, m))
+		r = file_registry_get(c->files, c->proc_fd, m, &c->rest);
+	if (c->rest && c->rest->fd < 0) {
+		mapped_file_unref(c->rest);
+		c->rest = NULL;
+	}
+	return r;
+}
+
+/* The mapping that was added last is of no file: it may hold text of the one before it. */
+static int find_moved_text(struct collector *c)
+{
+	struct process_mapping *p = &c->mappings[c->n - 1];
+	struct text_rest rest;
+	struct proc_map m;
+	uint64_t offset;
+	int r = 0;
+
+	if (c->file_line_len == 0 || proc_map_parse(c->file_line, c->file_line_len, &m) < 0)
+		return 0;
+	if (!c->rest_is_known)
+		r = find_rest(c, &m);
+	if (r < 0 || !c->rest)
+		return r;
+	rest = (struct text_rest){c->rest, m.start, m.file_offset};
+	r = moved_text_find(c->files, c->proc_fd, &rest, p->start, p->end, &offset);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	p->kind = PROCESS_MAPPING_FILE;
+	p->file = mapped_file_ref(c->rest);
+	p->file_offset = offset;
+	p->map_dev = p->map_ino = 0;
+	return 0;
+}
+
+/* ---- */
+
 static bool is_behind_all(const struct collector *c, uint64_t addr)
 {
 	return c->n == 0 || addr >= c->mappings[c->n - 1].end;
@@ -130,12 +207,23 @@ static int add_line(void *ctx, const char *line, size_t len)
 {
 	struct collector *c = ctx;
 	struct proc_map m;
+	int r;
 
 	c->n_maps++;
-	if (!proc_map_is_executable(line, len) || proc_map_parse(line, len, &m) < 0)
+	if (!proc_map_is_executable(line, len) || proc_map_parse(line, len, &m) < 0) {
+		if (memchr(line, '/', len))
+			keep_file_line(c, line, len);
 		return 0;
+	}
 	/* mappings can change while we read */
-	return is_behind_all(c, m.start) ? add_mapping(c, &m) : 0;
+	if (!is_behind_all(c, m.start))
+		return 0;
+	r = add_mapping(c, &m);
+	if (r == 0 && c->mappings[c->n - 1].kind == PROCESS_MAPPING_ANONYMOUS)
+		return find_moved_text(c);
+	if (r == 0 && c->mappings[c->n - 1].file)
+		keep_file_line(c, line, len);
+	return r;
 }
 
 static int read_all(struct collector *c)
@@ -175,8 +263,16 @@ static int choose_addresses(const struct known_mappings *known, uint64_t **ret, 
 	return 0;
 }
 
+static bool is_moved(const struct process_mapping *m)
+{
+	return m->file && m->map_ino == 0;
+}
+
 static bool is_same(const struct process_mapping *was, const struct proc_map *m)
 {
+	if (is_moved(was))
+		return m->start == was->start && m->end == was->end &&
+		       (m->ino == 0 || is_memory(m));
 	return m->start == was->start && m->end == was->end && m->file_offset == was->file_offset &&
 	       m->ino == was->map_ino && makedev(m->dev_major, m->dev_minor) == was->map_dev;
 }
@@ -185,9 +281,12 @@ static int copy_mapping(struct collector *c, const struct process_mapping *m)
 {
 	int r = ARRAY_RESERVE(c->mappings, c->cap, c->n + 1);
 
-	if (r == 0)
-		c->mappings[c->n++] = *m;
-	return r;
+	if (r < 0)
+		return r;
+	if (m->file)
+		mapped_file_ref(m->file);
+	c->mappings[c->n++] = *m;
+	return 0;
 }
 
 /* Returns 0, -ESTALE if a file is not where it was, or another -errno. */
@@ -208,6 +307,8 @@ static int ask_about(struct collector *c, int maps_fd, const struct process_snap
 		return -ESTALE;
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
+	if (was && is_moved(was))
+		return copy_mapping(c, was);
 	return is_behind_all(c, m.start) ? add_mapping(c, &m) : 0;
 }
 
@@ -266,6 +367,7 @@ int mapping_reader_read(struct process_snapshot *s, struct file_registry *files,
 		reading.asked = false;
 		r = read_all(&c);
 	}
+	mapped_file_unref(c.rest);
 	reading.cut = r == -EFBIG;
 	*ret = reading;
 	handed_over = hand_over(&c, s);

@@ -32,7 +32,8 @@ struct process_mapping {
 	struct mapped_file *file; /* NULL unless PROCESS_MAPPING_FILE */
 	/*
 	 * Its device (as makedev(3) encodes it) and inode as maps shows them. They are the inode's
-	 * in the kernel, which can differ from file->id; see file_id.h. 0: unknown.
+	 * in the kernel, which can differ from file->id; see file_id.h. 0: unknown, or the text was
+	 * moved (moved_text.h).
 	 */
 	uint64_t map_dev;
 	uint64_t map_ino;

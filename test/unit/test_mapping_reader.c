@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "common/elf/elf_layout.h"
 #include "common/system/clock.h"
 #include "node-agent/process/process_reader.h"
 #include "node-agent/process/process_table.h"
@@ -18,6 +19,10 @@
 #define SOME 2000
 #define TELL_MAP_CODE 'x'   /* the answer is its address */
 #define TELL_REPLACE_IT 'd' /* what was mapped last; likewise */
+/* The program's code once more, elsewhere; the answer is the address of what is in no file. */
+#define TELL_MOVE_TEXT 'm' /* from the second page on up to the last one */
+#define TELL_MOVE_ALL 'a'  /* without code that is left in the file */
+#define TELL_GENERATE 'g'  /* other code instead */
 
 struct child {
 	pid_t pid;
@@ -32,6 +37,55 @@ static uint64_t map_executable(void)
 
 	close(fd);
 	return at == MAP_FAILED ? 0 : (uintptr_t)at;
+}
+
+static uint64_t page_down(uint64_t n)
+{
+	return n & ~(uint64_t)4095;
+}
+
+static void *map_at(uint64_t at, uint64_t len, int prot, int fd, uint64_t offset)
+{
+	return mmap((void *)(uintptr_t)at, len, prot, MAP_PRIVATE | MAP_FIXED, fd, (off_t)offset);
+}
+
+/* As programs do it: a copy, then mremap(2). */
+static void replace(uint64_t start, uint64_t len, bool generate)
+{
+	uint8_t *copy = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(copy, (void *)(uintptr_t)start, len);
+	for (uint64_t i = 0; generate && i < len; i++)
+		copy[i] = (uint8_t)(i * 31 >> 3);
+	mprotect(copy, len, PROT_READ | PROT_EXEC);
+	(void)mremap(copy, len, len, MREMAP_FIXED | MREMAP_MAYMOVE, (void *)(uintptr_t)start);
+}
+
+static uint64_t map_text(char command)
+{
+	AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct elf_segment text = {.file_bytes = 0};
+	struct elf_layout layout;
+	struct byte_source src;
+	uint64_t base, start, len;
+
+	byte_source_from_fd(&src, fd, UINT32_MAX);
+	if (elf_layout_parse(&layout, &src) < 0)
+		return 0;
+	for (uint32_t i = 0; i < layout.n_segments; i++)
+		text = layout.segments[i].executable ? layout.segments[i] : text;
+	base = (uintptr_t)mmap(NULL, layout.text_end + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+	start = base + page_down(text.vaddr);
+	len = page_down(base + text.vaddr + text.file_bytes - start + 4095);
+	map_at(base, 4096, PROT_READ, fd, 0);
+	map_at(start, len, PROT_READ | PROT_EXEC, fd, page_down(text.offset));
+	if (command != TELL_MOVE_ALL) {
+		start += 4096;
+		len -= 8192;
+	}
+	replace(start, len, command == TELL_GENERATE);
+	return start;
 }
 
 static void obey(unsigned n, int from, int to)
@@ -49,6 +103,8 @@ static void obey(unsigned n, int from, int to)
 	while (write(to, &at, sizeof(at)) == sizeof(at) && read(from, &command, 1) == 1) {
 		if (command == TELL_MAP_CODE)
 			at = map_executable();
+		else if (command != TELL_REPLACE_IT)
+			at = map_text(command);
 		else if (mmap((void *)(uintptr_t)at, 4096, PROT_READ, flags | MAP_FIXED, -1, 0) ==
 			 MAP_FAILED)
 			at = 0;
@@ -230,6 +286,68 @@ TEST(a_process_with_few_mappings_is_read_whole)
 	assert_int_equal(later->n_mappings, first->n_mappings + 1);
 	if (first->n_maps < 1000) /* sanitizers have many */
 		assert_int_equal(n_asked(t), 0);
+	stop_child(&c);
+}
+
+/* ---- text in memory of the process's own ---- */
+
+/* As far from the bytes before it, which are in the file, as it is there. */
+static void expect_moved_text(const struct process_snapshot *s, uint64_t at, bool is_whole)
+{
+	const struct process_mapping *m = process_snapshot_find(s, at);
+
+	assert_non_null(m);
+	assert_int_equal(m->start, at);
+	assert_int_equal(m->kind, PROCESS_MAPPING_FILE);
+	assert_string_equal(m->file->path, s->exe);
+	if (is_whole)
+		return;
+	assert_ptr_equal(m[-1].file, m->file);
+	assert_int_equal(m->file_offset - m[-1].file_offset, m->start - m[-1].start);
+	assert_int_equal(m[1].file_offset - m->file_offset, m[1].start - m->start);
+}
+
+TEST(text_that_was_moved_is_that_of_its_file)
+{
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *first = NULL, *asked = NULL;
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *all = NULL;
+	CLEANUP(process_table_freep) struct process_table *t = new_table(NULL);
+	uint64_t part, whole, later;
+	struct child c;
+
+	start_child(&c, SOME);
+	part = tell(&c, TELL_MOVE_TEXT);
+	whole = tell(&c, TELL_MOVE_ALL);
+	first = get(t, &c, 0, NS_PER_S);
+	expect_moved_text(first, part, false);
+	expect_moved_text(first, whole, true);
+	/* and still is when only the kernel is asked about what is new */
+	later = tell(&c, TELL_MAP_CODE);
+	asked = get(t, &c, later, NS_PER_S);
+	assert_int_equal(n_asked(t), kernel_can_be_asked());
+	assert_non_null(process_snapshot_find(asked, later));
+	all = read_all(t, &c, NS_PER_S);
+	assert_true(process_snapshots_equal(asked, all));
+	expect_moved_text(all, part, false);
+	stop_child(&c);
+}
+
+TEST(generated_code_in_the_place_of_text_is_in_no_file)
+{
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *s = NULL;
+	CLEANUP(process_table_freep) struct process_table *t = new_table(NULL);
+	const struct process_mapping *m;
+	struct child c;
+	uint64_t at;
+
+	start_child(&c, 10);
+	at = tell(&c, TELL_GENERATE);
+	s = get(t, &c, 0, NS_PER_S);
+	m = process_snapshot_find(s, at);
+	assert_non_null(m);
+	assert_int_equal(m->start, at);
+	assert_int_equal(m->kind, PROCESS_MAPPING_ANONYMOUS);
+	assert_null(m->file);
 	stop_child(&c);
 }
 
