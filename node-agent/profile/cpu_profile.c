@@ -460,7 +460,7 @@ static enum unwind_outcome push_user_frames(struct build *b, const struct proces
 	for (size_t i = 0; i < stack->n_user; i++) {
 		const struct process_mapping *m = process_snapshot_find(p, addrs[i]);
 
-		if (!m && i > 0 && !is_generated(b, p, addrs[i]) &&
+		if (!m && i > 0 && !cycle_stack_is_exact(stack) && !is_generated(b, p, addrs[i]) &&
 		    !is_chained(b, stack, walked_index(stack, i))) {
 			if (p->n_mappings > 0)
 				return UNWIND_IMPLAUSIBLE;

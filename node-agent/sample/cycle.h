@@ -58,6 +58,16 @@ struct cycle_stack {
 	uint8_t packed[];
 };
 
+/*
+ * Whether the walk knew each of its steps: it had the mapping of each address, by the kernel's own
+ * tree if nothing else, as those of libraries of a process that exits before it is read.
+ */
+static inline bool cycle_stack_is_exact(const struct cycle_stack *s)
+{
+	return s->flags & SAMPLE_BY_TABLES && !(s->flags & SAMPLE_GUESSED) &&
+	       s->end == WALK_END_BOTTOM;
+}
+
 struct cycle_process {
 	struct process_snapshot *snapshot;
 	/*

@@ -678,6 +678,7 @@ TEST_FIXTURE(how_walks_ended_is_counted_and_where, set_up, tear_down)
 	struct fixture *f = *state;
 	const uint64_t whole[] = {inside(known_leaf), (uint64_t)(uintptr_t)main + 1};
 	const uint64_t cut[] = {inside(known_leaf), inside(known_caller)};
+	const uint64_t unseen[] = {inside(known_leaf), 0x1234567, (uint64_t)(uintptr_t)main + 1};
 	const uint64_t astray[] = {inside(known_leaf), 0x1234};
 
 	add(f, WALK_END_BOTTOM, whole, 2); /* by frame pointers alone */
@@ -689,19 +690,21 @@ TEST_FIXTURE(how_walks_ended_is_counted_and_where, set_up, tear_down)
 	add(f, WALK_END_NO_TABLE, cut, 2);
 	add(f, WALK_END_JIT, cut, 2);
 	add(f, WALK_END_JIT, cut, 2);
+	add(f, WALK_END_BOTTOM, unseen, 3); /* each step by a rule */
+	f->flags = SAMPLE_BY_TABLES | SAMPLE_GUESSED;
 	add(f, WALK_END_BOTTOM, astray, 2);
 	build(f);
-	assert_true(has_comment(f, "unwind:complete=3"));
+	assert_true(has_comment(f, "unwind:complete=4"));
 	assert_true(has_comment(f, "unwind:no_table=1"));
 	assert_true(has_comment(f, "unwind:jit=2"));
 	assert_true(has_comment(f, "unwind:implausible=1"));
 	assert_true(has_comment(f, "unwind:guessed=2"));
-	assert_true(has_comment(f, "unwind:seen:test_cpu_profile=9"));
+	assert_true(has_comment(f, "unwind:seen:test_cpu_profile=10"));
 	assert_true(has_comment(f, "unwind:no_table:test_cpu_profile=1"));
 	assert_true(has_comment(f, "unwind:jit:test_cpu_profile=2"));
 	assert_true(has_comment(f, "unwind:implausible:test_cpu_profile=1"));
 	assert_int_equal(f->result.n_truncated, 4);
-	assert_int_equal(f->result.n_by_outcome[UNWIND_COMPLETE], 3);
+	assert_int_equal(f->result.n_by_outcome[UNWIND_COMPLETE], 4);
 	assert_int_equal(f->result.n_by_outcome[UNWIND_JIT], 2);
 }
 
