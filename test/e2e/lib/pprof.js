@@ -104,8 +104,8 @@ function summary(body) {
 }
 
 // What a gzipped profile of the node-agent says: when it began, its comments, and its stacks with
-// observations of each. Frames are in the order of a chain of calls, the root first, an inlined
-// call after the one that it is in.
+// observations and values of each. Frames are in the order of a chain of calls, the root first, an
+// inlined call after the one that it is in.
 function contents(body) {
   const p = fields(zlib.gunzipSync(body));
   const strings = p[6].map(String);
@@ -136,6 +136,7 @@ function contents(body) {
     stacks: (p[2] ?? []).map(fields).map((sample) => ({
       frames: numbers(sample[1]).reverse().flatMap(framesAt),
       count: Math.round(numbers(sample[2])[0] / period),
+      values: numbers(sample[2]),
     })),
   };
 }
