@@ -420,10 +420,27 @@ enum chain_flag {
 	/*
 	 * Frames are native ones, and each address in generated code is one of the chain (.NET):
 	 * `code` of an entry is the address with its lowest three bits cleared, `at` the address,
-	 * and the check is of the word at `code`. There are no paths.
+	 * and the check is of the word at `code`. There are no paths, but struct chain_dotnet.
 	 */
 	CHAIN_BY_ADDRESS = 16,
 };
+
+/*
+ * What the walk needs of .NET's runtime to find how code leaves its frame. Offsets are in bytes
+ * from the start of an object.
+ */
+struct chain_dotnet {
+	__u64 code_map; /* an address: the map of code ranges; 0: this is not known */
+	__u16 section_flags;
+	__u16 section_heap;
+	__u16 heap_base;
+	__u16 heap_map;
+	__u16 n_functions; /* in a method's header, 32 bits */
+	__u16 functions;
+	__u8 direct; /* the map of a heap has references to where long methods begin */
+	__u8 pad[3];
+};
+_Static_assert(sizeof(struct chain_dotnet) == 24, "chain_dotnet layout");
 
 /*
  * Where HotSpot keeps its code, and what it says of it: addresses of variables, and offsets in
@@ -473,7 +490,8 @@ enum chain_jvm_flag {
 struct chain_layout {
 	union {
 		struct chain_path paths[CHAIN_PATHS];
-		struct chain_jvm jvm; /* CHAIN_IS_JVM */
+		struct chain_jvm jvm;       /* CHAIN_IS_JVM */
+		struct chain_dotnet dotnet; /* CHAIN_BY_ADDRESS */
 	};
 	/*
 	 * About the state of the thread: what the last step finds is a word, which is not 0 if the

@@ -171,9 +171,14 @@ static __always_inline bool unwind_has_address(const struct unwind_table *t, __u
 	return number < t->n_pages && number < UNWIND_TABLE_PIECES * UNWIND_BLOCK_PAGES;
 }
 
+static __always_inline __u64 unwind_recent_index(__u64 key)
+{
+	return key * 0x9e3779b97f4a7c15 >> 54;
+}
+
 static __always_inline struct unwind_recent *unwind_recent_of(struct scratch *s, __u64 key)
 {
-	return &s->recent[unwind_masked(key * 0x9e3779b97f4a7c15 >> 54, UNWIND_RECENT)];
+	return &s->recent[unwind_masked(unwind_recent_index(key), UNWIND_RECENT)];
 }
 
 int unwind_search(__u64 address);

@@ -425,6 +425,21 @@ static __always_inline int walk_by_rule(struct scratch *s, const struct unwind_r
 	}
 }
 
+/*
+ * Finds the rule at an address in generated code whose runtime says how it leaves its frame
+ * (dotnet_walk.bpf.h). Returns its index among those that were found lately, or -1. A global
+ * function, like unwind_search().
+ */
+int generated_rule(__u64 address);
+
+static __always_inline const struct unwind_rule *walk_generated_rule(struct scratch *s,
+								     __u64 address)
+{
+	int i = s->walk.chained ? generated_rule(address) : -1;
+
+	return i < 0 ? NULL : &s->recent[unwind_masked((__u32)i, UNWIND_RECENT)].rule;
+}
+
 /* The rule that holds in the frame; NULL, and why, if there is none that is to be followed. */
 static __always_inline const struct unwind_rule *walk_rule(struct scratch *s, enum walk_end *why)
 {
@@ -438,6 +453,8 @@ static __always_inline const struct unwind_rule *walk_rule(struct scratch *s, en
 	if (!unwind_enter(s, address))
 		return NULL;
 	*why = m->table == UNWIND_TABLE_ANONYMOUS ? WALK_END_JIT : WALK_END_NO_TABLE;
+	if (m->table == UNWIND_TABLE_ANONYMOUS)
+		return walk_generated_rule(s, address);
 	t = bpf_map_lookup_elem(&unwind_tables, &m->table);
 	if (!t || t->n_pages == 0)
 		return NULL;

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 
 #include "chain_walk.bpf.h"
+#include "dotnet_walk.bpf.h"
 #include "hotspot_walk.bpf.h"
 #include "sample_event.h"
 #include "unwind_rules.bpf.h"

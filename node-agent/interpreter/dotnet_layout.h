@@ -22,6 +22,8 @@ enum dotnet_field {
 	DOTNET_HEAP_MAP,
 	/* RealCodeHeader: what the word in front of a method's code leads to */
 	DOTNET_CODE_METHOD,
+	DOTNET_CODE_N_FUNCTIONS, /* 32 bits: how many functions the method has: itself, handlers */
+	DOTNET_CODE_FUNCTIONS,   /* RUNTIME_FUNCTION each */
 	/* MethodDesc */
 	DOTNET_METHOD_TOKEN, /* 16 bits: the lower ones are those of its token */
 	DOTNET_METHOD_INDEX, /* 8 bits: where it is in its chunk, in units of 8 bytes */

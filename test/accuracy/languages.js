@@ -142,7 +142,7 @@ const languages = [
   },
   {
     language: ".NET 9 and 10 on x86-64",
-    stacks: "whole, but for callers of small optimised methods",
+    stacks: "whole",
     names:
       "methods among native functions, [nothing to set](docs/troubleshooting.md#frames-of-net)",
     further: "pushed pprof",

@@ -53,6 +53,9 @@ static struct host {
 	struct unwind_ref process; /* of HOST_TGID; block 0: not reported */
 	struct scratch scratch;
 	struct jvm_scratch jvm;
+#if defined(__TARGET_ARCH_x86)
+	struct dotnet_scratch dotnet;
+#endif
 	struct chain_scratch chain;       /* thread_pointer is that of the thread */
 	unsigned n_reads;                 /* of that memory, of a walk */
 	uint64_t stack[HOST_STACK_WORDS]; /* the only memory that can be read, at HOST_STACK_AT */
@@ -68,6 +71,10 @@ static inline void *host_map_lookup(const void *map, const void *key)
 		return i == 0 ? &host.chain : NULL;
 	if (map == &jvm_scratch)
 		return i == 0 ? &host.jvm : NULL;
+#if defined(__TARGET_ARCH_x86)
+	if (map == &dotnet_scratch)
+		return i == 0 ? &host.dotnet : NULL;
+#endif
 	if (map == &unwind_slabs)
 		return i == 0 ? host.slab : NULL;
 	if (map == host.slab)

@@ -18,6 +18,8 @@ static const struct {
 	[DOTNET_HEAP_BASE] = {"CodeHeapListNode", "MapBase"},
 	[DOTNET_HEAP_MAP] = {"CodeHeapListNode", "HeaderMap"},
 	[DOTNET_CODE_METHOD] = {"RealCodeHeader", "MethodDesc"},
+	[DOTNET_CODE_N_FUNCTIONS] = {"RealCodeHeader", "NumUnwindInfos"},
+	[DOTNET_CODE_FUNCTIONS] = {"RealCodeHeader", "UnwindInfos"},
 	[DOTNET_METHOD_TOKEN] = {"MethodDesc", "Flags3AndTokenRemainder"},
 	[DOTNET_METHOD_INDEX] = {"MethodDesc", "ChunkIndex"},
 	[DOTNET_METHOD_FLAGS] = {"MethodDesc", "Flags"},

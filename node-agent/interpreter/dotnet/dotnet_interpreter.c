@@ -39,16 +39,17 @@ static const struct dotnet_layout release_9 = {
 	.method_map = DOTNET_MAP_BACKWARD,
 	.at =
 		{
-			[DOTNET_FRAGMENT_NEXT] = 0,  [DOTNET_FRAGMENT_BEGIN] = 8,
-			[DOTNET_FRAGMENT_END] = 16,  [DOTNET_FRAGMENT_SECTION] = 24,
-			[DOTNET_SECTION_FLAGS] = 16, [DOTNET_SECTION_HEAP] = 40,
-			[DOTNET_HEAP_BASE] = 32,     [DOTNET_HEAP_MAP] = 40,
-			[DOTNET_CODE_METHOD] = 24,   [DOTNET_METHOD_TOKEN] = 0,
-			[DOTNET_METHOD_INDEX] = 2,   [DOTNET_METHOD_FLAGS] = 6,
-			[DOTNET_METHOD_NAME] = 32,   [DOTNET_CHUNK_TABLE] = 0,
-			[DOTNET_CHUNK_TOKEN] = 18,   [DOTNET_CHUNK_BYTES] = 24,
-			[DOTNET_TABLE_MODULE] = 24,  [DOTNET_TABLE_CLASS] = 40,
-			[DOTNET_CLASS_TABLE] = 16,   [DOTNET_MODULE_BASE] = 288,
+			[DOTNET_FRAGMENT_NEXT] = 0,   [DOTNET_FRAGMENT_BEGIN] = 8,
+			[DOTNET_FRAGMENT_END] = 16,   [DOTNET_FRAGMENT_SECTION] = 24,
+			[DOTNET_SECTION_FLAGS] = 16,  [DOTNET_SECTION_HEAP] = 40,
+			[DOTNET_HEAP_BASE] = 32,      [DOTNET_HEAP_MAP] = 40,
+			[DOTNET_CODE_METHOD] = 24,    [DOTNET_CODE_N_FUNCTIONS] = 32,
+			[DOTNET_CODE_FUNCTIONS] = 36, [DOTNET_METHOD_TOKEN] = 0,
+			[DOTNET_METHOD_INDEX] = 2,    [DOTNET_METHOD_FLAGS] = 6,
+			[DOTNET_METHOD_NAME] = 32,    [DOTNET_CHUNK_TABLE] = 0,
+			[DOTNET_CHUNK_TOKEN] = 18,    [DOTNET_CHUNK_BYTES] = 24,
+			[DOTNET_TABLE_MODULE] = 24,   [DOTNET_TABLE_CLASS] = 40,
+			[DOTNET_CLASS_TABLE] = 16,    [DOTNET_MODULE_BASE] = 288,
 		},
 };
 
@@ -182,10 +183,16 @@ static int read_description(struct dotnet_layout *l, uint64_t bias,
 	return r == -EBADMSG ? -ENOTSUP : r;
 }
 
+/* Names can do without. */
+static bool is_optional(size_t field)
+{
+	return field == DOTNET_CODE_N_FUNCTIONS || field == DOTNET_CODE_FUNCTIONS;
+}
+
 static bool is_known(const struct dotnet_layout *l)
 {
 	for (size_t i = 0; i < DOTNET_FIELDS; i++) {
-		if (l->at[i] == DOTNET_UNKNOWN)
+		if (l->at[i] == DOTNET_UNKNOWN && !is_optional(i))
 			return false;
 	}
 	return l->token_bits > 0;
@@ -217,12 +224,33 @@ static int complete(struct interpreter_image *image, uint64_t bias,
 	return 0;
 }
 
+/* Whether the walk can find the frames of methods: it reads a fragment as four words. */
+static bool describes_frames(const struct dotnet_layout *l)
+{
+	return l->at[DOTNET_FRAGMENT_NEXT] == 0 && l->at[DOTNET_FRAGMENT_BEGIN] == 8 &&
+	       l->at[DOTNET_FRAGMENT_END] == 16 && l->at[DOTNET_FRAGMENT_SECTION] == 24 &&
+	       l->at[DOTNET_CODE_N_FUNCTIONS] != DOTNET_UNKNOWN &&
+	       l->at[DOTNET_CODE_FUNCTIONS] != DOTNET_UNKNOWN;
+}
+
 static void add_layout(const struct interpreter_image *image, uint64_t bias,
 		       struct chain_layout *ret)
 {
-	(void)image;
-	(void)bias;
+	const struct dotnet_layout *l = &image->dotnet;
+
 	ret->loop = 0; /* there is none in the file */
+	if (!describes_frames(l))
+		return;
+	ret->dotnet = (struct chain_dotnet){
+		.code_map = bias + l->code_map,
+		.section_flags = l->at[DOTNET_SECTION_FLAGS],
+		.section_heap = l->at[DOTNET_SECTION_HEAP],
+		.heap_base = l->at[DOTNET_HEAP_BASE],
+		.heap_map = l->at[DOTNET_HEAP_MAP],
+		.n_functions = l->at[DOTNET_CODE_N_FUNCTIONS],
+		.functions = l->at[DOTNET_CODE_FUNCTIONS],
+		.direct = l->method_map == DOTNET_MAP_DIRECT,
+	};
 }
 
 static int name_frame(const struct interpreter_image *image, uint64_t bias,
