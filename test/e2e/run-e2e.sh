@@ -26,6 +26,9 @@ case " ${files[*]} " in
 		echo "e2e: there is no OpenTelemetry Collector, so tests of otlp.test.js fail; see above" >&2
 	;;
 esac
+case " ${files[*]} " in
+*/dotnet.test.js*) test/dotnet/runtimes.sh >/dev/null || echo "e2e: there is no .NET; see above" >&2 ;;
+esac
 
 failed=0
 for f in "${files[@]}"; do

@@ -270,7 +270,7 @@ build/e2e/%: test/e2e/workloads/%.go Makefile
 	@mkdir -p $(@D)
 	$(Q)"$$(test/setup/go.sh)" build $(go_flags) -o $@ $<
 
-check-e2e: all $(e2e_modules) $(e2e_workloads) $(java_workload) java-jdks ## both agents on real workloads, up to the page (E2E="shares page")
+check-e2e: all $(e2e_modules) $(e2e_workloads) $(java_workload) java-jdks $(O)/test/dotnet/check_dotnet_frames ## both agents on real workloads, up to the page (E2E="shares page")
 	$(Q)test/e2e/run-e2e.sh $(E2E)
 
 otlp-collector: ## build the OpenTelemetry Collector of check-e2e; nothing if it is there
@@ -303,6 +303,7 @@ check-containers: all $(container_programs) $(container_images) $(java_workload)
 # Everything that stages of "make test" share, so that they need not build it at the same time.
 test-programs: all $(bpf_tests) $(store_tests) $(pipeline_tests) $(e2e_workloads) $(java_workload) java-jdks $(O)/test/go-symbols/check_symbols \
                $(call go_check,heap between stress locks goroutines gc containers guest) \
+               $(O)/test/dotnet/check_dotnet_frames \
                $(O)/test/containers/cri_names $(container_programs) $(container_images) build/kernels/chain
 
 # ---- container images: what "make images" builds, by itself ------------------
