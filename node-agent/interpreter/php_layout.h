@@ -7,11 +7,12 @@
 
 #include "common/base.h"
 
-/* Offsets in bytes from the start of a zend_op_array. */
+/* Offsets in bytes from the start of a zend_op_array, but for the last one. */
 struct php_layout {
 	uint16_t last;     /* number of opcodes, 32 bits */
 	uint16_t opcodes;  /* a pointer to the first one */
 	uint16_t filename; /* a zend_string; the line that the function starts at follows it */
+	uint16_t current;  /* the innermost frame, in executor_globals */
 };
 
 #endif /* NODE_AGENT_INTERPRETER_PHP_LAYOUT_H */

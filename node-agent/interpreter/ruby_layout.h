@@ -11,7 +11,8 @@
 enum ruby_class_names {
 	RUBY_CLASS_VARIABLES, /* until 3.1: in a table of variables, behind a pointer */
 	RUBY_CLASS_NAMELESS,  /* 3.2: in variables whose place depends on the class; not read */
-	RUBY_CLASS_FIELDS,    /* since 3.3: in fields behind the class itself */
+	RUBY_CLASS_FIELDS,    /* 3.3 and 3.4: in fields behind the class itself */
+	RUBY_CLASS_BOXED,     /* since 4.0: likewise, in other places */
 };
 
 struct ruby_layout {

@@ -30,7 +30,8 @@ static void read_name(struct lua_image *image, const struct interpreter_frame *f
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const releases[] = {"Lua 5.1", "Lua 5.2", "Lua 5.3.6", "Lua 5.4"};
+	static const char *const releases[] = {"Lua 5.1", "Lua 5.2", "Lua 5.3.6", "Lua 5.4",
+					       "Lua 5.5"};
 	static struct lua_image image;
 
 	for (size_t r = 0; r < ARRAY_SIZE(releases); r++) {

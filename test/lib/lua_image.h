@@ -78,6 +78,13 @@ static inline void lua_image_text(struct lua_image *i, enum lua_image_text numbe
 {
 	unsigned at = LUA_IMAGE_TEXTS + 64 * number;
 
+	if (i->release->layout.minor >= 5 && number == FILE_NAME) { /* a long one is elsewhere */
+		i->bytes[at + 8] = 20;
+		lua_image_put(i, at + 16, strlen(text), 8);
+		lua_image_address(i, at + 24, at + 40);
+		memcpy(i->bytes + at + 40, text, strlen(text));
+		return;
+	}
 	i->bytes[at + 8] = 4;
 	lua_image_put(i, at + 11, strlen(text), 1);
 	lua_image_put(i, at + 16, i->release->layout.minor >= 3 ? 0 : strlen(text), 8);
@@ -99,14 +106,13 @@ static inline uint32_t lua_image_word(const struct lua_image *i, unsigned op, un
 	return op | a << 6 | b << 23 | c << 14;
 }
 
-/* Opcodes of 5.1 to 5.4. */
+/* Opcodes of 5.1 to 5.5. */
 static inline void lua_image_code(struct lua_image *i)
 {
-	static const uint8_t opcodes[4][8] = {
+	static const uint8_t opcodes[5][8] = {
 		/* global, field, call, move, self, upvalue, add, iterator */
-		{5, 6, 28, 0, 11, 4, 12, 33},
-		{6, 7, 29, 0, 12, 5, 13, 34},
-		{6, 7, 36, 0, 12, 5, 13, 41},
+		{5, 6, 28, 0, 11, 4, 12, 33},   {6, 7, 29, 0, 12, 5, 13, 34},
+		{6, 7, 36, 0, 12, 5, 13, 41},   {11, 14, 68, 0, 20, 9, 46, 76},
 		{11, 14, 68, 0, 20, 9, 46, 76},
 	};
 	const unsigned minor = i->release->layout.minor, k = minor >= 4 ? 0 : 256;
@@ -122,7 +128,7 @@ static inline void lua_image_code(struct lua_image *i)
 
 	if (minor == 1)
 		words[0] = op[0]; /* register 0 = global variable with the name of constant 0 */
-	if (minor >= 4)
+	if (minor == 4)
 		words[5] |= 1u << 15;
 	memcpy(i->bytes + LUA_IMAGE_MAIN_CODE, words, sizeof(words));
 }

@@ -16,7 +16,7 @@ const CHAINS = [
   `<main>:43 Shop\\.total:(12|13|14)( Class#new:0${NATIVE}( BasicObject#initialize:0)?)?`,
   `<main>:43 Shop\\.total:14 Shop#pay:11( ${BURN})?`,
   `<main>:44 Array#each:0( \\[native\\] block in <main>:44( ${BURN})?)?`,
-  "<main>:45( Object#deep:29){0,50} Object#deep:(27|28|29|30)",
+  "<main>:45( Object#deep:29){0,50} Object#deep:(27|28|29|30|31)",
   `<main>:45( Object#deep:29){50} Object#deep:30 ${BURN}`,
   `<main>:46${NATIVE} block in Shop#sell:16( ${BURN})?`,
   `<main>:47 Shop#method_missing:17( ${BURN})?`,

@@ -2,7 +2,8 @@
 #include "test/lib/lua_image.h"
 #include "test/lib/unit.h"
 
-static const char *const releases[] = {"Lua 5.1.5", "Lua 5.2.4", "Lua 5.3.6", "Lua 5.4.6"};
+static const char *const releases[] = {"Lua 5.1.5", "Lua 5.2.4", "Lua 5.3.6", "Lua 5.4.6",
+				       "Lua 5.5.1"};
 
 static struct lua_image image;
 static struct interpreter_name name;
@@ -137,7 +138,7 @@ TEST(releases_that_are_not_known_have_none)
 {
 	assert_null(lua_release_of("Lua 5.0.3"));
 	assert_null(lua_release_of("Lua 5.3.2"));
-	assert_null(lua_release_of("Lua 5.5.0"));
+	assert_null(lua_release_of("Lua 5.6.0"));
 	assert_null(lua_release_of("LuaJIT 2.1"));
 	assert_int_equal(lua_release_of("$LuaVersion: Lua 5.3.3  Copyright")->layout.minor, 3);
 }

@@ -83,8 +83,8 @@ TEST(releases_have_offsets_of_their_own)
 		{0, 0, 5, 26, false},      {224, -96, 5, 28, false},  {224, -96, 5, 30, false},
 		{224, -104, 5, 32, false}, {208, -104, 5, 34, false}, {208, -104, 5, 36, true},
 		{208, -104, 5, 38, true},  {208, -104, 5, 40, true},  {208, -104, 5, 42, true},
-		{0, 0, 5, 41, false},      {0, 0, 5, 43, false},      {0, 0, 5, 44, false},
-		{0, 0, 7, 36, false},
+		{208, -104, 5, 44, true},  {0, 0, 5, 41, false},      {0, 0, 5, 43, false},
+		{0, 0, 5, 46, false},      {0, 0, 7, 36, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

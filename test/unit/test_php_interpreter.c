@@ -53,10 +53,13 @@ TEST(releases_have_offsets_of_their_own)
 	static const struct {
 		const char *release;
 		unsigned filename; /* 0: not known */
+		unsigned current;
 	} cases[] = {
-		{"7.2.34", 0},     {"7.3.33", 128}, {"7.4.33", 136}, {"8.0.30", 144},
-		{"8.1.29", 144},   {"8.2.29", 152}, {"8.3.21", 144}, {"8.4.27", 168},
-		{"8.4.0RC1", 168}, {"8.5.0", 0},    {"8.10.0", 0},   {"x.y", 0},
+		{"7.2.34", 0, 0},     {"7.3.33", 128, 488}, {"7.4.33", 136, 488},
+		{"8.0.30", 144, 488}, {"8.1.29", 144, 488}, {"8.2.29", 152, 488},
+		{"8.3.21", 144, 488}, {"8.4.27", 168, 488}, {"8.4.0RC1", 168, 488},
+		{"8.5.7", 168, 512},  {"8.6.0", 168, 512},  {"8.7.0", 0, 0},
+		{"8.10.0", 0, 0},     {"x.y", 0, 0},
 	};
 	char constants[64];
 
@@ -71,6 +74,7 @@ TEST(releases_have_offsets_of_their_own)
 		}
 		assert_int_equal(r, 0);
 		assert_int_equal(image.php.filename, cases[i].filename);
+		assert_int_equal(image.roots[0].vaddr, GLOBALS + cases[i].current);
 	}
 }
 

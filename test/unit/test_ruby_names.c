@@ -94,6 +94,20 @@ TEST_FIXTURE(classes_had_names_in_a_table, set_up, NULL)
 	check_name("block in pay");
 }
 
+/* 4.0: its fields begin earlier, and its superclass is among them. */
+TEST_FIXTURE(a_class_of_4_0_has_its_fields_elsewhere, set_up, NULL)
+{
+	layout.class_names = RUBY_CLASS_BOXED;
+	check_name("block in Shop#pay"); /* the name is where it was */
+	ruby_image_word(&image, RUBY_IMAGE_METHOD + 8, ruby_image_at(RUBY_IMAGE_SINGLETON));
+	ruby_image_word(&image, RUBY_IMAGE_SINGLETON + 16, 0);
+	ruby_image_word(&image, RUBY_IMAGE_SINGLETON + 32, ruby_image_at(RUBY_IMAGE_CLASS));
+	ruby_image_word(&image, RUBY_IMAGE_SINGLETON + 136, 8);
+	check_name("block in Shop#pay");
+	ruby_image_word(&image, RUBY_IMAGE_SINGLETON + 136, ruby_image_at(RUBY_IMAGE_CLASS));
+	check_name("block in Shop.pay");
+}
+
 /* define_method(:pay) { } in a class */
 TEST_FIXTURE(a_method_that_is_a_block_has_its_own_name, set_up, NULL)
 {

@@ -127,7 +127,11 @@ static int read_string(const struct lua_code *c, uint64_t at, char *to, size_t c
 	if (length > INT64_MAX)
 		return -EBADMSG;
 	len = length < cap ? (size_t)length : cap - 1;
-	r = interpreter_read(c->memory, at + STRING_TEXT, to, len);
+	at += STRING_TEXT;
+	if (c->layout->minor >= 5 && head[STRING_KIND] == KIND_LONG_STRING)
+		r = interpreter_read(c->memory, at, &at, sizeof(at));
+	if (r == 0)
+		r = interpreter_read(c->memory, at, to, len);
 	if (r < 0)
 		len = 0;
 	to[utf8_make_printable(to, len)] = '\0';

@@ -1,4 +1,4 @@
-/* PUC-Rio's Lua 5.1 to 5.4: lua, liblua, and programs that it is linked into. x86-64. */
+/* PUC-Rio's Lua 5.1 to 5.5: lua, liblua, and programs that it is linked into. x86-64. */
 #ifndef NODE_AGENT_INTERPRETER_LUA_LUA_INTERPRETER_H
 #define NODE_AGENT_INTERPRETER_LUA_LUA_INTERPRETER_H
 

@@ -100,10 +100,12 @@ static const struct opcode opcodes_5_3[OPCODES] = {
 
 #define INTEGER_FIELD 13u /* OP_GETI of 5.4: its field has no name */
 #define GET_FIELD 14u
+#define SELF 20u
 #define UPVALUE_FIELD 11u
 #define BINARY_FIRST 46u /* OP_MMBIN to OP_MMBINK: their operand c says which */
 #define BINARY_LAST 48u
 
+/* 5.5 has other names for two that shift, and two more behind the last of these. */
 static const struct opcode opcodes_5_4[OPCODES] = {
 	[0] = {LUA_OP_MOVE, NULL},
 	[1 ... 2] = SETS(NULL),
@@ -117,7 +119,7 @@ static const struct opcode opcodes_5_4[OPCODES] = {
 	[GET_FIELD] = {LUA_OP_FIELD, "__index"},
 	[15 ... 18] = ONLY("__newindex"),
 	[19] = SETS(NULL),
-	[20] = {LUA_OP_SELF, "__index"},
+	[SELF] = {LUA_OP_SELF, "__index"},
 	[21 ... 45] = SETS(NULL),
 	[49] = SETS("__unm"),
 	[50] = SETS("__bnot"),
@@ -142,8 +144,8 @@ static const struct opcode opcodes_5_4[OPCODES] = {
 	[79 ... 81] = SETS(NULL),
 };
 
-static const struct opcode *const opcodes_of[] = {NULL, opcodes_5_1, opcodes_5_2, opcodes_5_3,
-						  opcodes_5_4};
+static const struct opcode *const opcodes_of[] = {NULL,        opcodes_5_1, opcodes_5_2,
+						  opcodes_5_3, opcodes_5_4, opcodes_5_4};
 
 static const struct opcode *opcode_of(uint8_t minor, uint8_t number)
 {
@@ -153,7 +155,7 @@ static const struct opcode *opcode_of(uint8_t minor, uint8_t number)
 }
 
 /* 7 bits of the opcode; 8 each of a, b and c, with one between a and b */
-static struct lua_instruction instruction_5_4(uint32_t word)
+static struct lua_instruction instruction_5_4(uint8_t minor, uint32_t word)
 {
 	struct lua_instruction i = {
 		.number = word & 0x7f,
@@ -163,7 +165,8 @@ static struct lua_instruction instruction_5_4(uint32_t word)
 		.jump = (int32_t)(word >> 7) - 0xffffff,
 	};
 
-	i.c_is_constant = i.number == UPVALUE_FIELD || i.number == GET_FIELD || word >> 15 & 1;
+	i.c_is_constant = i.number == UPVALUE_FIELD || i.number == GET_FIELD ||
+			  (i.number == SELF && minor >= 5) || word >> 15 & 1;
 	return i;
 }
 
@@ -186,7 +189,7 @@ static struct lua_instruction instruction_before_5_4(uint32_t word)
 struct lua_instruction lua_instruction(uint8_t minor, uint32_t word)
 {
 	struct lua_instruction i =
-		minor >= 4 ? instruction_5_4(word) : instruction_before_5_4(word);
+		minor >= 4 ? instruction_5_4(minor, word) : instruction_before_5_4(word);
 
 	i.kind = opcode_of(minor, i.number)->kind;
 	if (i.kind == LUA_OP_CONSTANT || i.kind == LUA_OP_GLOBAL)
@@ -204,7 +207,7 @@ const char *lua_event_name(uint8_t minor, const struct lua_instruction *i)
 		"__idiv", "__band", "__bor", "__bxor", "__shl", "__shr",
 	};
 
-	if (minor == 4 && i->number >= BINARY_FIRST && i->number <= BINARY_LAST)
+	if (minor >= 4 && i->number >= BINARY_FIRST && i->number <= BINARY_LAST)
 		return i->c >= 6 && i->c - 6 < ARRAY_SIZE(binary) ? binary[i->c - 6] : NULL;
 	return opcode_of(minor, i->number)->event;
 }

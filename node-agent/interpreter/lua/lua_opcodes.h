@@ -1,4 +1,4 @@
-/* Instructions of Lua 5.1 to 5.4, as far as names of functions need them (lopcodes.h). Pure. */
+/* Instructions of Lua 5.1 to 5.5, as far as names of functions need them (lopcodes.h). Pure. */
 #ifndef NODE_AGENT_INTERPRETER_LUA_LUA_OPCODES_H
 #define NODE_AGENT_INTERPRETER_LUA_LUA_OPCODES_H
 

@@ -1,4 +1,4 @@
-/* Perl 5.28 to 5.42, with threads and without, in whatever program or library it is built into. */
+/* Perl 5.28 to 5.44, with threads and without, in whatever program or library it is built into. */
 #ifndef NODE_AGENT_INTERPRETER_PERL_INTERPRETER_H
 #define NODE_AGENT_INTERPRETER_PERL_INTERPRETER_H
 

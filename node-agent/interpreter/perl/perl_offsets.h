@@ -1,5 +1,5 @@
 /*
- * Offsets in bytes in the structures of Perl that are the same from 5.28 to 5.42 on 64-bit
+ * Offsets in bytes in the structures of Perl that are the same from 5.28 to 5.44 on 64-bit
  * machines, as offsetof() has them with the headers of each release: cop.h, cv.h, gv.h, hv.h, sv.h.
  */
 #ifndef NODE_AGENT_INTERPRETER_PERL_OFFSETS_H

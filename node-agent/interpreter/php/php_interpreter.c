@@ -30,7 +30,6 @@
 #define EVAL_CODE 4u
 #define FUNCTION_NAME 8u
 #define STRING_HASH 8u /* zend_string.h */
-#define CURRENT_EXECUTE_DATA 488u
 
 enum symbol { SYMBOL_LOOP, SYMBOL_GLOBALS, SYMBOLS };
 
@@ -88,7 +87,7 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 	*ret = (struct interpreter_image){
 		.language = INTERPRETER_PHP,
 		.roots = {{.kind = INTERPRETER_ROOT_GLOBAL,
-			   .vaddr = symbols[SYMBOL_GLOBALS] + CURRENT_EXECUTE_DATA}},
+			   .vaddr = symbols[SYMBOL_GLOBALS] + php.current}},
 		.frames = frames_of(&php),
 		.texts = {FUNCTION_NAME, php.filename, CHAIN_TEXT_AT},
 		.flags = CHAIN_ANONYMOUS_IS_LOOP,

@@ -1,4 +1,4 @@
-/* PHP 7.3 to 8.4: its engine, in whatever program or library it is built into. */
+/* PHP 7.3 to 8.6: its engine, in whatever program or library it is built into. */
 #ifndef NODE_AGENT_INTERPRETER_PHP_INTERPRETER_H
 #define NODE_AGENT_INTERPRETER_PHP_INTERPRETER_H
 

@@ -12,18 +12,23 @@
 #define HEADER_BYTES (sizeof(HEADER) - 1)
 #define HEADER_MAX (HEADER_BYTES + 8) /* with the release */
 
-/* Offsets from Zend/zend_compile.h of each release, as offsetof() has them on 64-bit machines. */
+/*
+ * Offsets from Zend/zend_compile.h and zend_globals.h of each release, as offsetof() has them on
+ * 64-bit machines.
+ */
 static const struct release {
 	uint16_t number; /* 100 * major + minor */
 	struct php_layout layout;
 } releases[] = {
-	{703, {.last = 60, .opcodes = 64, .filename = 128}},
-	{704, {.last = 60, .opcodes = 64, .filename = 136}},
-	{800, {.last = 68, .opcodes = 72, .filename = 144}},
-	{801, {.last = 68, .opcodes = 72, .filename = 144}},
-	{802, {.last = 80, .opcodes = 88, .filename = 152}},
-	{803, {.last = 76, .opcodes = 80, .filename = 144}},
-	{804, {.last = 96, .opcodes = 104, .filename = 168}},
+	{703, {.last = 60, .opcodes = 64, .filename = 128, .current = 488}},
+	{704, {.last = 60, .opcodes = 64, .filename = 136, .current = 488}},
+	{800, {.last = 68, .opcodes = 72, .filename = 144, .current = 488}},
+	{801, {.last = 68, .opcodes = 72, .filename = 144, .current = 488}},
+	{802, {.last = 80, .opcodes = 88, .filename = 152, .current = 488}},
+	{803, {.last = 76, .opcodes = 80, .filename = 144, .current = 488}},
+	{804, {.last = 96, .opcodes = 104, .filename = 168, .current = 488}},
+	{805, {.last = 96, .opcodes = 104, .filename = 168, .current = 512}},
+	{806, {.last = 96, .opcodes = 104, .filename = 168, .current = 512}},
 };
 
 /* "8.2.29"; 0: it is none. */

@@ -1,4 +1,4 @@
-/* Ruby 2.7 to 3.4: its virtual machine, in whatever program or library it is built into. */
+/* Ruby 2.7 to 4.0: its virtual machine, in whatever program or library it is built into. */
 #ifndef NODE_AGENT_INTERPRETER_RUBY_INTERPRETER_H
 #define NODE_AGENT_INTERPRETER_RUBY_INTERPRETER_H
 

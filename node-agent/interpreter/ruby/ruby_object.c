@@ -16,12 +16,9 @@
 
 /* RClass */
 #define CLASS_OF 8u
-#define CLASS_SUPER 16u
+#define CLASS_WORDS 5u      /* up to its superclass */
 #define CLASS_POINTER 24u   /* RUBY_CLASS_VARIABLES: of its fields */
 #define FIELDS_VARIABLES 8u /* in these: rb_classext_struct.iv_tbl */
-#define CLASS_FIELDS 32u    /* RUBY_CLASS_FIELDS: these are here */
-#define FIELDS_ATTACHED 96u /* whose singleton it is */
-#define FIELDS_NAME 120u    /* classpath */
 #define CLASSES_MAX 8u      /* that are gone through */
 /* st_table */
 #define TABLE_WORDS 7u
@@ -32,6 +29,17 @@
 #define ENTRIES_MAX 64u
 #define HIDDEN_MAX 8u /* of these, that are looked at: real classes have three */
 #define NO_ENTRY UINT64_MAX
+
+static const struct class_places {
+	uint8_t super;
+	uint8_t attached; /* whose singleton it is */
+	uint8_t name;     /* classpath */
+} class_places[] = {
+	[RUBY_CLASS_VARIABLES] = {.super = 16},
+	[RUBY_CLASS_NAMELESS] = {.super = 16},
+	[RUBY_CLASS_FIELDS] = {16, 128, 152},
+	[RUBY_CLASS_BOXED] = {32, 136, 152},
+};
 
 /* symbol.c, template/id.h.tmpl */
 #define OPERATORS_MAX 255u /* their IDs are numbers */
@@ -161,15 +169,20 @@ static int find_variable(const struct ruby_memory *m, uint64_t class, unsigned a
 	return r;
 }
 
+static const struct class_places *places_of(const struct ruby_memory *m)
+{
+	return &class_places[m->layout->class_names];
+}
+
 static int read_class_name(const struct ruby_memory *m, uint64_t class, char *to, size_t cap)
 {
 	uint64_t name = 0;
 	int r;
 
-	if (m->layout->class_names == RUBY_CLASS_FIELDS)
-		r = ruby_read_word(m, class + CLASS_FIELDS + FIELDS_NAME, &name);
-	else
+	if (m->layout->class_names == RUBY_CLASS_VARIABLES)
 		r = find_variable(m, class, TYPE_STRING, TYPE_STRING, &name);
+	else
+		r = ruby_read_word(m, class + places_of(m)->name, &name);
 	return r < 0 || !is_object(name) ? r : ruby_string_read(m, name, to, cap);
 }
 
@@ -180,7 +193,7 @@ static int find_attached(const struct ruby_memory *m, uint64_t class, uint64_t *
 
 	if (m->layout->class_names == RUBY_CLASS_VARIABLES)
 		return find_variable(m, class, TYPE_CLASS, TYPE_MODULE, ret);
-	r = ruby_read_word(m, class + CLASS_FIELDS + FIELDS_ATTACHED, ret);
+	r = ruby_read_word(m, class + places_of(m)->attached, ret);
 	if (r == 0 && !has_type(m, *ret, TYPE_CLASS, TYPE_MODULE))
 		*ret = 0;
 	return r;
@@ -191,7 +204,7 @@ static int find_named(const struct ruby_memory *m, uint64_t *class, bool *ret_ow
 {
 	*ret_own = false;
 	for (unsigned i = 0; i < CLASSES_MAX; i++) {
-		uint64_t words[3], type, of = 0;
+		uint64_t words[CLASS_WORDS], type, of = 0;
 		int r = is_object(*class)
 				? interpreter_read(m->memory, *class, words, sizeof(words))
 				: -EBADMSG;
@@ -211,7 +224,7 @@ static int find_named(const struct ruby_memory *m, uint64_t *class, bool *ret_ow
 		if (r < 0)
 			return r;
 		*ret_own = of != 0;
-		*class = of ? of : words[CLASS_SUPER / 8]; /* of an object: its class */
+		*class = of ? of : words[places_of(m)->super / 8]; /* of an object: its class */
 	}
 	return -EBADMSG;
 }

@@ -26,6 +26,7 @@ static const struct release {
 	{302, {64, 112, 12, RUBY_CLASS_NAMELESS, 12, false, true, 0}},
 	{303, {56, 112, 12, RUBY_CLASS_FIELDS, 12, false, true, 0}},
 	{304, {56, 112, 12, RUBY_CLASS_FIELDS, 13, false, true, 0}},
+	{400, {56, 112, 12, RUBY_CLASS_BOXED, 13, false, true, 0}},
 };
 
 static int read_at(const struct elf_layout *layout, const struct byte_source *src, uint64_t vaddr,

@@ -331,14 +331,14 @@ const advice: Record<Unnamed, Advice> = {
   ruby: {
     name: "Ruby",
     todo:
-      "the node agent reads them from Ruby 2.7 to 3.4, unless --unwinding=frame-pointers is " +
+      "the node agent reads them from Ruby 2.7 to 4.0, unless --unwinding=frame-pointers is " +
       "given; rbspy sends them as well",
     docs: `${TROUBLE}frames-of-ruby`,
   },
   php: {
     name: "PHP",
     todo:
-      "the node agent reads them from PHP 7.3 to 8.4 without ZTS, unless " +
+      "the node agent reads them from PHP 7.3 to 8.6 without ZTS, unless " +
       "--unwinding=frame-pointers is given",
     docs: `${TROUBLE}frames-of-php`,
   },
