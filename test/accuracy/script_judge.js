@@ -5,12 +5,13 @@
 const { chainOf } = require("../interpreters/script_chains");
 const { STARTS, bareName } = require("./judge");
 
-const MARK = /^\[(?!kernel|vdso|unknown)[a-z].*\]$/;
+const MARK = /^\[(?!kernel|vdso|unknown|virtual thread)[a-z].*\]$/;
 const ENDING = /^(exit_mmap|exit_mm|begin_new_exec|exec_mmap|do_exit|load_elf_binary)$/;
-// A stripped C library has no name for what starts a thread.
+// A stripped C library has no name for what starts a thread; a virtual one has a mark there.
 const THREAD = /^(start_thread|(libc|libpthread)[^+]*\+0x[0-9a-f]+)$/;
 const isKernel = (frame) => frame.file === "[kernel]";
-const isStart = ({ name }) => STARTS.test(bareName(name)) || THREAD.test(bareName(name));
+const isStart = ({ name }) =>
+  STARTS.test(bareName(name)) || THREAD.test(bareName(name)) || name === "[virtual thread]";
 // Nor has a stripped program for its first instructions, which call this function only.
 const isStrippedStart = ([first, second]) =>
   /^[^+]+\+0x[0-9a-f]+$/.test(first.name) && bareName(second?.name ?? "") === "__libc_start_main";

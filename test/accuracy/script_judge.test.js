@@ -29,6 +29,11 @@ test("a stripped program starts in what calls the C library's start", () => {
   assert.strictEqual(verdict([native("php+0x1234"), script]).fault, "no start");
 });
 
+test("a virtual thread of Java starts at its mark", () => {
+  assert.strictEqual(verdict([native("[virtual thread]"), script, own("f", 5)]).fault, "");
+  assert.strictEqual(verdict([native("[truncated]"), script]).fault, "[truncated]");
+});
+
 test("another function, or one that is missing or doubled, is another chain", () => {
   const wrong = [
     [script, own("h", 5)],

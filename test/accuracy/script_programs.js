@@ -4,9 +4,11 @@
 
 const { execFileSync, spawn } = require("node:child_process");
 const fs = require("node:fs");
+const os = require("node:os");
 const path = require("node:path");
 const { freePort, root } = require("../e2e/lib/daemon");
 const erlang = require("../erlang/erlang_frames");
+const java = require("../java/java_frames");
 const lua = require("../lua/lua_frames").language;
 const luajit = require("../luajit/luajit_frames");
 const perl = require("../perl/perl_frames").language;
@@ -171,12 +173,43 @@ function others() {
   ];
 }
 
+// ---- Java ----
+
+// Threads of the virtual machine have no methods of the program.
+const isVirtualMachines = (names) => !names.includes("jni_CallStaticVoidMethod");
+
+function startJava({ comm, release, jdks, dir, args }) {
+  const { command, folder } = java.namedJava(jdks, release, dir, comm);
+  const options = ["-Xmx128m", ...java.KEEP, "-jar", path.join(folder, "chains.jar"), ...args];
+  const [file, ...rest] = [...command, ...options];
+  const child = spawn(file, rest, { stdio: ["ignore", "ignore", "inherit"] });
+  return { pid: child.pid, stop: () => child.kill("SIGKILL") };
+}
+
+function javaReleases() {
+  const of = (release, args) => ({
+    language: args.length > 0 ? "Java, virtual threads" : "Java",
+    name: `java-${release}${args.length > 0 ? "-virtual" : ""}`,
+    title: args.length > 0 ? "a virtual thread" : "HotSpot",
+    prepare: () => {
+      const dir = fs.mkdtempSync(path.join(os.tmpdir(), "java-"));
+      process.on("exit", () => fs.rmSync(dir, { recursive: true, force: true }));
+      const jdks = String(execFileSync(path.join(root, "test/java/jdks.sh"))).trim();
+      const chains = { ...java.languageIn(dir), mayBeNative: isVirtualMachines };
+      return { release, dir, jdks, args, chains };
+    },
+    start: startJava,
+  });
+  const releases = ["8", "11", "17", "21", "25"].map((release) => of(release, []));
+  return [...releases, ...["21", "25"].map((release) => of(release, ["virtual"]))];
+}
+
 // Those whose names contain one of these, all if none is given: [{ language, name, title, release,
 // chains, comm, start() }]; each has a process name of its own, by which its stacks are known.
 function scripts(only) {
   const matches = ({ language, name }) =>
     only.length === 0 || only.some((part) => `${language} ${name}`.includes(part));
-  return [...debianReleases(), ...others()].filter(matches).map((script, i) => {
+  return [...debianReleases(), ...others(), ...javaReleases()].filter(matches).map((script, i) => {
     const comm = script.commOf?.(i) ?? `acc-script-${i}`;
     const prepared = { ...script, ...script.prepare(), comm };
     return { ...prepared, start: () => script.start(prepared) };

@@ -109,8 +109,29 @@ const IN_ROOT = `
   program="\${!#}"
   exec "$0" "$1" "$(dirname "$program")" 0 "\${@:2:$#-2}" "/program/$(basename "$program")"`;
 
+const isOwn = (f) => /^KnownChains/.test(f.name);
+
+// The program, compiled into a folder of its own; its chains are those of checkScript().
+function languageIn(dir) {
+  const chains = chainsOf(fs.readFileSync(path.join(__dirname, SOURCE), "utf8"));
+  return { script: compile(dir), chains, isOwn };
+}
+
+// A command that runs a program in a folder, as a process of this name. It ends with the options.
+function namedJava(jdks, release, dir, name) {
+  const link = path.join(dir, name);
+  fs.rmSync(link, { force: true });
+  fs.symlinkSync(release === "8" ? JDK_8 : fs.realpathSync(javaOf(jdks, release)[0]), link);
+  if (release !== "8") return { command: [link], folder: dir };
+  const start = path.join(__dirname, "run-in-root.sh");
+  return {
+    command: [start, path.join(jdks, "8"), dir, "0", `/program/${name}`],
+    folder: "/program",
+  };
+}
+
 function javaOf(jdks, release) {
-  if (release === "17") return ["java"];
+  if (release === "17") return ["/usr/bin/java"];
   if (release !== "8") return [path.join(jdks, release, "bin/java")];
   const start = path.join(__dirname, "run-in-root.sh");
   return ["bash", "-c", IN_ROOT, start, path.join(jdks, "8"), JDK_8];
@@ -119,11 +140,10 @@ function javaOf(jdks, release) {
 function main() {
   const [agent, jdks, releases = "8,11,17,21,25"] = process.argv.slice(2);
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "java-"));
-  const chains = chainsOf(fs.readFileSync(path.join(__dirname, SOURCE), "utf8"));
   const modes = process.env.MODES ? process.env.MODES.split(",") : Object.keys(MODES);
   let passed = 0, failed = 0;
   try {
-    const language = { script: compile(dir), chains, isOwn: (f) => /^KnownChains/.test(f.name) };
+    const language = languageIn(dir);
     for (const release of releases.split(",")) {
       const java = javaOf(jdks, release);
       for (const mode of modes) {
@@ -149,4 +169,5 @@ function main() {
   process.exitCode = failed > 0 ? 1 : 0;
 }
 
-main();
+module.exports = { KEEP, languageIn, namedJava };
+if (require.main === module) main();
