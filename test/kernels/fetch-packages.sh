@@ -1,9 +1,8 @@
 #!/bin/sh
 # fetch-packages.sh these|needs SUITE ARCH DIR PACKAGE...: unpacks Debian packages of any suite and
 # architecture below DIR without installing them: only these, or also their dependencies. Those of
-# experimental need sid, too; what both have is named PACKAGE/experimental. A meta package stands for
-# the kernel image that it depends on; modules and documents other than licences are left out.
-# "dpkg-query --admindir=DIR/var/lib/dpkg" knows the packages and their files. Does
+# experimental need sid, too. A meta package stands for the kernel image that it depends on; modules
+# and documents other than licences are left out. "dpkg-query --admindir=DIR/var/lib/dpkg" knows the packages and their files. Does
 # nothing if DIR exists; remove it to get newer versions.
 #
 # A list of packages is taken from a mirror that is some weeks behind, too: it is signed, and what
@@ -53,7 +52,7 @@ export APT_CONFIG="$apt/apt.conf"
 apt-get update -q >"$apt/log" 2>&1 || { cat "$apt/log" >&2; exit 1; }
 wanted=
 for package in "$@"; do
-	image=$(apt-cache depends "${package%/*}" |
+	image=$(apt-cache depends "$package" |
 		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n 1)
 	wanted="$wanted ${image:-$package}"
 done
