@@ -2,8 +2,8 @@
 # fetch-packages.sh these|needs SUITE ARCH DIR PACKAGE...: unpacks Debian packages of any suite and
 # architecture below DIR without installing them: only these, or also their dependencies. Those of
 # experimental need sid, too. A meta package stands for the kernel image that it depends on; modules
-# and documents other than licences are left out. "dpkg-query --admindir=DIR/var/lib/dpkg" knows the packages and their files. Does
-# nothing if DIR exists; remove it to get newer versions.
+# and documents other than licences are left out. "dpkg-query --admindir=DIR/var/lib/dpkg" knows the
+# packages and their files. Does nothing if DIR exists; remove it to get newer versions.
 #
 # A list of packages is taken from a mirror that is some weeks behind, too: it is signed, and what
 # tests run on need not be the newest.
