@@ -58,6 +58,49 @@ static int ask_number(struct store *s, const char *sql, const struct store_param
 						: 0;
 }
 
+/* ---- partitions ---- */
+
+#define SQL_DAYS                                                                             \
+	"SELECT toUInt32(toDate(fromUnixTimestamp64Nano(toInt64(q) * 900000000000))) FROM (" \
+	"SELECT arrayJoin({quarters:Array(UInt64)}) AS q)"
+_Static_assert(STORE_QUARTER_S == 900, "as in the SQL");
+
+static int find_some_days(struct store *s, const uint64_t *quarters, size_t n, uint32_t *days,
+			  struct err *err)
+{
+	CLEANUP(buf_fini) struct buf list;
+	CLEANUP(buf_fini) struct buf answer;
+	struct rowbinary_reader in;
+	int r;
+
+	buf_init(&list, PARAM_BYTES);
+	buf_init(&answer, ANSWER_BYTES);
+	r = store_add_ids(&list, quarters, n);
+	if (r == 0)
+		r = ask(s, SQL_DAYS, &(struct store_param){"quarters", list.data}, 1, &answer, err);
+	if (r < 0)
+		return r;
+	rowbinary_reader_init(&in, answer.data, answer.len);
+	for (size_t i = 0; i < n; i++)
+		days[i] = rowbinary_get_u32(&in);
+	return rowbinary_reader_finish(&in) < 0 || rowbinary_has_more(&in)
+		       ? err_set(err, -EBADMSG, "unexpected answer of the store")
+		       : 0;
+}
+
+int store_find_days(struct store *s, const uint64_t *quarters, size_t n, uint32_t *days,
+		    struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i += STORE_IDS_AT_ONCE) {
+		size_t some = n - i < STORE_IDS_AT_ONCE ? n - i : STORE_IDS_AT_ONCE;
+
+		r = find_some_days(s, quarters + i, some, days + i, err);
+	}
+	return r;
+}
+
 /* ---- uploads ---- */
 
 static int compare_ids(const void *a, const void *b)

@@ -19,6 +19,13 @@
 int store_find_uploads(struct store *s, const uint64_t *ids, size_t n, bool *found,
 		       struct err *err) MUST_CHECK;
 
+/*
+ * Sets days[i] to the partition of rows of quarters[i] (STORE_QUARTER_S): days since the epoch in the
+ * time zone of the store, at the present.
+ */
+int store_find_days(struct store *s, const uint64_t *quarters, size_t n, uint32_t *days,
+		    struct err *err) MUST_CHECK;
+
 /* Appends ids as the value of a parameter of type Array(UInt64). Returns what buf_add() does. */
 int store_add_ids(struct buf *out, const uint64_t *ids, size_t n) MUST_CHECK;
 /* Ids of one query. */

@@ -13,6 +13,7 @@ struct drain_job {
 	struct log_drain *drain;
 	struct log_segment *of; /* borrowed from the log */
 	struct log_segment_content segment;
+	struct drain_days days;
 	struct drain_pieces pieces;
 	/* by record; at most one of these is true */
 	bool *refused;

@@ -8,6 +8,54 @@
 #define PIECE_BYTES (16 * MIB)
 _Static_assert(PIECE_BYTES <= STORE_INSERT_BYTES, "an insert must be one block");
 
+/* ---- days ---- */
+
+static int compare_quarters(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int drain_days_make(struct drain_days *ret, const struct log_segment_content *segment)
+{
+	size_t n = segment->n_frames;
+
+	*ret = (struct drain_days){.quarters = calloc(n + 1, sizeof(*ret->quarters)),
+				   .days = calloc(n + 1, sizeof(*ret->days))};
+	if (!ret->quarters || !ret->days)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		ret->quarters[i] = segment->frames[i].data.frame.quarter;
+	qsort(ret->quarters, n, sizeof(*ret->quarters), compare_quarters);
+	for (size_t i = 0; i < n; i++)
+		if (ret->n == 0 || ret->quarters[ret->n - 1] != ret->quarters[i])
+			ret->quarters[ret->n++] = ret->quarters[i];
+	return 0;
+}
+
+void drain_days_fini(struct drain_days *d)
+{
+	free(d->quarters);
+	free(d->days);
+	*d = (struct drain_days){0};
+}
+
+static bool is_same_day(const struct drain_days *d, uint32_t a, uint32_t b)
+{
+	const uint64_t keys[] = {a, b};
+	const uint64_t *at[2];
+
+	if (a == b || d->n == 0)
+		return a == b;
+	for (size_t i = 0; i < 2; i++)
+		at[i] = bsearch(&keys[i], d->quarters, d->n, sizeof(*d->quarters),
+				compare_quarters);
+	return at[0] && at[1] && d->days[at[0] - d->quarters] == d->days[at[1] - d->quarters];
+}
+
+/* ---- pieces ---- */
+
 static int compare(const void *a, const void *b)
 {
 	const struct log_frame *x = *(const struct log_frame *const *)a;
@@ -40,7 +88,8 @@ static int sort_frames(struct drain_pieces *p, const struct log_segment_content 
 }
 
 /* Returns how many frames from first on are one piece, at least one. */
-static uint32_t piece_length(struct log_frame const *const *frames, size_t n)
+static uint32_t piece_length(struct log_frame const *const *frames, size_t n,
+			     const struct drain_days *days)
 {
 	uint64_t rows = 0, bytes = 0;
 	uint32_t i = 0;
@@ -50,14 +99,15 @@ static uint32_t piece_length(struct log_frame const *const *frames, size_t n)
 
 		rows += f->n_rows;
 		bytes += f->n_bytes;
-		if (i > 0 && (f->quarter != frames[0]->data.frame.quarter ||
+		if (i > 0 && (!is_same_day(days, f->quarter, frames[0]->data.frame.quarter) ||
 			      rows > STORE_INSERT_ROWS || bytes > PIECE_BYTES))
 			break;
 	}
 	return i;
 }
 
-int drain_pieces_make(struct drain_pieces *ret, const struct log_segment_content *segment)
+int drain_pieces_make(struct drain_pieces *ret, const struct log_segment_content *segment,
+		      const struct drain_days *days)
 {
 	int r;
 
@@ -73,7 +123,7 @@ int drain_pieces_make(struct drain_pieces *ret, const struct log_segment_content
 		uint32_t at = 0;
 
 		while (at < ret->n_frames[t]) {
-			uint32_t n = piece_length(ret->frames[t] + at, ret->n_frames[t] - at);
+			uint32_t n = piece_length(ret->frames[t] + at, ret->n_frames[t] - at, days);
 
 			ret->pieces[ret->n_pieces++] = (struct drain_piece){
 				.table = (enum store_table)t, .first = at, .n = n};

@@ -329,6 +329,7 @@ static void job_free(struct drain_job *j)
 	if (!j)
 		return;
 	drain_pieces_fini(&j->pieces);
+	drain_days_fini(&j->days);
 	free(j->refused);
 	free(j->found);
 	free(j->contested);
@@ -354,6 +355,24 @@ static int allocate(struct drain_job *j)
 		       : -ENOMEM;
 }
 
+/*
+ * Profiles of weeks that are uploaded in one go are of many quarters of an hour and of few days. A
+ * store that cannot tell the days gets an insert for each quarter.
+ */
+static int find_days(struct drain_job *j, struct err *err)
+{
+	int r = drain_days_make(&j->days, &j->segment);
+
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	if (j->days.n > 1)
+		r = store_find_days(j->drain->cfg.store, j->days.quarters, j->days.n, j->days.days,
+				    err);
+	if (r == -EREMOTEIO || r == -EBADMSG)
+		drain_days_fini(&j->days);
+	return r == -EREMOTEIO || r == -EBADMSG ? 0 : r;
+}
+
 /* Returns NULL and *ret_error if it fails. */
 static struct drain_job *make_job(struct log_drain *d, struct log_segment *s, int *ret_error,
 				  struct err *err)
@@ -367,7 +386,10 @@ static struct drain_job *make_job(struct log_drain *d, struct log_segment *s, in
 	j->of = s;
 	j->exact_tokens = -1;
 	*ret_error = log_segment_read(s, &j->segment, err);
-	if (*ret_error == 0 && (allocate(j) < 0 || drain_pieces_make(&j->pieces, &j->segment) < 0))
+	if (*ret_error == 0)
+		*ret_error = find_days(j, err);
+	if (*ret_error == 0 &&
+	    (allocate(j) < 0 || drain_pieces_make(&j->pieces, &j->segment, &j->days) < 0))
 		*ret_error = err_set(err, -ENOMEM, "out of memory");
 	if (*ret_error == 0)
 		return j;
@@ -391,7 +413,7 @@ static int continue_job(struct drain_job *j, struct err *err)
 	if (j->segment.n_records != n_records || j->segment.n_frames != n_frames)
 		return 0;
 	j->is_resumed = true;
-	r = drain_pieces_make(&j->pieces, &j->segment);
+	r = drain_pieces_make(&j->pieces, &j->segment, &j->days);
 	return r < 0 ? err_set(err, r, "out of memory") : 1;
 }
 

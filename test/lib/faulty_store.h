@@ -32,8 +32,9 @@ struct faulty_rows {
 	bool drops; /* rows are accepted and not kept, as those beyond their TTL */
 	bool hangs; /* inserts wait until they are stopped */
 	bool stopped;
-	int forget; /* table whose next insert leaves its token but no rows */
-	bool exact; /* tables are replicated */
+	int forget;   /* table whose next insert leaves its token but no rows */
+	bool exact;   /* tables are replicated */
+	bool no_days; /* it does not tell which quarters of an hour are of one day */
 	struct {
 		uint64_t upload;
 		char claimant[STORE_TOKEN_BYTES + 1];
