@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cluster-agent/pyroscope/flame_levels.h"
+#include "cluster-agent/query/read/timeline_groups.h"
 #include "common/system/clock.h"
 #include "proto/querier.pb-c.h"
 
@@ -60,6 +61,25 @@ int querier_label(struct querier_call *c, const char *name, const struct series_
 		r = querier_text(c, value->text, value->len, &pair->value);
 	*ret = pair;
 	return r;
+}
+
+int querier_group_labels(struct querier_call *c, const char *const *names, size_t n,
+			 const struct series_value *values, Querier__V1__LabelPair ***ret)
+{
+	const char *text = values->text, *end = text + values->len;
+	int r = 0, n_labels = 0;
+
+	*ret = querier_alloc(c, n, sizeof(**ret), &r);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const char *stop =
+			i + 1 < n ? memchr(text, TIMELINE_SEPARATOR, (size_t)(end - text)) : NULL;
+		struct series_value value = {text, (size_t)((stop ? stop : end) - text)};
+
+		if (value.len > 0)
+			r = querier_label(c, names[i], &value, &(*ret)[n_labels++]);
+		text = stop ? stop + 1 : end;
+	}
+	return r < 0 ? r : n_labels;
 }
 
 int querier_select(struct querier_call *c, const struct querier_selection_request *request,

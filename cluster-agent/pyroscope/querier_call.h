@@ -49,6 +49,14 @@ struct Querier__V1__LabelPair;
 int querier_label(struct querier_call *c, const char *name, const struct series_value *value,
 		  struct Querier__V1__LabelPair **ret) MUST_CHECK;
 
+/*
+ * The labels of a group: names has n of them, and values their values, with TIMELINE_SEPARATOR in
+ * between. Those without a value are left out. Returns how many there are in *ret, or an error.
+ */
+int querier_group_labels(struct querier_call *c, const char *const *names, size_t n,
+			 const struct series_value *values,
+			 struct Querier__V1__LabelPair ***ret) MUST_CHECK;
+
 /* A type id with a selector and a range, resolved to types and services. */
 struct querier_selection {
 	struct series_selector selector;

@@ -14,6 +14,8 @@ static const struct querier_method methods[] = {
 	{QUERIER "Series", &querier__v1__series_request__descriptor, querier_series, false, false},
 	{QUERIER "SelectSeries", &querier__v1__select_series_request__descriptor,
 	 querier_select_series, false, false},
+	{QUERIER "SelectHeatmap", &querier__v1__select_heatmap_request__descriptor,
+	 querier_select_heatmap, false, false},
 	{QUERIER "SelectMergeStacktraces",
 	 &querier__v1__select_merge_stacktraces_request__descriptor, querier_select_stacktraces,
 	 false, true},

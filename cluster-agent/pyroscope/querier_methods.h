@@ -38,6 +38,8 @@ int querier_empty(struct querier_call *c, const ProtobufCMessage *request, Proto
 		  struct err *err) MUST_CHECK;
 int querier_select_series(struct querier_call *c, const ProtobufCMessage *request,
 			  ProtobufCMessage **ret, struct err *err) MUST_CHECK;
+int querier_select_heatmap(struct querier_call *c, const ProtobufCMessage *request,
+			   ProtobufCMessage **ret, struct err *err) MUST_CHECK;
 int querier_select_stacktraces(struct querier_call *c, const ProtobufCMessage *request,
 			       ProtobufCMessage **ret, struct err *err) MUST_CHECK;
 int querier_select_span_profile(struct querier_call *c, const ProtobufCMessage *request,

@@ -175,26 +175,6 @@ static int by_total(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int add_labels(struct work *w, uint32_t id, Querier__V1__Series *to)
-{
-	size_t n = w->in->n_group_by, len;
-	const char *text = intern_get(w->names, id, &len), *end = text + len;
-	int r = 0;
-
-	to->labels = querier_alloc(w->call, n, sizeof(*to->labels), &r);
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		const char *stop =
-			i + 1 < n ? memchr(text, TIMELINE_SEPARATOR, (size_t)(end - text)) : NULL;
-		struct series_value value = {text, (size_t)((stop ? stop : end) - text)};
-
-		if (value.len > 0)
-			r = querier_label(w->call, w->in->group_by[i], &value,
-					  &to->labels[to->n_labels++]);
-		text = stop ? stop + 1 : end;
-	}
-	return r;
-}
-
 static int add_points(struct work *w, const double *values, Querier__V1__Series *to)
 {
 	int64_t from_ms = w->range.from_ns / (int64_t)NS_PER_MS;
@@ -223,13 +203,18 @@ static int add_points(struct work *w, const double *values, Querier__V1__Series 
 static int add_series(struct work *w, const struct group *g, Querier__V1__Series **ret)
 {
 	int r = 0;
+	struct series_value name;
 	Querier__V1__Series *s = querier_alloc(w->call, 1, sizeof(*s), &r);
 
 	if (!s)
 		return r;
 	querier__v1__series__init(s);
-	r = add_labels(w, g->id, s);
-	if (r == 0)
+	name.text = intern_get(w->names, g->id, &name.len);
+	r = querier_group_labels(w->call, (const char *const *)w->in->group_by, w->in->n_group_by,
+				 &name, &s->labels);
+	if (r > 0)
+		s->n_labels = (size_t)r;
+	if (r >= 0)
 		r = add_points(w, g->values, s);
 	*ret = s;
 	return r;

@@ -245,6 +245,57 @@ test("series by labels add up, and a limit keeps the largest", async () => {
   assert.deepStrictEqual(sums(none), [["", [55e9, 95e9]]]);
 });
 
+test("a heatmap counts profiles by time and value", async () => {
+  const ask = (more, selector = "{}") => [
+    "SelectHeatmap",
+    { ...range, profileTypeID: CPU, labelSelector: selector, step: 300, ...more },
+  ];
+  const [all, pods, top, cart, spans, none] = await calls([
+    ask({ queryType: "HEATMAP_QUERY_TYPE_INDIVIDUAL" }),
+    ask({ groupBy: ["namespace", "pod"] }),
+    ask({ groupBy: ["pod"], limit: 1 }),
+    ask({ step: 60 }, `{service_name="${CART}"}`),
+    ask({ queryType: "HEATMAP_QUERY_TYPE_SPAN" }),
+    ask({}, '{service_name="none"}'),
+  ]).then((list) => list.map((a) => a.answer.series ?? []));
+  // { "name": [[timestamp, { least value of a bucket: count }]] }
+  const cells = (series) =>
+    Object.fromEntries(
+      series.map((s) => [
+        (s.labels ?? []).map((l) => l.value).join(" "),
+        s.slots.map((slot) => {
+          assert.deepStrictEqual([slot.yMin.length, slot.counts.length], [20, 20]);
+          const counts = slot.counts.map((n, i) => [Math.round(slot.yMin[i]), Number(n)]);
+          return [Number(slot.timestamp), Object.fromEntries(counts.filter(([, n]) => n > 0))];
+        }),
+      ]),
+    );
+  const [half, end] = [first.end, range.end];
+  // profiles of 1, 3, 3.5 and 7.5 s of CPU time: buckets of 325 ms above the first
+  const [one, three, more, most] = [1e9, 2.95e9, 3.275e9, 7.175e9];
+  const [less, much] = [[half, { [more]: 5 }], [end, { [most]: 5 }]];
+  assert.deepStrictEqual(cells(all), {
+    "": [
+      [half, { [one]: 5, [three]: 5, [more]: 10 }],
+      [end, { [one]: 5, [three]: 5, [most]: 10 }],
+    ],
+  });
+  assert.deepStrictEqual(cells(pods), {
+    "shop cart-a": [less, much],
+    "shop cart-b": [less, much],
+    "shop both-x": [half, end].map((t) => [t, { [three]: 5 }]),
+    "batch jobs-1": [half, end].map((t) => [t, { [one]: 5 }]),
+  });
+  assert.deepStrictEqual(Object.keys(cells(top)), ["cart-a"]);
+  assert.deepStrictEqual(
+    cells(cart)[""].map(([t]) => t),
+    Array.from({ length: 10 }, (_, i) => START + (i + 1) * MINUTE),
+  );
+  assert.deepStrictEqual([spans, none], [[], []]);
+  const asJson = await json("SelectHeatmap", ask({})[1]);
+  assert.deepStrictEqual(cells(asJson.series), cells(all));
+});
+
 test("a flame graph is our own", async () => {
   const { flamegraph } = await call("SelectMergeStacktraces", select(CART));
   const own = await ownBars({ service: CART, ...ours(range) });
@@ -429,6 +480,8 @@ test("errors are those of the protocol", async () => {
     ["SelectMergeStacktraces", { ...select(CART), profileTypeID: "cpu" }, /profile type/],
     ["SelectSeries", { ...select(CART), start: range.end, end: START }, /before/],
     ["SelectSeries", { ...select(CART), step: 0.001 }, /steps/],
+    ["SelectHeatmap", { ...select(CART), step: 0.001 }, /steps/],
+    ["SelectHeatmap", { ...select(CART), step: 0 }, /millisecond/],
     ["LabelValues", { ...range }, /label is missing/],
   ];
   const answers = await calls(cases.map(([method, request]) => [method, request]));
