@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cluster-agent/query/flame_json.h"
+#include "cluster-agent/query/read/profile_length.h"
 #include "cluster-agent/query/read/profile_source.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/stack_query.h"
@@ -134,38 +135,115 @@ static int put_series(struct json_writer *w, struct timeline_groups *groups, str
 	return r;
 }
 
-int profile_query_timeline(struct store *store, const struct query_request *p, struct buf *out,
-			   struct err *err)
+/* What a timeline is asked with beside its filter. */
+struct timeline_form {
+	const char *label;  /* of its series; NULL or "": none */
+	uint32_t n_series;  /* at most; 0: as many as people can tell apart */
+	uint32_t n_points;  /* steps, at most */
+	bool has_instances; /* list them, too */
+	double profile_ns;  /* profile_length_query(), 0 if nobody asked */
+};
+
+static int write_timeline(struct json_writer *w, struct store *store, const struct query_filter *f,
+			  const struct timeline_form *form, struct err *err)
 {
-	CLEANUP(profile_source_fini) struct profile_source source = {0};
-	struct query_filter filter = p->filter;
-	const struct query_filter *f = &filter;
 	AUTO_FREE struct timeline_step *steps = NULL;
 	CLEANUP(timeline_groups_freep) struct timeline_groups *groups = NULL;
 	struct timeline t = {.aggregation = profile_type_get(f->type)->aggregation};
 	struct rate rate = rate_of(f->type);
-	struct timeline_by by = {.label = p->label, .all = &t, .divisor = rate.divisor};
-	struct json_writer w;
+	struct timeline_by by = {.label = form->label,
+				 .max_groups = form->n_series,
+				 .all = &t,
+				 .divisor = rate.divisor};
 	int r;
 
-	filter.source = &source;
-	timeline_set_steps(&t, f->from_ns, f->to_ns, p->n_points);
+	timeline_set_steps(&t, f->from_ns, f->to_ns, form->n_points);
 	t.steps = steps = calloc(t.n_steps, sizeof(*steps));
 	if (!steps)
 		return -ENOMEM;
-	r = p->label && p->label[0] ? timeline_groups_open(&groups, store, f, &by, &t, err)
-				    : timeline_query(store, f, &t, err);
+	r = form->label && form->label[0] ? timeline_groups_open(&groups, store, f, &by, &t, err)
+					  : timeline_query(store, f, &t, err);
 	if (r < 0)
 		return r;
-	json_writer_init(&w, out);
-	json_open(&w, '{');
-	put_steps(&w, &t, rate.divisor);
-	json_member_text(&w, "unit", rate.unit);
-	r = put_instances(&w, store, f, &by, err);
+	json_open(w, '{');
+	put_steps(w, &t, rate.divisor);
+	json_member_text(w, "unit", rate.unit);
+	if (form->profile_ns > 0) {
+		json_key(w, "profileMs");
+		json_put_double(w, form->profile_ns / NS_PER_MS);
+	}
+	if (form->has_instances)
+		r = put_instances(w, store, f, &by, err);
 	if (r == 0 && groups)
-		r = put_series(&w, groups, err);
-	json_close(&w, '}');
+		r = put_series(w, groups, err);
+	json_close(w, '}');
+	return r;
+}
+
+static int answer_timeline(struct store *store, const struct query_filter *f,
+			   const struct timeline_form *form, struct buf *out, struct err *err)
+{
+	struct json_writer w;
+	int r;
+
+	json_writer_init(&w, out);
+	r = write_timeline(&w, store, f, form, err);
 	return r < 0 ? r : json_writer_finish(&w);
+}
+
+int profile_query_timeline(struct store *store, const struct query_request *p, struct buf *out,
+			   struct err *err)
+{
+	CLEANUP(profile_source_fini) struct profile_source source = {0};
+	struct query_filter f = p->filter;
+	const struct timeline_form form = {
+		.label = p->label, .n_points = p->n_points, .has_instances = true};
+
+	f.source = &source;
+	return answer_timeline(store, &f, &form, out, err);
+}
+
+/* A step of so much is longer than a profile, whose length is then not asked for. */
+#define LONG_STEP_NS (INT64_C(600) * (int64_t)NS_PER_S)
+/* Profiles of a minute begin a little more than a minute apart. */
+#define LEAST_SHARE_OF_PROFILE 0.95
+
+/* Makes steps long enough for profiles to say what was used in each. */
+static int fit_points(struct store *store, const struct query_filter *f, struct timeline_form *form,
+		      struct err *err)
+{
+	const double range_ns = (double)(f->to_ns - f->from_ns);
+	double most;
+	int r;
+
+	if (range_ns / form->n_points >= (double)LONG_STEP_NS)
+		return 0;
+	r = profile_length_query(store, f, &form->profile_ns, err);
+	if (r < 0 || !(form->profile_ns > 0))
+		return r;
+	most = range_ns / (form->profile_ns * LEAST_SHARE_OF_PROFILE);
+	if (most < form->n_points)
+		form->n_points = most > 1 ? (uint32_t)most : 1;
+	return 0;
+}
+
+int profile_query_heatmap(struct store *store, const struct query_request *p, struct buf *out,
+			  struct err *err)
+{
+	CLEANUP(profile_source_fini) struct profile_source source = {0};
+	struct query_filter f = p->filter;
+	struct timeline_form form = {
+		.label = p->label && p->label[0] ? p->label : QUERY_FILTER_INSTANCE,
+		.n_series = p->limit,
+		.n_points = p->n_points,
+	};
+	int r;
+
+	f.source = &source;
+	/* ids of instances may need their hosts, which the list of instances knows */
+	form.has_instances = strcmp(form.label, QUERY_FILTER_INSTANCE) == 0;
+	r = fit_points(store, &f, &form, err);
+	return r == 0 ? answer_timeline(store, &f, &form, out, err) : r;
 }
 
 static int add_to_tree(void *ctx, const struct flame_frame *frames, size_t n_frames,

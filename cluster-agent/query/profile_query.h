@@ -76,6 +76,9 @@ int profile_query_labels(struct store *store, const struct query_request *p, str
 			 struct err *err) MUST_CHECK;
 int profile_query_timeline(struct store *store, const struct query_request *p, struct buf *out,
 			   struct err *err) MUST_CHECK;
+/* A timeline whose series are many: one for each row. */
+int profile_query_heatmap(struct store *store, const struct query_request *p, struct buf *out,
+			  struct err *err) MUST_CHECK;
 int profile_query_flamegraph(struct store *store, const struct query_request *p, struct buf *out,
 			     struct err *err) MUST_CHECK;
 int profile_query_pprof(struct store *store, const struct query_request *p, struct buf *out,

@@ -24,6 +24,9 @@ const struct web_endpoint web_endpoints[WEB_ENDPOINT_MAX] = {
 			.summary = "Labels of a selection, and their values by share"},
 	[WEB_TIMELINE] = {"timeline", profile_query_timeline, JSON, .schema = "Timeline",
 			  .summary = "How much of a profile type an application uses over time"},
+	[WEB_HEATMAP] = {"heatmap", profile_query_heatmap, JSON, .schema = "Heatmap",
+			 .summary = "The timelines of many instances, or of values of a label, in "
+				    "steps as long as a profile or longer"},
 	[WEB_FLAMEGRAPH] = {"flamegraph", profile_query_flamegraph, JSON, .has_stacks = true,
 			    .has_columns = true, .schema = "Flamegraph",
 			    .summary = "The merged tree of all stacks, and totals per function"},

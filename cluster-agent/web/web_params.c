@@ -27,7 +27,7 @@ enum time_id {
 #define COMPARED                                                                         \
 	(BIT(FLAMEGRAPH) | BIT(FUNCTIONS) | BIT(FUNCTION) | BIT(MATCHES) | BIT(STACKS) | \
 	 BIT(PPROF) | BIT(FOLDED) | BIT(SPEEDSCOPE))
-#define SELECTION (COMPARED | BIT(TIMELINE) | BIT(LABELS))
+#define SELECTION (COMPARED | BIT(TIMELINE) | BIT(HEATMAP) | BIT(LABELS))
 #define OVERVIEW (BIT(APPLICATIONS) | BIT(MOVERS))
 #define SUMMED (BIT(FLEET) | BIT(NAMES))
 #define RANGED (SELECTION | OVERVIEW | SUMMED)
@@ -57,7 +57,7 @@ static const struct web_param params[] = {
 	 "@host; if absent or empty, all"},
 	{"where", WEB_PARAM_MATCHERS, SELECTION, 0, 0, LABEL_MATCHERS_MAX_BYTES - 1, 0, AT(where),
 	 "Conditions on labels as in Prometheus; regular expressions are RE2 and match the whole "
-	 "value"},
+	 "value; \"instance\" is any of the names that an instance has"},
 	{"baseFrom", WEB_PARAM_TIME, COMPARED, 0, 0, MAX_MS, 0, TIME_BASE_FROM,
 	 "Start of the range to compare with; if absent, that of the selection"},
 	{"baseTo", WEB_PARAM_TIME, COMPARED, 0, 1, MAX_MS, 0, TIME_BASE_TO,
@@ -76,10 +76,14 @@ static const struct web_param params[] = {
 	 "empty: none"},
 	{"points", WEB_PARAM_COUNT, BIT(TIMELINE), 0, 1, 5000, 300, AT(n_points),
 	 "Most steps of the timeline; steps have round lengths of a second or more"},
+	{"points", WEB_PARAM_COUNT, BIT(HEATMAP), 0, 1, 500, 200, AT(n_points),
+	 "Most steps; they have round lengths and are not much shorter than a profile"},
 	{"points", WEB_PARAM_COUNT, BIT(APPLICATIONS), 0, 1, 100, 0, AT(n_points),
 	 "Steps of the sparkline of each application; if absent, there are none"},
 	{"by", WEB_PARAM_TEXT, BIT(TIMELINE), 0, 0, MAX_TEXT_BYTES, 0, AT(label),
 	 "Name of a label, or \"instance\": a series for each of its ten largest values"},
+	{"by", WEB_PARAM_TEXT, BIT(HEATMAP), 0, 0, MAX_TEXT_BYTES, 0, AT(label),
+	 "Name of a label, whose values are the rows; if absent or empty, instances are"},
 	{"label", WEB_PARAM_TEXT, BIT(LABELS), 0, 0, MAX_TEXT_BYTES, 0, AT(label),
 	 "Name of the only label to list, with up to 1000 values in place of 100"},
 	{"name", WEB_PARAM_TEXT, BIT(FUNCTION), BIT(FUNCTION), 0, MAX_NAME_BYTES, 0, AT(name),
@@ -94,6 +98,8 @@ static const struct web_param params[] = {
 	 "Words in any case; names that have them all are listed"},
 	{"search", WEB_PARAM_TEXT, BIT(NAMES), BIT(NAMES), 0, MAX_SEARCH_BYTES, 0, AT(search),
 	 "Text in a name, in any case; of less than three bytes, what names begin with"},
+	{"limit", WEB_PARAM_COUNT, BIT(HEATMAP), 0, 1, 200, 100, AT(limit),
+	 "Most rows; what is smaller is one more, \"other\""},
 	{"limit", WEB_PARAM_COUNT, BIT(FLEET), 0, 1, 1000, 100, AT(limit), "Most applications"},
 	{"limit", WEB_PARAM_COUNT, BIT(NAMES), 0, 1, 100, 20, AT(limit), "Most functions"},
 	{"limit", WEB_PARAM_COUNT, BIT(APPLICATIONS), 0, 1, 100000, 0, AT(limit),

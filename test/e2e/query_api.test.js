@@ -176,6 +176,62 @@ test("labels have their values by share, and timelines split by them add up", as
   many.values.forEach((v, i) => assert.ok(Math.abs(v - sums[i]) < 1e-6 * v));
 });
 
+test("a heatmap has a row per instance, in steps that profiles can fill", async () => {
+  const map = await json("heatmap", { ...NEW, points: 500 });
+  assert.strictEqual(map.profileMs, MINUTE);
+  assert.strictEqual(map.stepMs, MINUTE, "profiles of a minute say nothing of its seconds");
+  assert.deepStrictEqual([map.startMs, map.values.length], [NEW.from, 5]);
+  const names = map.series.map((s) => s.name);
+  const hosts = ["a", "b"].map((x) => `/k8s/shop/cart-${x}/app@node-${x}`);
+  assert.deepStrictEqual([...names].sort(), hosts);
+  assert.deepStrictEqual(map.instances.map((i) => i.id).sort(), hosts);
+  const line = await json("timeline", { ...NEW, points: 5 });
+  assert.deepStrictEqual(map.values, line.values);
+  map.values.forEach((v, i) =>
+    assert.ok(Math.abs(v - sum(map.series.map((s) => s.values[i]))) < 1e-6 * v),
+  );
+  const builds = await json("heatmap", { ...NEW, by: "build", limit: 3 });
+  assert.deepStrictEqual(
+    builds.series.map((s) => s.other ?? s.name.length),
+    [2, 2, 2, true],
+  );
+  const long = await json("heatmap", { ...NEW, from: NEW.to - 30 * 86_400_000, points: 100 });
+  assert.strictEqual(long.profileMs, undefined, "nobody needs it for steps of hours");
+  // a level of a profile that stands for five minutes
+  const heap = { ...NEW, type: HEAP, from: START, points: 500 };
+  assert.strictEqual((await json("heatmap", heap)).profileMs, 5 * MINUTE);
+});
+
+test("conditions on the instance choose by any of its names", async () => {
+  const total = async (where) => (await json("flamegraph", { ...NEW, where })).total;
+  const all = await total("");
+  for (const [where, share] of [
+    ['instance="/k8s/shop/cart-a/app"', 0.5],
+    ['instance="/k8s/shop/cart-a/app@node-a"', 0.5],
+    ['instance="/k8s/shop/cart-a/app@node-b"', 0],
+    ['instance!="/k8s/shop/cart-a/app@node-a"', 0.5],
+    ['instance=~"/k8s/shop/cart-a/app@node-a|/k8s/shop/cart-b/app@node-b"', 1],
+    ['instance=~".*cart-a.*",version="1.2"', 0.5],
+    ['instance!~".*cart-a.*"', 0.5],
+    ['instance=~"cart-a"', 0],
+  ])
+    assert.deepStrictEqual([where, await total(where)], [where, all * share]);
+  const p = { ...NEW, type: HEAP, from: START };
+  const heap = (where) => json("flamegraph", { ...p, where }).then((g) => g.total > 0);
+  assert.deepStrictEqual(
+    [await heap('instance=~"shop/cart-[ab]"'), await heap('instance="shop/cart-b"')],
+    [true, false],
+  );
+  const wrong = await get("flamegraph", { ...NEW, where: 'instance=~"("' });
+  assert.match((await wrong.json()).error, /regular expression/);
+  const sides = await json("flamegraph", {
+    ...NEW,
+    where: 'instance=~".*-a/.*"',
+    baseWhere: 'instance!~".*-a/.*"',
+  });
+  assert.deepStrictEqual([sides.total, sides.base.total], [all / 2, all / 2]);
+});
+
 test("samples and completeness are those of the instance and labels", async () => {
   const quality = async (p) => (await json("flamegraph", { ...NEW, ...p })).quality;
   const all = await quality({});

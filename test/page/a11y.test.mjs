@@ -87,6 +87,7 @@ pageTest("axe: the profile and what opens on it", {}, () =>
   check([
     ["profile", `?service=${APP}`, drawn],
     ["search", `?service=${APP}&search=malloc`, drawn],
+    ["heatmap", `?service=${APP}&chart=heat`, sees("heat-plot")],
     ["invalid search", `?service=${APP}&search=/(/`, sees("matched")],
     ["comparison", `?service=${APP}&base=previous`, drawn],
     ["lines", `?service=${APP}&panel=lines&${MALLOC}`, sees("line")],

@@ -352,11 +352,12 @@ export function createFixture(options = {}) {
         : values;
     const series = (name) => {
       const all = shares(name);
-      const list = all.slice(0, 10).map(([value, v]) => ({
+      const n = p.limit ?? 10;
+      const list = all.slice(0, n).map(([value, v]) => ({
         name: value,
         values: released(name, value, times(v)),
       }));
-      const rest = all.slice(10).reduce((n, v) => n + v[1], 0);
+      const rest = all.slice(n).reduce((n, v) => n + v[1], 0);
       return rest > 0 ? [...list, { name: "other", values: times(rest), other: true }] : list;
     };
     return {
@@ -367,6 +368,13 @@ export function createFixture(options = {}) {
       instances: shares("instance").map(([id, v]) => ({ id, value: mean(v) })),
       ...(p.by && { series: series(p.by) }),
     };
+  };
+
+  const PROFILE_MS = 60_000;
+
+  const heatmap = (p) => {
+    const points = Math.min(p.points ?? 200, Math.floor((p.to - p.from) / PROFILE_MS) || 1);
+    return { ...timeline({ ...p, points, by: p.by || "instance" }), profileMs: PROFILE_MS };
   };
 
   const columnsOf = (p) => {
@@ -558,6 +566,7 @@ export function createFixture(options = {}) {
     applications,
     labels,
     timeline,
+    heatmap,
     flamegraph,
     functions,
     function: oneFunction,

@@ -21,7 +21,7 @@ const policy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'";
 
 const endpoints = new Set(
-  ("types applications labels timeline flamegraph functions function matches stacks movers " +
+  ("types applications labels timeline heatmap flamegraph functions function matches stacks movers " +
     "fleet names clocks pprof folded speedscope").split(" "),
 );
 const numbers = ["from", "to", "baseFrom", "baseTo", "points", "limit", "maxNodes"];

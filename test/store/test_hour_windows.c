@@ -259,7 +259,7 @@ static void check_together(const struct query_filter *f, const struct timeline_b
 
 static void check(const struct question *q)
 {
-	static const char *const labels[] = {"version", "host.name", TIMELINE_BY_INSTANCE};
+	static const char *const labels[] = {"version", "host.name", QUERY_FILTER_INSTANCE};
 	static struct timeline_step steps[STEPS];
 	struct timeline t = {.aggregation = strcmp(q->type, types[0]) == 0
 						    ? PROFILE_AGGREGATION_SUM

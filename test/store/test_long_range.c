@@ -115,6 +115,7 @@ static void ask(query_fn fn, const struct question *q, const char *service, stru
 					  .from_ns = (FIRST + q->from_s) * (int64_t)NS_PER_S,
 					  .to_ns = (FIRST + q->to_s) * (int64_t)NS_PER_S};
 	p->n_points = 60;
+	p->limit = 3;
 	p->label = q->by;
 	assert_int_equal(label_matchers_parse(&p->where, q->where ? q->where : "", &err), 0);
 	p->filter.where = &p->where;
@@ -187,6 +188,30 @@ static void check_all(query_fn fn, const char *by)
 TEST(labels_are_those_of_the_samples)
 {
 	check_all(profile_query_labels, NULL);
+}
+
+TEST(heatmaps_are_those_of_the_samples)
+{
+	check_all(profile_query_heatmap, NULL);
+	check_all(profile_query_heatmap, "version");
+}
+
+/* Profiles of 47, 10 and 10 s, 11 minutes apart. */
+TEST(steps_of_a_heatmap_are_not_shorter_than_what_a_profile_stands_for)
+{
+	static const struct question questions[] = {
+		{types[0], 1200, 1500, NULL, NULL, NULL},
+		{types[2], 1200, 16800, NULL, NULL, NULL},
+	};
+	static const char *const has[] = {"\"stepMs\":10000,", "\"stepMs\":900000,"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+		CLEANUP(buf_fini) struct buf out;
+
+		ask(profile_query_heatmap, &questions[i], "whole", &out);
+		if (!strstr(out.data, has[i]) || !strstr(out.data, "\"profileMs\":"))
+			fail_msg("%s", out.data);
+	}
 }
 
 TEST(timelines_and_their_series_are_those_of_the_samples)

@@ -368,44 +368,68 @@ static void add_which_instance(struct bound_query *q, const struct query_filter 
 /* The parameter of an expression, which has to match the whole value. */
 #define WHOLE "concat('^(?:', {value%zu:String}, ')$')"
 
-/* The expression of a matcher's label. */
-static void add_matched(struct bound_query *q, const struct label_matchers *where, size_t i,
-			bool plain)
-{
-	char param[32];
-
-	snprintf(param, sizeof(param), "name%zu", i);
-	if (plain)
-		bound_query_add_label(q, where->items[i].name, param);
-	else
-		bound_query_addf(q, "Labels[{%s:String}]", param);
-}
-
 /*
  * The calls of match() with '' have only constants, so the engine evaluates them, and refuses a
  * wrong expression also where there is no row. The first has the expression without parentheses:
  * "a)|(.*" is wrong, but would be valid between them and match everything. The engine compiles
  * an expression only if it is more than plain text to it; "^" makes sure that it does.
  */
-void bound_query_add_matchers(struct bound_query *q, const struct label_matchers *where, bool plain)
-{
-	for (size_t i = 0; i < where->n_items; i++) {
-		enum label_match op = where->items[i].op;
-		bool regex = is_regex(&where->items[i]);
+#define VALID                                                      \
+	"(match('', concat('^', {value%zu:String})) OR true) AND " \
+	"(match('', " WHOLE ") OR true) AND "
 
-		if (regex)
-			bound_query_addf(q,
-					 " AND (match('', concat('^', {value%zu:String})) OR true)"
-					 " AND (match('', " WHOLE ") OR true) AND %smatch(",
-					 i, i, op == LABEL_NOT_MATCHES ? "NOT " : "");
+static void add_matcher(struct bound_query *q, const struct label_matcher *m, size_t i, bool plain)
+{
+	char param[32];
+
+	if (is_regex(m))
+		bound_query_addf(q, "%smatch(", m->op == LABEL_NOT_MATCHES ? "NOT " : "");
+	snprintf(param, sizeof(param), "name%zu", i);
+	if (plain)
+		bound_query_add_label(q, m->name, param);
+	else
+		bound_query_addf(q, "Labels[{%s:String}]", param);
+	if (is_regex(m))
+		bound_query_addf(q, ", " WHOLE ")", i);
+	else
+		bound_query_addf(q, " %s {value%zu:String}", m->op == LABEL_NOT_EQUAL ? "!=" : "=",
+				 i);
+}
+
+/*
+ * An instance has several names, one of which must match: its id, the id with the host, and a
+ * stored label of that name.
+ */
+static void add_instance_matcher(struct bound_query *q, const struct query_filter *f,
+				 const struct label_matcher *m, size_t i)
+{
+	const char *id = id_of(f);
+
+	if (m->op == LABEL_NOT_EQUAL || m->op == LABEL_NOT_MATCHES)
+		bound_query_addf(q, "NOT ");
+	if (is_regex(m))
+		bound_query_addf(q, "arrayExists(n -> match(n, " WHOLE "), ", i);
+	else
+		bound_query_addf(q, "arrayExists(n -> n = {value%zu:String}, ", i);
+	bound_query_addf(q, "[%s, concat(%s, '@', " HOST "), Labels['" QUERY_FILTER_INSTANCE "']])",
+			 id, id);
+}
+
+void bound_query_add_matchers(struct bound_query *q, const struct label_matchers *where,
+			      const struct query_filter *f)
+{
+	bool plain = !f || f->plain_labels;
+
+	for (size_t i = 0; i < where->n_items; i++) {
+		const struct label_matcher *m = &where->items[i];
+
+		bound_query_addf(q, " AND ");
+		if (is_regex(m))
+			bound_query_addf(q, VALID, i, i);
+		if (!plain && strcmp(m->name, QUERY_FILTER_INSTANCE) == 0)
+			add_instance_matcher(q, f, m, i);
 		else
-			bound_query_addf(q, " AND ");
-		add_matched(q, where, i, plain);
-		if (regex)
-			bound_query_addf(q, ", " WHOLE ")", i);
-		else
-			bound_query_addf(q, " %s {value%zu:String}",
-					 op == LABEL_NOT_EQUAL ? "!=" : "=", i);
+			add_matcher(q, m, i, plain);
 	}
 }
 
@@ -460,7 +484,7 @@ static void add_filter(struct bound_query *q, const struct query_filter *f)
 	if (f->instance && f->instance[0])
 		add_which_instance(q, f);
 	if (f->where)
-		bound_query_add_matchers(q, f->where, f->plain_labels);
+		bound_query_add_matchers(q, f->where, f);
 }
 
 static void add_which(struct bound_query *q, const struct query_filter *f, const char *range)

@@ -98,9 +98,12 @@ void bound_query_add_label(struct bound_query *q, const char *name, const char *
  */
 void bound_query_bind_by(struct bound_query *q, const char *label, const char *const *labels,
 			 size_t n_labels);
-/* Appends " AND <condition>" for each matcher; plain says that names are those of label_sql.h. */
+/*
+ * Appends " AND <condition>" for each matcher. Names are stored labels or QUERY_FILTER_INSTANCE of
+ * f's profiles; those of label_sql.h if f is NULL or has plain_labels.
+ */
 void bound_query_add_matchers(struct bound_query *q, const struct label_matchers *where,
-			      bool plain);
+			      const struct query_filter *f);
 /* Binds the names and values of these conditions. */
 void bound_query_bind_matchers(struct bound_query *q, const struct label_matchers *where);
 

@@ -20,6 +20,9 @@ struct stack_cache;
 struct store_ticket;
 struct symbol_store;
 
+/* What `where` calls the instance: "instance" matches either of its forms. */
+#define QUERY_FILTER_INSTANCE "instance"
+
 /* Strings are borrowed. Times in ns since the epoch; [from, to). */
 struct query_filter {
 	const char *service;         /* NULL: all in `services` */

@@ -79,7 +79,7 @@ static void add_conditions(struct bound_query *q, const struct series_selector *
 	for (size_t i = 0; i < s->labels.n_items; i++)
 		all.items[all.n_items++] = s->labels.items[i];
 	bound_query_bind_matchers(q, &all);
-	bound_query_add_matchers(q, &all, true);
+	bound_query_add_matchers(q, &all, NULL);
 }
 
 static void add_columns(struct bound_query *q, const char *const *labels, size_t n)

@@ -43,12 +43,11 @@ struct timeline {
 #define TIMELINE_MAX_GROUPS 10u
 #define TIMELINE_MOST_GROUPS 1000u
 #define TIMELINE_MOST_LABELS 8u
-#define TIMELINE_BY_INSTANCE "instance"
 /* between the values of several labels, in the name of a series */
 #define TIMELINE_SEPARATOR '\x01'
 
 struct timeline_by {
-	const char *label;         /* or TIMELINE_BY_INSTANCE; ignored if there are `labels` */
+	const char *label;         /* or QUERY_FILTER_INSTANCE; ignored if there are `labels` */
 	const char *const *labels; /* names of label_sql.h, TIMELINE_MOST_LABELS at most */
 	size_t n_labels;
 	uint32_t max_groups;        /* TIMELINE_MOST_GROUPS at most; 0: TIMELINE_MAX_GROUPS */

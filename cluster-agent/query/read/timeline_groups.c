@@ -360,7 +360,7 @@ static int deliver_all(const struct timeline_groups *g, timeline_group_fn fn, vo
 
 static enum by by_of(const struct timeline_by *by, bool with_host)
 {
-	if (by->n_labels > 0 || strcmp(by->label, TIMELINE_BY_INSTANCE) != 0)
+	if (by->n_labels > 0 || strcmp(by->label, QUERY_FILTER_INSTANCE) != 0)
 		return BY_OF_LABEL;
 	return with_host ? BY_OF_ID_AND_HOST : BY_OF_ID;
 }

@@ -41,6 +41,7 @@ test("every part of the state survives the address", () => {
     group: "package",
     within: "encoding/json",
     by: "host.name",
+    chart: "heat",
     direction: "flame",
     invert: true,
     edit: [

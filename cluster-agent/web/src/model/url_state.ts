@@ -21,6 +21,7 @@ export type DiffBy = "share" | "absolute";
 export type Changed = "" | "new" | "gone";
 export type GroupBy = "" | "package" | "file";
 export type Direction = "icicle" | "flame";
+export type Chart = "" | "heat";
 export type Panel = "" | "sandwich" | "lines";
 
 /** A function as the answers name it. */
@@ -61,6 +62,7 @@ export interface UrlState {
   group: GroupBy; // what rows of the table are, "" = functions
   within: string | null; // the group whose functions are listed, null = all groups
   by: string; // label that splits the timeline, "" = none
+  chart: Chart; // of the timeline, "" = lines
   direction: Direction;
   invert: boolean;
   edit: Transform[];
@@ -97,6 +99,7 @@ export const emptyState: UrlState = {
   group: "",
   within: null,
   by: "",
+  chart: "",
   direction: "icicle",
   invert: false,
   edit: [],
@@ -218,6 +221,7 @@ export function parseState(query: string, path = "/", nowMs?: number): UrlState 
     group: oneOf(p.get("group"), ["package", "file"], ""),
     within: p.get("in"),
     by: text("by"),
+    chart: oneOf(p.get("chart"), ["heat"], ""),
     direction: oneOf(p.get("direction"), ["icicle", "flame"], "icicle"),
     invert: text("invert") === "1",
     edit: parseTransforms(p.getAll("edit")),
@@ -255,6 +259,7 @@ export function printState(s: UrlState): string {
   put("group", s.group, "");
   if (s.within !== null) p.set("in", s.within);
   put("by", s.by, "");
+  put("chart", s.chart, "");
   put("search", s.search, "");
   for (const t of s.edit) p.append("edit", `${t.kind}:${printFunction(t)}`);
   put("invert", s.invert ? "1" : "", "");

@@ -34,6 +34,12 @@ export interface Timeline {
   series?: Series[]; // largest first; with `by`
 }
 
+/** A timeline whose series are rows, in steps that profiles can fill. */
+export interface Heatmap extends Omit<Timeline, "instances"> {
+  series: Series[];
+  profileMs?: number; // how long a profile is; absent where steps are much longer
+}
+
 export interface Label {
   name: string;
   n: number; // values that there are
@@ -266,6 +272,8 @@ export const labelsUrl = (w: Selection, s: Span, label = ""): string =>
   selectionQuery("api/labels", w, s, null, { label });
 export const timelineUrl = (w: Selection, s: Span, points: number, by = ""): string =>
   selectionQuery("api/timeline", w, s, null, { points, by });
+export const heatmapUrl = (w: Selection, s: Span, points: number, by: string, limit: number): string =>
+  selectionQuery("api/heatmap", w, s, null, { points, by, limit });
 export const flamegraphUrl = (
   w: Selection,
   s: Span,

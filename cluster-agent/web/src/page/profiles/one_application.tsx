@@ -19,6 +19,7 @@ import { PaneTabs } from "../parts/panes";
 import { Waiting } from "../parts/waiting";
 import { Profile } from "../profile/profile";
 import { FilterBar, FilterRefused } from "../timeline/filters";
+import { Heatmap } from "../timeline/heatmap";
 import { Timeline } from "../timeline/timeline";
 import { jumpTo, type PartProps } from "./page_props";
 
@@ -56,7 +57,7 @@ function timelinePicks(state: UrlState, navigate: Navigate) {
   };
 }
 
-function TimelinePart({ state, navigate, data, now, dark }: Props) {
+function TimelinePart({ state, navigate, data, now, dark, attempt }: Props) {
   const { apps, lines, comparison, second } = data;
   const instances = (lines.everyone.data ?? lines.timeline.data)?.instances ?? [];
   return (
@@ -71,6 +72,15 @@ function TimelinePart({ state, navigate, data, now, dark }: Props) {
           releases={data.releases}
         />
       </FilterBar>
+      {state.chart === "heat" ? (
+        <Heatmap
+          {...{ state, navigate, dark }}
+          subject={data.subject}
+          chart={data.chart}
+          attempt={attempt}
+          perSecond={data.perSecond}
+        />
+      ) : (
       <Timeline
         data={lines.named}
         base={second ? lines.second.data : null}
@@ -86,6 +96,7 @@ function TimelinePart({ state, navigate, data, now, dark }: Props) {
         releases={data.releases}
         {...timelinePicks(state, navigate)}
       />
+      )}
     </>
   );
 }

@@ -16,6 +16,7 @@ import type { Span } from "../../model/time_range";
 import type { UrlState } from "../../model/url_state";
 import { LabelValues, useLabels } from "../parts/label_values";
 import { MenuItem, Popover } from "../parts/popover";
+import { ChartSwitch } from "./heatmap";
 
 interface Props {
   state: UrlState;
@@ -66,6 +67,7 @@ export function FilterBar(p: Props) {
         )}
       </Popover>
       <GroupBy {...p} />
+      <ChartSwitch state={p.state} navigate={p.navigate} />
       <div class="filters-right">{p.children}</div>
     </section>
   );
