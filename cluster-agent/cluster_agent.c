@@ -30,6 +30,7 @@
 #include "cluster-agent/receive/push_handler.h"
 #include "cluster-agent/receive/symbol_handler.h"
 #include "cluster-agent/receive/upload_answer.h"
+#include "cluster-agent/source/source_code.h"
 #include "cluster-agent/sql/clickhouse_port.h"
 #include "cluster-agent/store/store.h"
 #include "cluster-agent/store_upkeep.h"
@@ -85,6 +86,7 @@ struct cluster_agent {
 	struct otlp_handler *otlp;
 	struct otlp_grpc *otlp_grpc; /* NULL without --otlp-grpc-listen */
 	struct ignored_uploads ignored;
+	struct source_code *sources;
 	struct query_jobs *queries;
 	struct clickhouse_port *sql; /* NULL without --clickhouse-listen */
 
@@ -250,9 +252,13 @@ static int make_storing(struct cluster_agent *a)
 		r = otlp_handler_new(&a->otlp, &otlp);
 	}
 	if (r == 0)
+		r = source_code_new(&a->sources, a->opts->source_path, a->opts->source_url_template,
+				    NULL);
+	if (r == 0)
 		r = query_jobs_new(&a->queries,
 				   &(struct query_jobs_config){.store = a->store,
-							       .symbols = a->symbols.store});
+							       .symbols = a->symbols.store,
+							       .sources = a->sources});
 	return r;
 }
 
@@ -746,6 +752,7 @@ void cluster_agent_free(struct cluster_agent *a)
 	pod_scraping_free(TAKE_PTR(a->scraping));
 	clickhouse_port_free(a->sql);
 	query_jobs_free(a->queries);
+	source_code_free(a->sources);
 	cluster_symbols_close(&a->symbols);
 	otlp_handler_free(a->otlp);
 	profile_handler_free(a->handler);

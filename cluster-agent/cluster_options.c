@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cluster-agent/discover/scrape_target.h"
+#include "cluster-agent/source/source_code.h"
 #include "common/debuginfod/debuginfod_urls.h"
 #include "common/http/http_base_path.h"
 #include "common/kubernetes/pod_label_keys.h"
@@ -76,6 +77,14 @@ const struct option_def cluster_option_defs[] = {
 	 .value = "DURATION",
 	 .help = "how long the sums of each day by function are kept, by which a function is "
 		 "searched in all applications; 0 makes none"},
+	{LIST_OPTION("source-path", source_path), .value = "[PREFIX=]DIR",
+	 .help = "folders, separated by commas, of which the page shows the text of source files; "
+		 "PREFIX=DIR: DIR has the files whose names in profiles begin with PREFIX; who may "
+		 "read profiles may read them; unset: none"},
+	{LIST_OPTION("source-url-template", source_url_template), .value = "TEMPLATE",
+	 .help = "address of a line of source at GitHub, GitLab, Gitea or another forge, as "
+		 "\"app=/k8s/shop/* strip=/build https://github.com/a/b/blob/{label:version}/"
+		 "{path}#L{line}\"; may be repeated; unset: none"},
 	{STRING_OPTION("clickhouse-address", clickhouse_address),
 	 .variable = "GLOBAL_CLICKHOUSE_ADDRESS", .value = "LIST",
 	 .help = "ClickHouse servers by host, host:port or URL of their HTTP interface, separated "
@@ -339,6 +348,13 @@ static int check_debuginfod(const struct cluster_options *o, struct err *err)
 	return r == -EINVAL ? err_set(err, r, "--debuginfod-urls: %s", why.msg) : r;
 }
 
+static int check_sources(const struct cluster_options *o, struct err *err)
+{
+	CLEANUP(source_code_freep) struct source_code *s = NULL;
+
+	return source_code_new(&s, o->source_path, o->source_url_template, err);
+}
+
 static int check_pod_labels(const struct cluster_options *o, struct err *err)
 {
 	struct pod_label_keys keys;
@@ -357,6 +373,8 @@ int cluster_options_check(const struct cluster_options *o, struct err *err)
 		r = check_pod_labels(o, err);
 	if (r == 0)
 		r = check_debuginfod(o, err);
+	if (r == 0)
+		r = check_sources(o, err);
 	if (r == 0)
 		r = check_keys(o, err);
 	if (r == 0 && http_base_path_parse(base_path, o->url_base_path, err) < 0)

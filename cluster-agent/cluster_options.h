@@ -35,6 +35,8 @@ struct cluster_options {
 	uint64_t debuginfod_max_bytes;
 	uint64_t profiles_ttl_ns;
 	uint64_t functions_ttl_ns;
+	char *source_path;
+	char *source_url_template;
 	char *clickhouse_address;
 	char *clickhouse_user;
 	char *clickhouse_password;

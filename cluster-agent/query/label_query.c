@@ -3,6 +3,8 @@
  * share of the selection's value. There are far fewer sets of labels than profiles or samples, so
  * these are added up by set first.
  */
+#include "cluster-agent/query/label_query.h"
+
 #include <errno.h>
 
 #include "cluster-agent/query/profile_query.h"
@@ -151,4 +153,29 @@ int profile_query_labels(struct store *store, const struct query_request *p, str
 	json_close(&w, ']');
 	json_close(&w, '}');
 	return r < 0 ? r : json_writer_finish(&w);
+}
+
+int label_query_largest(struct store *store, const struct query_filter *f, const char *label,
+			char *ret, size_t size, struct err *err)
+{
+	CLEANUP(bound_query_fini) struct bound_query q;
+	struct rowbinary_reader rows;
+	bool is_found = false;
+	int r;
+
+	bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+	r = ask(&q, f, label, err);
+	if (r < 0)
+		return r;
+	rowbinary_reader_init(&rows, q.answer.data, q.answer.len);
+	while (!is_found && rowbinary_has_more(&rows)) {
+		struct row row;
+
+		read_row(&rows, &row);
+		is_found = row.text_len < size && rowbinary_reader_finish(&rows) == 0;
+		if (is_found)
+			snprintf(ret, size, "%.*s", (int)row.text_len, row.text);
+	}
+	r = bound_query_check(&rows, err);
+	return r < 0 ? r : is_found;
 }

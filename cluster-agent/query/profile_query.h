@@ -12,6 +12,7 @@
 #include "common/data/buf.h"
 #include "common/err.h"
 
+struct source_code;
 struct store;
 
 enum query_sort {
@@ -48,6 +49,7 @@ struct query_request {
 	enum query_sort sort;
 	enum query_format format;
 	enum query_purpose purpose;
+	struct source_code *sources; /* NULL: there are none */
 	/*
 	 * Storage of filter.where and base.where, which point here; a request that has matchers
 	 * must not be copied.
@@ -87,6 +89,9 @@ int profile_query_functions(struct store *store, const struct query_request *p, 
 			    struct err *err) MUST_CHECK;
 int profile_query_function(struct store *store, const struct query_request *p, struct buf *out,
 			   struct err *err) MUST_CHECK;
+/* The text of a file of the selection, and where it is at a forge. */
+int profile_query_source(struct store *store, const struct query_request *p, struct buf *out,
+			 struct err *err) MUST_CHECK;
 int profile_query_matches(struct store *store, const struct query_request *p, struct buf *out,
 			  struct err *err) MUST_CHECK;
 int profile_query_stacks(struct store *store, const struct query_request *p, struct buf *out,

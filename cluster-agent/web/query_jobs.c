@@ -72,6 +72,7 @@ struct query_jobs {
 	struct fair_pool *pool; /* of struct query_job */
 	struct stack_cache *stacks;
 	struct symbol_store *symbols;
+	struct source_code *sources;
 	pthread_mutex_t large; /* held while a large answer is made */
 	bool is_small;         /* of memory: answers made of stacks are large, too */
 	size_t max_answer_bytes;
@@ -93,6 +94,11 @@ struct stack_cache *query_jobs_stacks(struct query_jobs *q)
 struct symbol_store *query_jobs_symbols(struct query_jobs *q)
 {
 	return q->symbols;
+}
+
+struct source_code *query_jobs_sources(struct query_jobs *q)
+{
+	return q->sources;
 }
 
 void query_jobs_count_bad_request(struct query_jobs *q)
@@ -254,6 +260,7 @@ int query_jobs_new(struct query_jobs **ret, const struct query_jobs_config *cfg)
 		return -ENOMEM;
 	q->store = cfg->store;
 	q->symbols = cfg->symbols;
+	q->sources = cfg->sources;
 	pthread_mutex_init(&q->large, NULL);
 	q->is_small = memory < SMALL_BYTES;
 	q->max_answer_bytes = limit_to(MAX_ANSWER_BYTES, memory / ANSWER_MEMORY_SHARE);

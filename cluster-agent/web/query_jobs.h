@@ -29,6 +29,7 @@
 struct metrics;
 struct query_job;
 struct query_jobs;
+struct source_code;
 struct stack_cache;
 struct symbol_store;
 
@@ -68,6 +69,7 @@ struct query_job {
 struct query_jobs_config {
 	struct store *store;          /* borrowed; outlives the jobs */
 	struct symbol_store *symbols; /* likewise; may be NULL */
+	struct source_code *sources;  /* likewise */
 	unsigned n_threads;           /* 0: 3 */
 	unsigned max_queued;          /* requests that wait for a thread; 0: 64 */
 };
@@ -90,6 +92,8 @@ struct store *query_jobs_store(struct query_jobs *q);
 struct stack_cache *query_jobs_stacks(struct query_jobs *q);
 /* Names for frames that were stored without, or NULL. */
 struct symbol_store *query_jobs_symbols(struct query_jobs *q);
+/* Texts of files that frames name, or NULL. */
+struct source_code *query_jobs_sources(struct query_jobs *q);
 
 /* Takes the job over, also if it is refused, which is then answered. */
 void query_jobs_submit(struct query_jobs *q, struct query_job *job);

@@ -165,6 +165,7 @@ void web_api_serve(struct query_jobs *jobs, struct http_exchange *x)
 	r->params.filter.ticket = r->params.base.ticket = &r->job.ticket;
 	r->params.filter.stacks = query_jobs_stacks(jobs);
 	r->params.filter.symbols = query_jobs_symbols(jobs);
+	r->params.sources = query_jobs_sources(jobs);
 	query_jobs_submit(jobs, &r->job);
 }
 

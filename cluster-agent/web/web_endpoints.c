@@ -36,6 +36,9 @@ const struct web_endpoint web_endpoints[WEB_ENDPOINT_MAX] = {
 	[WEB_FUNCTION] = {"function", profile_query_function, JSON, .has_stacks = true,
 			  .schema = "Function",
 			  .summary = "One function: its lines, who calls it and what it calls"},
+	[WEB_SOURCE] = {"source", profile_query_source, JSON, .schema = "Source",
+			.summary = "The text of a source file that frames of a selection name, and "
+				   "its address at a forge"},
 	[WEB_MATCHES] = {"matches", profile_query_matches, JSON, .has_stacks = true,
 			 .schema = "Matches",
 			 .summary = "The value of all stacks that contain a match of a search"},

@@ -27,7 +27,7 @@ enum time_id {
 #define COMPARED                                                                         \
 	(BIT(FLAMEGRAPH) | BIT(FUNCTIONS) | BIT(FUNCTION) | BIT(MATCHES) | BIT(STACKS) | \
 	 BIT(PPROF) | BIT(FOLDED) | BIT(SPEEDSCOPE))
-#define SELECTION (COMPARED | BIT(TIMELINE) | BIT(HEATMAP) | BIT(LABELS))
+#define SELECTION (COMPARED | BIT(TIMELINE) | BIT(HEATMAP) | BIT(LABELS) | BIT(SOURCE))
 #define OVERVIEW (BIT(APPLICATIONS) | BIT(MOVERS))
 #define SUMMED (BIT(FLEET) | BIT(NAMES))
 #define RANGED (SELECTION | OVERVIEW | SUMMED)
@@ -90,6 +90,8 @@ static const struct web_param params[] = {
 	 "Name of the function"},
 	{"file", WEB_PARAM_TEXT, BIT(FUNCTION), 0, 0, MAX_NAME_BYTES, 0, AT(file),
 	 "Its file; functions without one have \"\", which is the default"},
+	{"file", WEB_PARAM_TEXT, BIT(SOURCE), BIT(SOURCE), 0, MAX_TEXT_BYTES, 0, AT(file),
+	 "Name of the file, as frames have it"},
 	{"search", WEB_PARAM_TEXT, BIT(FUNCTIONS) | BIT(MATCHES), BIT(MATCHES), 0, MAX_SEARCH_BYTES,
 	 0, AT(search),
 	 "Text in a name or file, in any case; \"an exact name\" in quotes; or a /regular "

@@ -42,6 +42,7 @@ const STACKS = [
 const SCALE = 2 * 5 * 1e6; // pods, minutes, ns per ms
 
 const schema = new ApiSchema();
+const sources = scratch("source");
 let cluster;
 
 async function profile(type, version, startMs, labels, scale = 1e6) {
@@ -56,7 +57,15 @@ async function profile(type, version, startMs, labels, scale = 1e6) {
 }
 
 before(async () => {
-  cluster = await startCluster();
+  fs.mkdirSync(sources, { recursive: true });
+  fs.writeFileSync(path.join(sources, "leaf.go"), "package cart\n");
+  fs.symlinkSync("/etc/passwd", path.join(sources, "passwd"));
+  cluster = await startCluster({
+    args: [
+      `--source-path=cart=${sources}`,
+      "--source-url-template=strip=cart https://git.example/{label:version}/{path}#L{line}",
+    ],
+  });
   for (let minute = 0; minute < 10; minute++) {
     const version = minute < 5 ? 1 : 2;
     for (const pod of ["a", "b"])
@@ -522,6 +531,28 @@ test("a function is found in all applications once the agent has summed the day"
   assert.deepStrictEqual(functions, ["cart.leaf"]);
 });
 
+test("source is read below --source-path only, and its address has the version", async () => {
+  const found = await json("source", { ...NEW, file: "cart/leaf.go" });
+  assert.deepStrictEqual(found, {
+    file: "cart/leaf.go",
+    folders: true,
+    text: "package cart\n",
+    url: "https://git.example/1.2/leaf.go#L{line}",
+  });
+  const { url: older } = await json("source", { ...OLD, file: "cart/leaf.go" });
+  assert.strictEqual(older, "https://git.example/1.1/leaf.go#L{line}");
+  for (const [file, why] of [
+    ["cart/passwd", /symbolic link/],
+    ["cart/../../../etc/passwd", /no folder/],
+    ["/etc/passwd", /no folder/],
+    ["cart/none.go", /is not in the folders/],
+  ]) {
+    const answer = await json("source", { ...NEW, file });
+    assert.strictEqual(answer.text, undefined);
+    assert.match(answer.why, why);
+  }
+});
+
 test("a wrong question is a 400 that names what is wrong", async () => {
   const p = { service: SERVICE, type: CPU };
   const wrong = [
@@ -529,6 +560,7 @@ test("a wrong question is a 400 that names what is wrong", async () => {
     ["flamegraph", { service: SERVICE }, "type is missing"],
     ["fleet", { type: CPU }, "function is missing"],
     ["names", { type: CPU }, "search is missing"],
+    ["source", p, "file is missing"],
     ["flamegraph", { ...p, from: "x" }, "from is not a number from 0 to 7258118400000"],
     ["flamegraph", { ...p, from: 5, to: 5 }, "from is not before to"],
     ["flamegraph", { ...p, from: 5, to: 1e12 }, "the range is longer than 366 days"],

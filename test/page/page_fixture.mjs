@@ -101,6 +101,7 @@ function replicasOf(service, n) {
  *   guessed     share of samples with a guessed step
  *   runtimes    programs by runtime and state, of every application
  *   empty       nothing was ever stored
+ *   source      (file) => { text, url, why } of a file
  *   noSums      nothing is summed by function
  * and those of page_server.mjs: delay, faults, down, login.
  */
@@ -570,6 +571,7 @@ export function createFixture(options = {}) {
     flamegraph,
     functions,
     function: oneFunction,
+    source: (p) => ({ file: p.file, folders: true, ...options.source?.(p.file) }),
     matches,
     stacks,
     movers,

@@ -1,6 +1,7 @@
 // What can be done with a frame or a function: the menu of a right click, a long press or a key.
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { whyNeverLinesShort } from "../model/lines";
 import { clip, label, visible } from "../model/names";
 import { EVERY, libraryOf } from "../model/transform";
 import type { ColorBy, FunctionId, Panel, Transform } from "../model/url_state";
@@ -36,6 +37,7 @@ interface Item {
   id: string;
   text: string;
   hint?: string;
+  off?: boolean; // it can be read, and not be chosen
   run: () => void;
 }
 
@@ -75,7 +77,13 @@ function itemsOf(p: Props): Item[] {
       text: "Callers and callees",
       run: () => p.onFunction(f, "sandwich"),
     },
-    { id: "lines", text: "Lines", hint: "of the source", run: () => p.onFunction(f, "lines") },
+    {
+      id: "lines",
+      text: "Lines",
+      hint: whyNeverLinesShort(f) || "of the source",
+      off: whyNeverLinesShort(f) !== "",
+      run: () => p.onFunction(f, "lines"),
+    },
     { id: "search", text: "Search for it", run: () => p.onSearch(t.name) },
   ];
 }
@@ -159,8 +167,10 @@ export function FrameMenu(p: Props) {
           key={i.id}
           class="item"
           role="menuitem"
+          aria-disabled={i.off || undefined}
           data-testid={`menu-${i.id}`}
           onClick={() => {
+            if (i.off) return;
             close();
             i.run();
           }}

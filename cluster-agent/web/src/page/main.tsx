@@ -4,6 +4,7 @@ import "./style.css";
 import "./comparison/compare.css";
 import "./start/start.css";
 import "./table/lines.css";
+import "./table/source.css";
 import "./opened/opened.css";
 import "./narrow.css";
 

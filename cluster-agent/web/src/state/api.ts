@@ -128,6 +128,15 @@ export interface FunctionView extends FunctionRow {
   callees: TreeColumns;
 }
 
+/** A source file of a selection. */
+export interface Source {
+  file: string;
+  folders: boolean; // the server has folders of source
+  text?: string;
+  why?: string; // there is no text
+  url?: string; // at a forge, with "{line}"
+}
+
 export interface MatchTotals {
   total: number;
   baseTotal?: number;
@@ -293,6 +302,8 @@ export const functionUrl = (
   base: BaseSide | null = null,
 ): string =>
   query("api/function", { ...w, ...ms(s) }, { name: f.name, file: f.file, ...baseParams(base) });
+export const sourceUrl = (w: Selection, s: Span, file: string): string =>
+  query("api/source", { ...w, ...ms(s), file });
 export const matchesUrl = (
   w: Selection,
   s: Span,

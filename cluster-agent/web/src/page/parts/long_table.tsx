@@ -1,7 +1,7 @@
 // A table of many rows, of which only those in view exist, and heads that sort.
 
 import type { ComponentChildren } from "preact";
-import { useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { useVirtual } from "../../state/virtual";
 
 interface Props<T> {
@@ -13,6 +13,7 @@ interface Props<T> {
   head: ComponentChildren;
   none: string; // in place of rows, "" = nothing
   scroller?: string; // class of what scrolls
+  start?: number; // the row to look at first, in the upper half of the view
   table?: { class?: string; role?: "treegrid"; onKeyDown?: (e: KeyboardEvent) => void };
 }
 
@@ -22,6 +23,11 @@ const Spacer = ({ height }: { height: number }) =>
 export function LongTable<T>({ rows, row, ...p }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null);
   const view = useVirtual(scroller, rows.length, p.height);
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    if (box && p.start !== undefined)
+      box.scrollTop = Math.max(0, p.start * p.height - box.clientHeight / 3);
+  }, [p.start]);
   return (
     <div class={p.scroller ?? "start-scroll"} ref={scroller} onScroll={view.onScroll}>
       <table

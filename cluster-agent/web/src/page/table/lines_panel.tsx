@@ -3,11 +3,13 @@
 import { useMemo, useState } from "preact/hooks";
 import {
   functionUrl,
+  sourceUrl,
   useApi,
   type BaseSide,
   type Figures,
   type FunctionView,
   type Selection,
+  type Source,
 } from "../../state/api";
 import { originOf } from "../../flame/tooltip";
 import {
@@ -19,12 +21,16 @@ import {
   type Sides,
 } from "../../model/diff";
 import { scaleFunction } from "../../model/comparison";
-import { KERNEL, fullName, splitModule, visible } from "../../model/names";
+import { whyNeverLines } from "../../model/lines";
+import { KERNEL, fullName, visible } from "../../model/names";
+import { hostOf, hottestLine, lineUrl } from "../../model/source";
 import type { Span } from "../../model/time_range";
 import { percent, percentFixed, value } from "../../model/units";
 import type { FunctionId } from "../../model/url_state";
 import type { FileProfile } from "../profile/shown";
+import { docsUrl } from "../parts/links";
 import { orderOf, SortHead } from "../parts/long_table";
+import { SourceText } from "./source_text";
 
 interface Props {
   fn: FunctionId;
@@ -46,13 +52,8 @@ type Order = "line" | "self" | "total";
 /** Why a function has no lines, "" if it has some. */
 export function whyNoLines({ name, file }: FunctionId, lines: { line: number }[]): string {
   if (lines.some((l) => l.line > 0)) return "";
-  if (file === KERNEL) return "Frames of the kernel have symbols only: the kernel has no lines.";
-  if (file === "") return `${visible(name)} is no function of a program, so it has no source.`;
-  if (file.startsWith("["))
-    return (
-      `No frame of this function has a line: ${splitModule(file).module} was built without ` +
-      "line tables, or in a language whose line tables the agent does not read."
-    );
+  const never = whyNeverLines({ name, file });
+  if (never) return never;
   return "No frame of this function has a line: its profile was made without line numbers.";
 }
 
@@ -62,7 +63,53 @@ const byOrder = (order: Order) => (a: Line, b: Line) =>
     : b[order] + (b[order === "self" ? "baseSelf" : "baseTotal"] ?? 0) -
         (a[order] + (a[order === "self" ? "baseSelf" : "baseTotal"] ?? 0)) || a.line - b.line;
 
-function Title({ p, view }: { p: Props; view: FunctionView | null }) {
+type Shape = "source" | "table"; // of the lines
+
+interface Sourced {
+  source: Source | null;
+  shape: Shape;
+  onShape: (s: Shape) => void;
+}
+
+/** Whether the text is on show, and where else it is. */
+function SourceBar({ view, s }: { view: FunctionView; s: Sourced }) {
+  const { source, shape, onShape } = s;
+  if (!source || whyNoLines(view, view.lines)) return null;
+  const at = lineUrl(source.url, hottestLine(view.lines));
+  const button = (to: Shape, text: string) => (
+    <button
+      type="button"
+      data-testid={`lines-as-${to}`}
+      aria-pressed={shape === to}
+      onClick={() => onShape(to)}
+    >
+      {text}
+    </button>
+  );
+  return (
+    <div class="source-bar" data-testid="source-bar">
+      {source.text !== undefined && (
+        <span class="segments" role="group" aria-label="Lines as">
+          {button("source", "Source")}
+          {button("table", "Table")}
+        </span>
+      )}
+      {at && (
+        <a href={at} target="_blank" rel="noopener noreferrer" data-testid="source-link">
+          Open at {hostOf(at)}
+        </a>
+      )}
+      {source.why && <span class="dim">{visible(source.why)}</span>}
+      {!source.folders && !at && (
+        <a class="dim" href={docsUrl("page.md#source")} target="_blank">
+          The text can be shown, too
+        </a>
+      )}
+    </div>
+  );
+}
+
+function Title({ p, view, sourced }: { p: Props; view: FunctionView | null; sourced: Sourced }) {
   const { fn, whole, unit } = p;
   const figures = (v: number, all: number): string => `${value(v, unit)} ${percent(v, all)}`;
   return (
@@ -98,6 +145,7 @@ function Title({ p, view }: { p: Props; view: FunctionView | null }) {
           )}
         </div>
       )}
+      {view && <SourceBar view={view} s={sourced} />}
     </div>
   );
 }
@@ -111,7 +159,17 @@ function ChangeCell({ p, f }: { p: Props; f: Figures }) {
   );
 }
 
-function Row({ p, line, most }: { p: Props; line: Line; most: number }) {
+function LineNumber({ line, url }: { line: number; url?: string }) {
+  const at = line > 0 ? lineUrl(url, line) : "";
+  if (!at) return <>{line > 0 ? line : "unknown"}</>;
+  return (
+    <a href={at} target="_blank" rel="noopener noreferrer" title={at}>
+      {line}
+    </a>
+  );
+}
+
+function Row({ p, line, most, url }: { p: Props; line: Line; most: number; url?: string }) {
   const share = (v: number | undefined, all: number, name: string) => (
     <td class="num" title={`${name} ${value(v ?? 0, p.unit)}`}>
       {p.mode === "absolute" && p.base ? value(v ?? 0, p.unit) : percentFixed(v ?? 0, all)}
@@ -121,7 +179,7 @@ function Row({ p, line, most }: { p: Props; line: Line; most: number }) {
   return (
     <tr data-testid="line" data-line={line.line}>
       <th scope="row" class="num">
-        {line.line > 0 ? line.line : "unknown"}
+        <LineNumber line={line.line} url={url} />
       </th>
       <td class="line-bars">
         {line.inlined && (
@@ -140,10 +198,7 @@ function Row({ p, line, most }: { p: Props; line: Line; most: number }) {
   );
 }
 
-function Lines({ p, view }: { p: Props; view: FunctionView }) {
-  const [order, setOrder] = useState<Order>("self");
-  const lines = useMemo(() => [...view.lines].sort(byOrder(order)), [view, order]);
-  const most = Math.max(...view.lines.map((l) => l.total), 0);
+function Lines({ p, view, sourced }: { p: Props; view: FunctionView; sourced: Sourced }) {
   const some = view.total > 0 || (view.baseTotal ?? 0) > 0;
   const why = some ? whyNoLines(p.fn, view.lines) : "This function is not in this selection.";
   if (why)
@@ -152,6 +207,28 @@ function Lines({ p, view }: { p: Props; view: FunctionView }) {
         {why}
       </p>
     );
+  const { source, shape } = sourced;
+  if (source?.text !== undefined && shape === "source")
+    return (
+      <SourceText
+        text={source.text}
+        url={source.url}
+        lines={view.lines}
+        label={`Source of ${fullName(p.fn.name, 120)}`}
+        two={p.base !== null}
+        absolute={p.mode === "absolute"}
+        unit={p.unit}
+        whole={p.whole}
+        change={(f) => <ChangeCell p={p} f={f} />}
+      />
+    );
+  return <LineTable p={p} view={view} url={source?.url} />;
+}
+
+function LineTable({ p, view, url }: { p: Props; view: FunctionView; url?: string }) {
+  const [order, setOrder] = useState<Order>("self");
+  const lines = useMemo(() => [...view.lines].sort(byOrder(order)), [view, order]);
+  const most = Math.max(...view.lines.map((l) => l.total), 0);
   const head = (by: Order, text: string) => (
     <SortHead
       className="num"
@@ -186,7 +263,13 @@ function Lines({ p, view }: { p: Props; view: FunctionView }) {
       </thead>
       <tbody>
         {lines.slice(0, 2000).map((l) => (
-          <Row key={`${l.line} ${l.inlined}`} p={p} line={l} most={most} />
+          <Row
+            key={`${l.line} ${l.inlined}`}
+            p={p}
+            line={l}
+            most={most}
+            url={url}
+          />
         ))}
       </tbody>
     </table>
@@ -202,9 +285,20 @@ export function LinesPanel(p: Props) {
     () => (p.file ? p.file.view(fn) : answer.data && scaleFunction(answer.data, p.baseScale)),
     [answer.data, p.baseScale, p.file, fn.name, fn.file],
   );
+  // a function that cannot have lines has no text either
+  const asked = !p.file && !whyNeverLines(fn);
+  const code = useApi<Source>(asked ? sourceUrl(s, p.span, fn.file) : null, about, 0, true);
+  const [shape, setShape] = useState<Shape>("source");
+  const sourced: Sourced = { source: code.data, shape, onShape: setShape };
+  const texted = code.data?.text !== undefined && shape === "source" && view !== null;
+  const wide = texted && !whyNoLines(fn, view.lines);
   return (
-    <section class="lines-panel" aria-label="Source lines" data-testid="lines">
-      <Title p={p} view={answer.error ? null : view} />
+    <section
+      class={`lines-panel${wide ? " sourced" : ""}`}
+      aria-label="Source lines"
+      data-testid="lines"
+    >
+      <Title p={p} view={answer.error ? null : view} sourced={sourced} />
       <div
         class="lines-scroll"
         tabIndex={0}
@@ -217,7 +311,7 @@ export function LinesPanel(p: Props) {
             {answer.error}
           </p>
         ) : view ? (
-          <Lines p={p} view={view} />
+          <Lines p={p} view={view} sourced={sourced} />
         ) : (
           <p class="note">Loading the lines…</p>
         )}
