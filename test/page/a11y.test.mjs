@@ -94,6 +94,8 @@ pageTest("axe: the profile and what opens on it", {}, () =>
     ["compared lines", `?service=${APP}&base=previous&panel=lines&${MALLOC}`, sees("line")],
     ["sandwich", `?service=${APP}&panel=sandwich&${MALLOC}`, sees("sandwich")],
     ["series", `?service=${APP}&by=version`, drawn],
+    ["details", `?service=${APP}&${MALLOC}`, sees("details-figures")],
+    ["selection", `?service=${APP}&select=${Date.now() - 300_000}-${Date.now()}`, drawn],
   ]),
 );
 

@@ -133,3 +133,46 @@ pageTest("the names of applications can be read in the narrowest window", {}, as
   assert.ok(width >= 120, `${width} pixels`);
   await fits("320");
 });
+
+pageTest("one line of context, and at 200 % zoom the graph has the room", {}, async () => {
+  await open(`?service=${APP}`, { width: 1280, height: 800 });
+  await drawn();
+  const heightOf = (part) => page.locator(part).evaluate((e) => e.offsetHeight);
+  await eventually(async () => assert.equal(await heightOf("header"), 44));
+  const top = () => id("flame").evaluate((e) => e.getBoundingClientRect().top);
+  await eventually(async () => assert.ok((await top()) < 185, `${await top()}`));
+  await id("type-memory").waitFor(); // a tab has room
+  // a window of 1440 × 900 at 200 %
+  await page.setViewportSize({ width: 720, height: 450 });
+  await eventually(async () => assert.equal(await heightOf("header"), 44));
+  const rows = async () => Math.floor((await heightOf(".flame")) / 19);
+  await eventually(async () => assert.ok((await rows()) >= 12, `${await rows()} rows`));
+  await fits("200 %");
+  await eventually(async () => assert.deepEqual(await overlaps(), []));
+  // the types that have no room are in the menu, which names the present one
+  await eventually(async () => assert.match(await id("all-types").innerText(), /CPU/));
+  await id("all-types").click();
+  await id("type-item-go:heap_inuse_space:bytes").click();
+  await eventually(async () => assert.match(await id("all-types").innerText(), /Memory/));
+  // a filter is never out of sight
+  await page.goto(page.url().replace("?", "?where=version%3D%221.4.2%22&"));
+  const chip = await id("chip").boundingBox();
+  assert.ok(chip.width > 70 && chip.x >= 0 && chip.x + chip.width <= 720, JSON.stringify(chip));
+});
+
+pageTest("targets of a finger are large enough", {}, async () => {
+  await open(`?service=${APP}`, phone);
+  await drawn();
+  for (const pane of ["flame", "table", "timeline"]) {
+    await id(`pane-${pane}`).tap();
+    const small = () =>
+      page.evaluate(() =>
+        [...document.querySelectorAll("#app button, #app a")]
+          .filter((e) => e.checkVisibility() && !e.closest(".u-over"))
+          .map((e) => [e.dataset.testid || e.className || e.innerText, e.getBoundingClientRect()])
+          .filter(([, r]) => r.width > 0 && r.height < 24)
+          .map(([name, r]) => `${name} ${Math.round(r.height)}`),
+      );
+    await eventually(async () => assert.deepEqual(await small(), [], pane));
+  }
+});

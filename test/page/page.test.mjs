@@ -31,7 +31,7 @@ pageTest("the start page lists applications by CPU and opens one by click", {}, 
   await rows.first().click();
   await drawn();
   await eventually(() => assert.equal(query().get("service"), "/process/burn"));
-  await eventually(async () => assert.equal(await id("picker").innerText(), "process / burn"));
+  await eventually(async () => assert.equal(await id("picker").innerText(), "burn process"));
   await page.goBack();
   await rows.first().waitFor();
 });
@@ -437,10 +437,10 @@ pageTest(
     const held = [];
     await open();
     await id("application").first().waitFor();
-    // sparklines and yesterday's list have times of their own
+    // sparklines and the list of the time before have times of their own
     await page.route("**/api/applications*", (route) => {
       const { searchParams: p } = new URL(route.request().url());
-      const isList = !p.has("points") && Number(p.get("to")) > Date.now() - 3_600_000;
+      const isList = !p.has("points") && Number(p.get("to")) > Date.now() - 600_000;
       return isList ? held.push(route) : route.continue();
     });
     await eventually(async () => assert.equal(held.length, 1));

@@ -24,6 +24,7 @@ interface Props {
   onZoom: (node: number) => void;
   onEdit: (t: Transform) => void;
   onFunction: (f: FunctionId, panel: Panel) => void;
+  onDetails: (f: FunctionId) => void;
   onSearch: (name: string) => void;
 }
 
@@ -72,6 +73,7 @@ function itemsOf(p: Props): Item[] {
           edit("library", `Collapse ${ofLibrary}`, { kind: "library", name: "", file: library }),
         ]),
     edit("recursion", "Collapse recursion", { kind: "recursion", ...f }),
+    { id: "details", text: "Details", hint: "D", run: () => p.onDetails(f) },
     {
       id: "sandwich",
       text: "Callers and callees",

@@ -37,7 +37,7 @@ const functionOf = (t: Tree, node: number): FunctionId => ({
 });
 
 /** A function's figures and both trees. */
-interface Filling {
+export interface Filling {
   callers: Tree;
   callees: Tree;
   self: number;
@@ -78,7 +78,10 @@ function fillingFrom(a: FunctionView, t: Tree): Filling | null {
 
 const isThere = (f: FunctionView): boolean => f.total > 0 || (f.baseTotal ?? 0) > 0;
 
-function useFilling({ tree, fn, ask, atLeast, baseScale }: Props): Filling | null {
+type Asked = Pick<Props, "tree" | "fn" | "ask" | "atLeast" | "baseScale">;
+
+/** From all stacks, once the server has answered; null if the function is in none. */
+export function useFilling({ tree, fn, ask, atLeast, baseScale }: Asked): Filling | null {
   const answer = useApi<FunctionView>(ask, `${fn.name} ${fn.file}`);
   const whole = useMemo(
     () =>

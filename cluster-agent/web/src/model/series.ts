@@ -70,6 +70,18 @@ export function lastIn(d: Steps | null, span: Span): number | null {
   return null;
 }
 
+/** The mean of the values in a range; null if there is none. */
+export function meanIn(d: Steps, span: Span): number | null {
+  let [sum, n] = [0, 0];
+  d.values.forEach((v, i) => {
+    const middle = d.startMs + (i + 0.5) * d.stepMs;
+    if (v === null || middle < span.from || middle > span.to) return;
+    sum += v;
+    n++;
+  });
+  return n > 0 ? sum / n : null;
+}
+
 const MOST_LETTERS = 28;
 
 /**

@@ -273,6 +273,13 @@ export function functionOf(t: Tree, name: string, file: string): number {
   return -1;
 }
 
+/** The nodes right below one. */
+export function childrenOf(t: Tree, node: number): number[] {
+  const out: number[] = [];
+  for (let child = node + 1; child < t.end[node]; child = t.end[child]) out.push(child);
+  return out;
+}
+
 export const nodeName = (t: Tree, node: number): string => t.names[t.fns.name[t.fn[node]]];
 export const nodeFile = (t: Tree, node: number): string => t.files[t.fns.file[t.fn[node]]];
 

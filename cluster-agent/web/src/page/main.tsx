@@ -2,6 +2,7 @@ import { Component, render, type ComponentChildren } from "preact";
 import { App } from "./app";
 import "./style.css";
 import "./comparison/compare.css";
+import "./details/details.css";
 import "./start/start.css";
 import "./table/lines.css";
 import "./table/source.css";

@@ -1,7 +1,7 @@
-// What is compared with what, in words: both ranges or label sets, their totals, how values are
-// compared, and what the colours mean.
+// The line of A and B: the selected part and what to do with it; or what is compared with what, in
+// words: both ranges or label sets, their totals, how values are compared, what the colours mean.
 
-import type { FlameGraph } from "../../state/api";
+import type { FlameGraph, Timeline } from "../../state/api";
 import type { Navigate } from "../../state/hooks";
 import {
   baseRangeName,
@@ -21,8 +21,10 @@ import {
 } from "../../model/diff";
 import { namingOf, type Naming } from "../../model/naming";
 import { isSampled, qualityText, qualityLevel } from "../../model/quality";
-import { zoneName } from "../../model/time_zone";
-import { sideRate } from "../../model/units";
+import { meanIn } from "../../model/series";
+import { duration, spanLabel, type Span } from "../../model/time_range";
+import { zoned, zoneName } from "../../model/time_zone";
+import { rate, sideRate } from "../../model/units";
 import { noBase, type ComparedState, type UrlState } from "../../model/url_state";
 import { Segments } from "../parts/popover";
 import { Strip } from "../parts/strip";
@@ -34,11 +36,93 @@ export interface CompareProps {
   graph: FlameGraph | null; // as the server sent it
   rateUnit: string; // of the timeline
   perSecond: boolean;
-  factor: number; // of the baseline's values when they are absolute
   now: number;
+  replaced: Span | null; // the part that was selected before this one
+  factor: number; // of the baseline's values when they are absolute
   dark: boolean;
   scheme: DiffScheme;
   setScheme: (s: DiffScheme) => void;
+}
+
+interface ActionProps {
+  selection: Span;
+  base: UrlState["base"]; // of the comparison that there is, or ""
+  navigate: Navigate;
+  replaced: Span | null;
+}
+
+/** What to do with a part that is selected. */
+function RangeActions({ selection, base, navigate, replaced }: ActionProps) {
+  const button = (text: string, id: string, title: string, patch: Partial<UrlState>) => (
+    <button
+      type="button"
+      class="button plain small"
+      title={title}
+      data-testid={id}
+      onClick={() => navigate(patch)}
+    >
+      {text}
+    </button>
+  );
+  return (
+    <>
+      {button("Zoom", "selection-zoom", "Make this part the range of time", {
+        range: selection,
+        selection: null,
+      })}
+      {button(
+        "As baseline",
+        "selection-baseline",
+        "Compare with this part: then drag the other one",
+        // what was compared so far stays on its side
+        { base: selection, selection: base ? replaced : null },
+      )}
+    </>
+  );
+}
+
+interface SelectionProps extends Pick<CompareProps, "navigate" | "perSecond" | "now"> {
+  selection: Span;
+  curve: Timeline | null;
+}
+
+/** The selected part while nothing is compared. */
+export function SelectionBar({ selection, curve, navigate, perSecond, now }: SelectionProps) {
+  const mean = curve && meanIn(curve, selection);
+  return (
+    <section class="compare-bar" aria-label="Selection" data-testid="selection-bar">
+      <div class="compare-words">
+        <SideText
+          letter="A"
+          name={zoned(spanLabel(selection, now), selection.to)}
+          hint={duration(selection.to - selection.from)}
+          rate={curve && mean !== null ? rate(mean, curve.unit, perSecond) : ""}
+        />
+      </div>
+      <div class="compare-tools">
+        <button
+          type="button"
+          class="button primary small"
+          title="Compare this part with the time of equal length right before it"
+          data-testid="selection-compare"
+          onClick={() => navigate({ base: "previous" })}
+        >
+          Compare with previous
+        </button>
+        <RangeActions {...{ selection, navigate }} base="" replaced={null} />
+        <button
+          type="button"
+          class="button plain small"
+          aria-label="Drop the selection"
+          title="Drop the selection (Esc)"
+          data-testid="selection-clear"
+          onClick={() => navigate({ selection: null })}
+        >
+          ✕
+        </button>
+      </div>
+    </section>
+  );
 }
 
 const zoneAfter = (ms: number): string => ` ${zoneName(ms)}`;
@@ -48,12 +132,12 @@ interface SideProps {
   name: string;
   hint: string;
   rate: string;
-  quality: FlameGraph["quality"] | null;
-  naming: Naming | null | undefined;
-  sampled: boolean;
+  quality?: FlameGraph["quality"] | null;
+  naming?: Naming | null;
+  sampled?: boolean;
 }
 
-function SideText({ letter, name, hint, rate, quality, naming, sampled }: SideProps) {
+function SideText({ letter, name, hint, rate, quality, naming, sampled = false }: SideProps) {
   const text = quality ? qualityText(quality, sampled, naming) : "";
   return (
     <span class="compare-side" data-testid={`side-${letter.toLowerCase()}`}>
@@ -96,10 +180,12 @@ function compared(p: CompareProps): string {
 
 export function CompareBar(p: CompareProps) {
   const { comparison: c, graph, state } = p;
-  const names = sideNames(c, p.now, zoneAfter);
+  const withZones = sideNames(c, p.now, zoneAfter);
+  const sameZone = zoneName(c.a.span.to) === zoneName(c.b.span.to);
+  const names = sameZone ? { a: sideNames(c, p.now).a, b: withZones.b } : withZones;
   const base = graph?.base && isAbout(graph.base, c.b.span) ? graph.base : undefined;
   // the timeline says whether nanoseconds are cores or waiting
-  const rate = (v: number): string =>
+  const rateOf = (v: number): string =>
     p.rateUnit && sideRate(v, graph?.unit ?? "", p.rateUnit, p.perSecond);
   const a = (base && graph?.rate) ?? 0;
   const b = base?.rate ?? 0;
@@ -113,7 +199,7 @@ export function CompareBar(p: CompareProps) {
           letter="A"
           name={names.a}
           hint=""
-          rate={graph && base ? rate(a) : ""}
+          rate={graph && base ? rateOf(a) : ""}
           quality={base && graph ? graph.quality : null}
           naming={named?.own}
           sampled={isSampled(p.graph?.type ?? "")}
@@ -123,7 +209,7 @@ export function CompareBar(p: CompareProps) {
           letter="B"
           name={names.b}
           hint={[baseRangeName(state.base, c.a.span), scaled(p)].filter(Boolean).join(", ")}
-          rate={base ? rate(b) : ""}
+          rate={base ? rateOf(b) : ""}
           quality={base?.quality ?? null}
           naming={named?.base}
           sampled={isSampled(p.graph?.type ?? "")}
@@ -164,6 +250,7 @@ function Tools(p: CompareProps) {
         onChange={(diff) => navigate({ diff }, "replace")}
       />
       <DiffLegend scheme={p.scheme} setScheme={p.setScheme} dark={p.dark} title={measure(p)} />
+      {state.selection && <RangeActions {...p} selection={state.selection} base={state.base} />}
       <button
         type="button"
         class="button plain small"

@@ -38,7 +38,7 @@ interface Props {
   search: string;
   atLeast: boolean; // figures of a tree that was made of a cut one
   changes: DiffPalette;
-  onPick: (search: string) => void;
+  onPick: (search: string, fn: FunctionId) => void;
   onMenu: (f: FunctionId, x: number, y: number, back: HTMLElement) => void;
   grouping: Grouping;
 }

@@ -20,6 +20,7 @@ const keys: { where: string; list: [string, string][] }[] = [
       ["← ↑ ↓ →", "Move through the frames"],
       ["Enter", "Zoom in on the frame"],
       ["Backspace", "Zoom out"],
+      ["D", "Details of the function; again: close them"],
       ["L", "Source lines of the function"],
       ["M", "Menu of the function"],
     ],
@@ -29,6 +30,7 @@ const keys: { where: string; list: [string, string][] }[] = [
     list: [
       ["↑ ↓", "Move through the functions"],
       ["Enter", "Mark the function in the flame graph"],
+      ["D", "Details of the function"],
       ["L", "Source lines of the function"],
       ["M", "Menu of the function"],
     ],

@@ -1,10 +1,11 @@
-// First line of the page: application, profile types, instances, range of time, theme.
+// First line of the page: application, profile types, filters, instances, comparison, range.
 
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { typeNames, type Application } from "../../model/applications";
 import type { Timeline } from "../../state/api";
 import { outage, pending, useLasting } from "../../state/connection";
-import { useCell, type Navigate, type Theme } from "../../state/hooks";
+import { useCell, useSize, type Navigate, type Theme } from "../../state/hooks";
 import { LogOut } from "../dialogs/login";
 import { ChooseFile } from "../opened/file_drop";
 import { splitService } from "../../model/names";
@@ -34,6 +35,8 @@ interface Props {
   onRefresh: () => void;
   theme: Theme;
   setTheme: (t: Theme) => void;
+  filters?: ComponentChildren; // of an application, as is what begins a comparison
+  compare?: ComponentChildren;
 }
 
 /** In the header, because accessibility rules want all content in a landmark. */
@@ -46,27 +49,47 @@ function ServiceLabel({ service }: { service: string }) {
   const { group, name } = splitService(service);
   return (
     <span class="service-name">
-      {group && <span class="dim">{group} / </span>}
       <b>{name}</b>
+      {group && <span class="dim service-group"> {group}</span>}
     </span>
   );
+}
+
+const MENU = 108; // px of the menu beside the tabs
+
+/** How many tabs of types have room; the menu has all of them. */
+function useRoom(titles: string[]) {
+  const nav = useRef<HTMLElement>(null);
+  const { width } = useSize(nav);
+  const all = titles.join();
+  const [measured, set] = useState({ all: "", ends: [] as number[] });
+  // all tabs are there while they are measured
+  useLayoutEffect(() => {
+    const tabs = nav.current?.querySelectorAll<HTMLElement>(".tab") ?? [];
+    set({ all, ends: [...tabs].map((t) => t.offsetLeft + t.offsetWidth) });
+  }, [all]);
+  const { ends } = measured;
+  const fit = ends.filter((end) => end + MENU <= width).length;
+  return { nav, shown: measured.all === all ? fit : titles.length };
 }
 
 function Types({ state, type, navigate, applications, registry }: Props) {
   const app = applications.find((a) => a.service === state.service);
   const known = app ? typeNames(app) : [];
   const types = known.includes(type) || !type ? known : [...known, type];
-  if (types.length === 0) return null;
   const tabs = tabsOf(types, registry);
   const pick = (t: string): void => navigate({ type: t, zoom: "" });
+  const { nav, shown } = useRoom(tabs.map((t) => t.title));
+  const current = tabs.findIndex((t) => t.types.includes(type));
   return (
-    <nav class="types" aria-label="Profile type">
-      {tabs.map((t) => (
+    <nav class="types" aria-label="Profile type" ref={nav} hidden={types.length === 0}>
+      {tabs.map((t, i) => (
         <button
           type="button"
           key={t.title}
           class="tab"
-          aria-pressed={t.types.includes(type)}
+          hidden={i >= shown}
+          aria-pressed={i === current}
           title={describe(t.type, registry).title}
           data-testid={`type-${t.title.toLowerCase()}`}
           onClick={() => pick(t.type)}
@@ -75,7 +98,7 @@ function Types({ state, type, navigate, applications, registry }: Props) {
         </button>
       ))}
       <Popover
-        label="All types"
+        label={current < shown ? "All types" : <b class="one-line">{tabs[current].title}</b>}
         title="All profile types of this application"
         testId="all-types"
         className="plain"
@@ -115,9 +138,14 @@ function Instances({ state, navigate, timeline, perSecond }: Props) {
     ? shortId(state.instance)
     : list.length === 1
       ? "1 instance"
-      : `All ${list.length} instances`;
+      : `${list.length} instances`;
   return (
-    <Popover label={label} title="Instances" testId="instances" align="right">
+    <Popover
+      label={<span class="one-line">{label}</span>}
+      title="Instances"
+      testId="instances"
+      className="plain instances"
+    >
       {() => (
         <div class="scroll">
           <MenuItem checked={!state.instance} onClick={() => navigate({ instance: "" })}>
@@ -174,7 +202,7 @@ function Live({ live, failing, onRefresh }: Pick<Props, "live" | "failing" | "on
       onClick={onRefresh}
     >
       <span class="dot" aria-hidden="true" />
-      {label}
+      <span class="live-text">{label}</span>
     </button>
   );
 }
@@ -264,6 +292,7 @@ export function Header(p: Props) {
           <ApplicationPicker
             applications={p.applications}
             current={p.state.service}
+            onTargets={() => p.navigate({ ...emptyState, page: "targets" })}
             pick={(service) => {
               p.navigate(otherService(service));
               close();
@@ -272,24 +301,24 @@ export function Header(p: Props) {
         )}
       </Popover>
       {p.state.service ? <Types {...p} /> : <span class="types" />}
+      {p.filters}
+      {p.state.service && <Instances {...p} />}
       <div class="header-right">
-        <PageLink
-          to="targets"
-          navigate={p.navigate}
-          className={p.state.service ? "quiet-link wider" : "quiet-link"}
-        >
-          Targets
-        </PageLink>
         {!p.state.service && (
-          <ChooseFile
-            text="Open file"
-            title="Open a profile from a file: pprof, folded stacks, speedscope. Nothing is sent"
-            testId="open-file"
-            className="plain quiet-link"
-          />
+          <>
+            <PageLink to="targets" navigate={p.navigate} className="quiet-link">
+              Targets
+            </PageLink>
+            <ChooseFile
+              text="Open file"
+              title="Open a profile from a file: pprof, folded stacks, speedscope. Nothing is sent"
+              testId="open-file"
+              className="plain quiet-link"
+            />
+          </>
         )}
         <Live {...p} />
-        {p.state.service && <Instances {...p} />}
+        {p.compare}
         <RangePicker state={p.state} now={p.now} navigate={p.navigate} />
         <CopyLink state={p.state} now={p.now} />
         <LogOut />

@@ -13,9 +13,10 @@ interface Props {
   applications: Application[];
   current: string;
   pick: (service: string) => void;
+  onTargets: () => void;
 }
 
-export function ApplicationPicker({ applications, current, pick }: Props) {
+export function ApplicationPicker({ applications, current, pick, onTargets }: Props) {
   const [filter, setFilter] = useState("");
   const scroller = useRef<HTMLDivElement>(null);
   const shown = useMemo(
@@ -45,6 +46,9 @@ export function ApplicationPicker({ applications, current, pick }: Props) {
       >
         <span>All applications</span>
         <span class="num dim">{applications.length}</span>
+      </button>
+      <button type="button" class="item" data-testid="picker-targets" onClick={onTargets}>
+        Targets
       </button>
       <div
         class="scroll picker-rows"

@@ -36,7 +36,14 @@ export function RangePicker({ state, now, navigate }: Props) {
     zoned(rangeLabel(range, now), span.to)
   );
   return (
-    <Popover label={label} title="Range of time" testId="range" align="right" kind="dialog">
+    <Popover
+      label={<span class="one-line">{label}</span>}
+      title="Range of time"
+      testId="range"
+      className="range"
+      align="right"
+      kind="dialog"
+    >
       {(close) => (
         <>
           <RangePanel

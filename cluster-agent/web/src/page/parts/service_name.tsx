@@ -11,12 +11,13 @@ export function changeColumn(v: number): string {
   return Number(text) === 0 ? "0" : `${v > 0 ? "+" : "−"}${text}`;
 }
 
+/** The name first: where there is no room for all of it, its folder is cut. */
 export function ServiceName({ service }: { service: string }) {
   const { group, name } = splitService(service);
   return (
     <span class="service-name">
-      {group && <span class="dim">{group} / </span>}
       {name}
+      {group && <span class="dim service-group"> {group}</span>}
     </span>
   );
 }

@@ -5,6 +5,7 @@ import { plainSort } from "../../model/functions";
 import { groupColumns } from "../../model/groups";
 import { functionColumns } from "../../model/transform";
 import type { Tree } from "../../model/tree";
+import type { FunctionId } from "../../model/url_state";
 import type { FlameGraph } from "../../state/api";
 import { useAfterPaint } from "../../state/hooks";
 import { CompareTable } from "../comparison/compare_table";
@@ -40,7 +41,7 @@ function Functions(p: Shown & { graph: FlameGraph | null }) {
       onBy: (group) => navigate({ group, within: null }, "replace"),
       onWithin: (within) => navigate({ within }),
     } satisfies Grouping,
-    onPick: (search: string) => navigate({ search }),
+    onPick: (search: string, fn: FunctionId) => navigate({ search, fn: search ? fn : null }),
     onMenu: functionMenu(p),
   };
   if (graph.base)

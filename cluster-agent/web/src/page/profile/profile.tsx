@@ -28,7 +28,7 @@ export function Profile(p: ProfileProps) {
   const [menu, setMenu] = useState<MenuTarget | null>(null);
   const pointed = useMemo(() => new Cell<Pointed | null>(null), []);
   const actions = useActions({ state, navigate, tree, zoom });
-  useProfileKeys(actions, tree, cursor, pointed);
+  useProfileKeys(actions, state.fn, tree, cursor, pointed);
   const some = graph !== null && tree !== null && graph.total > 0;
   const view = viewOf(pane, state.view);
   const shown: Shown = { ...p, v, found, coloring, actions, view, pointed, some, setMenu };
@@ -61,6 +61,7 @@ export function Profile(p: ProfileProps) {
           onZoom={actions.zoomTo}
           onEdit={actions.edit}
           onFunction={actions.choose}
+          onDetails={actions.describe}
           onSearch={(name) => navigate({ search: exactQuery(name) })}
         />
       )}
@@ -71,6 +72,7 @@ export function Profile(p: ProfileProps) {
         pointed={pointed}
         zoom={zoom}
         onZoom={actions.zoomTo}
+        onDetails={actions.describe}
         diff={tree?.baseTotal ? p.changes : null}
         atLeast={v.atLeast}
         leafFirst={state.invert}

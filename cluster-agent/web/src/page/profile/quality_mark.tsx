@@ -105,10 +105,10 @@ function QualityLabel({ graph }: { graph: FlameGraph }) {
     <span class="quality-label num" data-testid="quality">
       <span class={`dot ${levelOf(graph, cut)}`} aria-hidden="true" />
       {seen && (
-        <>
+        <span class="quality-seen">
           {seen}
           {DOT}
-        </>
+        </span>
       )}
       {percentComplete(q.samples - q.truncated, q.samples)} complete
       <span class="wider"> stacks</span>

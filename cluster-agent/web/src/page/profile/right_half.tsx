@@ -7,6 +7,8 @@ import { SandwichView } from "../../flame/sandwich";
 import { nodeFile, nodeName, type Tree } from "../../model/tree";
 import type { FunctionId } from "../../model/url_state";
 import { functionUrl } from "../../state/api";
+import { useDetails } from "../../state/details";
+import { Details } from "../details/details";
 import { functionMenu, type Shown } from "./shown";
 
 /** What a flame graph and both of a sandwich share. */
@@ -65,6 +67,7 @@ export function RightHalf(p: Shown) {
   const { state, pane, view, v } = p;
   const { shared, lit, setLit } = useShared(p);
   const tree = v.shown;
+  const details = useDetails();
   const drawing = pane !== "timeline" && pane !== "panel" && view !== "table";
   const room = pane === "panel" || (pane === "all" && view !== "table");
   const fn = state.panel === "sandwich" && room ? state.fn : null;
@@ -84,6 +87,9 @@ export function RightHalf(p: Shown) {
           picked={lit}
           onPick={setLit}
         />
+      )}
+      {details.open && !fn && state.fn && v.upright && (
+        <Details p={p} tree={v.upright} fn={state.fn} asSheet={details.asSheet} />
       )}
     </div>
   );

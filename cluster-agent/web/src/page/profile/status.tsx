@@ -12,6 +12,7 @@ import { originOf } from "../../flame/tooltip";
 import { fullName } from "../../model/names";
 import { nodeFile, nodeName, type Pointed, type Tree } from "../../model/tree";
 import { percent, value } from "../../model/units";
+import type { FunctionId } from "../../model/url_state";
 import { useCell, type Cell } from "../../state/hooks";
 
 export interface Level {
@@ -25,6 +26,7 @@ interface Props {
   cursor: Cell<number>;
   zoom: number;
   onZoom: (node: number) => void;
+  onDetails?: (f: FunctionId) => void; // where there is no room to show them
   diff: DiffPalette | null;
   atLeast: boolean;
   leafFirst: boolean;
@@ -100,6 +102,16 @@ export function Status(p: Props) {
       ) : (
         <span />
       )}
+      {!elsewhere && tree && node > 0 && node < tree.n && p.onDetails && (
+        <button
+          type="button"
+          class="button small touch-only"
+          data-testid="touch-details"
+          onClick={() => p.onDetails?.({ name, file: nodeFile(tree, node) })}
+        >
+          Details
+        </button>
+      )}
       {!elsewhere && at >= 0 && at !== p.zoom && (
         <button
           type="button"
@@ -116,7 +128,8 @@ export function Status(p: Props) {
         </span>
       ) : (
         <span class="keys dim">
-          Click zoom · <kbd>M</kbd> menu · <kbd>/</kbd> search · <kbd>?</kbd> all keys
+          Click zoom · <kbd>D</kbd> details · <kbd>M</kbd> menu · <kbd>/</kbd> search ·{" "}
+          <kbd>?</kbd> all keys
         </span>
       )}
     </footer>

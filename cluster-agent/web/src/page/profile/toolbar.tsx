@@ -13,7 +13,7 @@ import type { SearchResult } from "./view_tree";
 import type { Span } from "../../model/time_range";
 import { EVERY } from "../../model/transform";
 import { grouped, percent } from "../../model/units";
-import type { Direction, UrlState } from "../../model/url_state";
+import type { ColorBy, Direction, UrlState } from "../../model/url_state";
 
 interface Props {
   state: UrlState;
@@ -100,7 +100,11 @@ function Search({ state, navigate, found, tree }: Props) {
   );
 }
 
-function GraphMenu({ state, navigate }: Pick<Props, "state" | "navigate">) {
+interface MenuProps extends Pick<Props, "state" | "navigate"> {
+  compared: boolean; // colours are those of changes
+}
+
+function GraphMenu({ state, navigate, compared }: MenuProps) {
   const all = state.edit.some((t) => t.kind === "recursion" && t.name === EVERY);
   const item = (id: string, text: string, hint: string, on: boolean, patch: Partial<UrlState>) => (
     <MenuItem testId={id} checked={on} hint={hint} onClick={() => navigate(patch)}>
@@ -109,10 +113,20 @@ function GraphMenu({ state, navigate }: Pick<Props, "state" | "navigate">) {
   );
   const direction = (value: Direction, text: string, hint: string) =>
     item(`direction-${value}`, text, hint, state.direction === value, { direction: value });
+  const color = (by: ColorBy, text: string, hint: string) => (
+    <MenuItem
+      testId={`color-${by}`}
+      checked={state.color === by}
+      hint={hint}
+      onClick={() => navigate({ color: by }, "replace")}
+    >
+      {text}
+    </MenuItem>
+  );
   return (
     <Popover
       label={state.invert ? "Inverted" : "Graph"}
-      title="Direction and order of the graph"
+      title="Direction, order and colours of the graph"
       testId="graph-menu"
     >
       {() => (
@@ -130,6 +144,13 @@ function GraphMenu({ state, navigate }: Pick<Props, "state" | "navigate">) {
               ? state.edit.filter((t) => t.kind !== "recursion" || t.name !== EVERY)
               : [...state.edit, { kind: "recursion", name: EVERY, file: "" }],
           })}
+          {!compared && (
+            <>
+              <div class="menu-title">Colours</div>
+              {color("package", "By package", "or namespace")}
+              {color("module", "By module", "executable or library")}
+            </>
+          )}
         </>
       )}
     </Popover>
@@ -152,19 +173,7 @@ export function Toolbar(p: Props) {
         ]}
         onChange={(view) => navigate({ view })}
       />
-      {!graph?.base && (
-        <Segments
-          label="Colour by"
-          testId="color"
-          value={state.color}
-          options={[
-            { value: "package", label: "Package", title: "One colour per package or namespace" },
-            { value: "module", label: "Module", title: "One colour per executable or library" },
-          ]}
-          onChange={(color) => navigate({ color }, "replace")}
-        />
-      )}
-      <GraphMenu state={state} navigate={navigate} />
+      <GraphMenu state={state} navigate={navigate} compared={graph?.base !== undefined} />
       {tree && zoom > 0 && (
         <button
           type="button"

@@ -1,6 +1,7 @@
 // One application: what is compared, its timeline and its profile, or why there is none.
 
 import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 import { palettes } from "../../model/colors";
 import { isAbout, type Comparison } from "../../model/comparison";
 import { diffPalettes } from "../../model/diff";
@@ -12,14 +13,13 @@ import type { Span } from "../../model/time_range";
 import type { UrlState } from "../../model/url_state";
 import type { FlameGraph } from "../../state/api";
 import type { Cell, Navigate } from "../../state/hooks";
-import { CompareBar, EmptyBase } from "../comparison/compare_bar";
-import { CompareMenu } from "../comparison/compare_menu";
+import { CompareBar, EmptyBase, SelectionBar } from "../comparison/compare_bar";
 import { NothingInRange } from "../parts/empty";
 import { PaneTabs } from "../parts/panes";
 import { Waiting } from "../parts/waiting";
 import { Profile } from "../profile/profile";
-import { FilterBar, FilterRefused } from "../timeline/filters";
-import { Heatmap } from "../timeline/heatmap";
+import { FilterRefused, GroupBy } from "../timeline/filters";
+import { ChartSwitch, Heatmap } from "../timeline/heatmap";
 import { Timeline } from "../timeline/timeline";
 import { jumpTo, type PartProps } from "./page_props";
 
@@ -33,7 +33,6 @@ function timelinePicks(state: UrlState, navigate: Navigate) {
       : { where: withMatcher(state.where, { name, op: "=", value }) };
   return {
     onSelect: (selection: Span | null) => navigate({ selection }),
-    onZoom: (range: Span) => navigate({ range, selection: null }),
     onCompare: (selection: Span) => navigate({ selection, base: "previous" }),
     onBaseline: (base: Span, selection: Span | null) => navigate({ base, selection }),
     onFilter: (name: string, value: string, exclude: boolean) =>
@@ -57,47 +56,59 @@ function timelinePicks(state: UrlState, navigate: Navigate) {
   };
 }
 
-function TimelinePart({ state, navigate, data, now, dark, attempt }: Props) {
-  const { apps, lines, comparison, second } = data;
-  const instances = (lines.everyone.data ?? lines.timeline.data)?.instances ?? [];
-  return (
+function TimelinePart(p: Props & { onPick: Pick }) {
+  const { state, navigate, data, dark } = p;
+  const { lines, comparison, second } = data;
+  const corner = (
     <>
-      <FilterBar {...{ state, navigate }} subject={data.subject} span={data.shown}>
-        <CompareMenu
-          {...{ state, navigate }}
-          subject={data.subject}
-          shown={data.shown}
-          applications={apps.data?.applications ?? []}
-          instances={instances.map((i) => i.id)}
-          releases={data.releases}
-        />
-      </FilterBar>
-      {state.chart === "heat" ? (
-        <Heatmap
-          {...{ state, navigate, dark }}
-          subject={data.subject}
-          chart={data.chart}
-          attempt={attempt}
-          perSecond={data.perSecond}
-        />
-      ) : (
-      <Timeline
-        data={lines.named}
-        base={second ? lines.second.data : null}
-        baseShift={second?.shift ?? 0}
-        span={data.chart}
-        now={now}
-        perSecond={data.perSecond}
-        dark={dark}
-        selection={state.selection}
-        comparison={comparison}
-        fixedBase={typeof state.base === "object" && "from" in state.base}
-        by={state.by}
-        releases={data.releases}
-        {...timelinePicks(state, navigate)}
-      />
-      )}
+      <GroupBy {...{ state, navigate }} subject={data.subject} span={data.shown} />
+      <ChartSwitch {...{ state, navigate }} />
     </>
+  );
+  if (state.chart === "heat")
+    return <Heatmap {...p} subject={data.subject} chart={data.chart} perSecond={data.perSecond} corner={corner} />;
+  return (
+    <Timeline
+      data={lines.named}
+      base={second ? lines.second.data : null}
+      baseShift={second?.shift ?? 0}
+      span={data.chart}
+      perSecond={data.perSecond}
+      dark={dark}
+      selection={state.selection}
+      comparison={comparison}
+      fixedBase={typeof state.base === "object" && "from" in state.base}
+      by={state.by}
+      releases={data.releases}
+      corner={corner}
+      onPick={p.onPick}
+      {...timelinePicks(state, navigate)}
+    />
+  );
+}
+
+type Pick = (selection: Span) => void;
+
+/** The line of A and B: the part that is selected, or what is compared. */
+function SidesBar(p: Props & { replaced: Span | null }) {
+  const { state, data } = p;
+  const { comparison, perSecond } = data;
+  const { selection } = state;
+  if (!comparison && !selection) return null;
+  if (!comparison)
+    return (
+      <SelectionBar {...p} perSecond={perSecond} selection={selection!} curve={data.lines.named} />
+    );
+  return (
+    <CompareBar
+      {...p}
+      state={{ ...state, diff: data.diff }}
+      comparison={comparison}
+      graph={data.flame.data}
+      rateUnit={data.lines.timeline.data?.unit ?? ""}
+      perSecond={perSecond}
+      factor={data.factor}
+    />
   );
 }
 
@@ -108,23 +119,13 @@ const isOfFilter = (reason: string): boolean =>
 const lacksBase = (g: FlameGraph | null, c: Comparison): boolean =>
   g?.base?.total === 0 && g.total > 0 && isAbout(g.base, c.b.span);
 
-/** What is compared, if anything is, and the profile. */
+/** The profile, and what its baseline lacks. */
 function ComparedProfile(props: Props) {
   const { data, dark, scheme } = props;
   const p = { ...props, state: { ...props.state, diff: data.diff } };
   const { comparison, flame } = data;
   return (
     <>
-      {comparison && (
-        <CompareBar
-          {...p}
-          comparison={comparison}
-          graph={flame.data}
-          rateUnit={data.lines.timeline.data?.unit ?? ""}
-          perSecond={data.perSecond}
-          factor={data.factor}
-        />
-      )}
       {comparison && lacksBase(flame.data, comparison) && (
         <EmptyBase {...p} comparison={comparison} />
       )}
@@ -181,10 +182,16 @@ function InPlaceOfProfile(p: Props & { children: ComponentChildren }) {
 
 export function OneApplication(p: Props) {
   const { state, pane } = p;
+  const replaced = useRef<Span | null>(null); // by the part that was dragged last
+  const onPick: Pick = (selection) => {
+    replaced.current = state.selection;
+    p.navigate({ selection });
+  };
   return (
     <>
       <PaneTabs pane={pane} panel={state.panel} onPane={p.setPane} />
-      {(pane === "all" || pane === "timeline") && <TimelinePart {...p} />}
+      {(pane === "all" || pane === "timeline") && <TimelinePart {...p} onPick={onPick} />}
+      <SidesBar {...p} replaced={replaced.current} />
       <ComparedProfile {...p} />
     </>
   );

@@ -8,12 +8,14 @@ import { outage, useRetry } from "../../state/connection";
 import { Cell, useHidden, useNow } from "../../state/hooks";
 import { useHueMemory } from "../../state/hue_memory";
 import { useScheme } from "../../state/scheme";
+import { CompareMenu } from "../comparison/compare_menu";
 import { Header } from "../header/header";
 import { NoDataYet, NothingInRange, Problems, Silence } from "../parts/empty";
 import { pauseReason } from "../parts/live";
 import { usePane } from "../parts/panes";
 import { Waiting } from "../parts/waiting";
 import { Start } from "../start/start";
+import { Filters } from "../timeline/filters";
 import { WrongClocks } from "./clocks";
 import { OneApplication } from "./one_application";
 import { jumpTo, type PageProps, type PartProps } from "./page_props";
@@ -78,6 +80,7 @@ export function Profiles(p: PageProps) {
         loading={data.loading}
         failing={problems.map((x) => `${x.what}: ${x.error}`).join(" · ")}
         onRefresh={outage.value === null ? time.refresh : retry}
+        {...(state.service && contextOf(parts))}
       />
       {!(cold && cold.error) && <Problems problems={problems} onRetry={retry} />}
       {relative && !data.empty && apps.data && (
@@ -96,6 +99,23 @@ export function Profiles(p: PageProps) {
       )}
     </>
   );
+}
+
+/** What the header has of an application. */
+function contextOf({ state, navigate, data }: PartProps) {
+  const { apps, lines, subject, shown } = data;
+  const instances = (lines.everyone.data ?? lines.timeline.data)?.instances ?? [];
+  return {
+    filters: <Filters {...{ state, navigate, subject }} span={shown} />,
+    compare: (
+      <CompareMenu
+        {...{ state, navigate, subject, shown }}
+        applications={apps.data?.applications ?? []}
+        instances={instances.map((i) => i.id)}
+        releases={data.releases}
+      />
+    ),
+  };
 }
 
 function AllApplications(p: PartProps) {

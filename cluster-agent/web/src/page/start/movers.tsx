@@ -93,7 +93,7 @@ export function MoversPanel({ state, navigate, span, attempt }: Props) {
           ))}
         </ul>
       ) : (
-        <p class="dim" role="status">
+        <p class={data || error ? "dim" : "dim skeleton"} role="status">
           {error
             ? `Not known: ${error}.`
             : !data

@@ -5,15 +5,23 @@ import { sparkPaths } from "../../model/applications";
 const WIDTH = 96;
 const HEIGHT = 20;
 
-export function Sparkline({ values }: { values: (number | null)[] | undefined }) {
+interface Props {
+  values: (number | null)[] | undefined;
+  width?: number;
+  height?: number;
+  wide?: boolean; // as wide as there is room
+}
+
+export function Sparkline({ values, width = WIDTH, height = HEIGHT, wide }: Props) {
   if (!values) return null;
-  const { line, area } = sparkPaths(values, WIDTH, HEIGHT);
+  const { line, area } = sparkPaths(values, width, height);
   return (
     <svg
       class="spark"
-      width={WIDTH}
-      height={HEIGHT}
-      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      width={wide ? "100%" : width}
+      height={height}
+      preserveAspectRatio={wide ? "none" : undefined}
+      viewBox={`0 0 ${width} ${height}`}
       aria-hidden="true"
     >
       <path class="spark-area" d={area} />

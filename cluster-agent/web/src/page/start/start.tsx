@@ -26,7 +26,6 @@ import { FleetList } from "./fleet";
 import { NameChips, quoted, useNames } from "./names";
 import { ApplicationTable } from "./start_table";
 
-const DAY_MS = 86_400_000;
 const WIDE = "(min-width: 1100px)"; // as in start.css: there is room for the movers
 
 interface Props {
@@ -41,11 +40,11 @@ interface Props {
   attempt: number;
 }
 
-/** Cores by service at the same time yesterday; null while that is not known. */
-function useYesterday(span: Span, attempt: number): Map<string, number | null> | null {
+/** Cores by service in the range of equal length before; null while that is not known. */
+function useBefore(span: Span, attempt: number): Map<string, number | null> | null {
   const { from, to } = steadySpan(span);
-  const url = applicationsUrl({ from: from - DAY_MS, to: to - DAY_MS });
-  const { data } = useApi<Applications>(url, "yesterday", attempt, true);
+  const url = applicationsUrl({ from: from - (to - from), to: from });
+  const { data } = useApi<Applications>(url, "before", attempt, true);
   return useMemo(() => {
     if (!data || data.applications.length === 0) return null;
     return new Map(data.applications.map((a) => [a.service, a.cores]));
@@ -104,7 +103,7 @@ const noMatch = (text: string, namespace: string): string =>
 /** The rows that the filter leaves, in the order of the address. */
 function useRows(p: Props, text: string, open: ReadonlySet<string>) {
   const { applications, state } = p;
-  const before = useYesterday(p.span, p.attempt);
+  const before = useBefore(p.span, p.attempt);
   const order = parseOrder(state.order);
   const words = useMemo(() => filterWords(text), [text]);
   const shown = useMemo(

@@ -1,6 +1,5 @@
 // The list of applications. Only the rows in view exist.
 
-import { useMemo } from "preact/hooks";
 import { isMissed, type Order, type OrderBy, type Row } from "../../model/applications";
 import { describe, groupTitle, type ProfileType } from "../../model/profile_types";
 import { typeNames, type Application } from "../../model/applications";
@@ -40,13 +39,12 @@ const heads: { by: OrderBy | ""; label: string; className: string; title?: strin
     className: "num a-cores",
     title: "CPU time in the range, divided by the time in which there are any profiles",
   },
-  { by: "", label: "", className: "bar-cell" },
   { by: "", label: "Trend", className: "a-spark" },
   {
     by: "change",
     label: "Change",
     className: "num a-change",
-    title: "CPU cores, against the same time yesterday",
+    title: "CPU cores, against the time of equal length before",
   },
   { by: "", label: "Profiles", className: "a-types" },
   { by: "seen", label: "Last profile", className: "num a-seen" },
@@ -57,7 +55,7 @@ const Head = ({ order, onOrder }: Props) => (
     {heads.map(({ by, label, className, title }) =>
       by === "" ? (
         <th scope="col" class={className} key={className}>
-          {label || <span class="sr">CPU cores as a bar</span>}
+          {label}
         </th>
       ) : (
         <SortHead
@@ -95,8 +93,7 @@ function Name({
         <span class="twisty" aria-hidden="true">
           {row.open ? "▾" : "▸"}
         </span>
-        <span class="dim">process / </span>
-        {row.title} <span class="dim">{grouped(row.members)} commands</span>
+        {row.title} <span class="dim">{grouped(row.members)} commands, process</span>
       </button>
     );
   const { service } = row.app;
@@ -116,6 +113,14 @@ function changeText(row: Row): string {
   return row.change === null ? "–" : changeColumn(row.change);
 }
 
+const NOTABLE = 0.1; // of the cores before, and at least a hundredth of a core
+
+/** Large changes stand out, others do not. */
+function changeLook({ cores, change }: Row): string {
+  if (cores === null || change === null || Math.abs(change) < 0.01) return "dim";
+  return Math.abs(change) >= NOTABLE * Math.max(cores - change, 0.01) ? "" : "dim";
+}
+
 const typesOf = (a: Application, registry: ProfileType[]): string =>
   [...new Set(typeNames(a).map((t) => groupTitle(describe(t, registry))))].join(", ");
 
@@ -130,7 +135,7 @@ function onArrow(e: KeyboardEvent): void {
   target.focus();
 }
 
-function ApplicationRow({ p, row: r, at, most }: { p: Props; row: Row; at: number; most: number }) {
+function ApplicationRow({ p, row: r, at }: { p: Props; row: Row; at: number }) {
   const late = r.app && isMissed(r.app, p.span, p.newest, p.sparks);
   return (
     <tr
@@ -143,16 +148,10 @@ function ApplicationRow({ p, row: r, at, most }: { p: Props; row: Row; at: numbe
         <Name row={r} {...p} />
       </td>
       <td class="num a-cores">{r.cores === null ? "–" : coresColumn(r.cores)}</td>
-      <td class="bar-cell" aria-hidden="true">
-        <div
-          class="cores-bar"
-          style={{ width: `${most > 0 ? ((r.cores ?? 0) / most) * 100 : 0}%` }}
-        />
-      </td>
       <td class="a-spark" aria-hidden="true">
-        <Sparkline values={r.spark} />
+        <Sparkline values={r.spark} wide />
       </td>
-      <td class="num a-change dim">{changeText(r)}</td>
+      <td class={`num a-change ${changeLook(r)}`}>{changeText(r)}</td>
       <td class="dim a-types">{r.app ? typesOf(r.app, p.registry) : ""}</td>
       <td
         class={late ? "num a-seen late" : "num a-seen dim"}
@@ -167,11 +166,10 @@ function ApplicationRow({ p, row: r, at, most }: { p: Props; row: Row; at: numbe
 export function ApplicationTable(p: Props) {
   const { rows } = p;
   const narrow = useNarrow();
-  const most = useMemo(() => rows.reduce((m, r) => Math.max(m, r.cores ?? 0), 0), [rows]);
   return (
     <LongTable
       rows={rows}
-      row={(r, at) => <ApplicationRow key={r.key} p={p} row={r} at={at} most={most} />}
+      row={(r, at) => <ApplicationRow key={r.key} p={p} row={r} at={at} />}
       height={narrow ? NARROW_ROW : ROW}
       label="Applications"
       testId="applications"

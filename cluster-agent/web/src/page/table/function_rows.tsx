@@ -44,7 +44,7 @@ interface Props {
   none: string; // in place of rows
   grouping?: Grouping;
   onSort: (sort: SortBy, ascending: boolean) => void;
-  onPick: (search: string) => void;
+  onPick: (search: string, fn: FunctionId) => void;
   onMenu: (f: FunctionId, x: number, y: number, back: HTMLElement) => void;
 }
 
@@ -143,7 +143,7 @@ function Row({ p, row, at, entry }: { p: Props; row: number; at: number; entry: 
   const isGroup = g !== undefined && g.by !== "" && g.within === null;
   const exact = exactQuery(fn.name);
   const on = !isGroup && exact === p.search;
-  const pick = (): void => (isGroup ? g.onWithin(fn.name) : p.onPick(on ? "" : exact));
+  const pick = (): void => (isGroup ? g.onWithin(fn.name) : p.onPick(on ? "" : exact, fn));
   const menu = (x: number, y: number, from: HTMLElement): void => {
     if (!isGroup) p.onMenu(fn, x, y, from);
   };

@@ -22,7 +22,7 @@ interface Props {
   sort: SortBy;
   ascending: boolean;
   onSort: (sort: SortBy, ascending: boolean) => void;
-  onPick: (search: string) => void;
+  onPick: (search: string, fn: FunctionId) => void;
   onMenu: (f: FunctionId, x: number, y: number, back: HTMLElement) => void;
   grouping?: Grouping;
 }

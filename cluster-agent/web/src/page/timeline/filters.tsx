@@ -1,7 +1,5 @@
-// The line above the timeline: conditions on labels, the label that splits the timeline, and what
-// begins a comparison.
+// Conditions on labels, as chips of the header; and the label that splits the timeline.
 
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Label, Selection } from "../../state/api";
 import type { Navigate } from "../../state/hooks";
@@ -16,32 +14,25 @@ import type { Span } from "../../model/time_range";
 import type { UrlState } from "../../model/url_state";
 import { LabelValues, useLabels } from "../parts/label_values";
 import { MenuItem, Popover } from "../parts/popover";
-import { ChartSwitch } from "./heatmap";
 
 interface Props {
   state: UrlState;
   navigate: Navigate;
   subject: Selection;
   span: Span;
-  children: ComponentChildren; // what stands at the right
 }
 
-export function FilterBar(p: Props) {
+export function Filters(p: Props) {
   const { matchers, error } = parseMatchers(p.state.where);
   const set = (where: string): void => p.navigate({ where, zoom: "" });
   return (
     <section class="filters" aria-label="Filter" data-testid="filters">
-      {matchers.map((m) => (
-        <Chip key={printMatcher(m)} m={m} drop={() => set(withoutMatcher(p.state.where, m))} />
-      ))}
-      {error && (
-        <span class="chip bad" role="alert" data-testid="filter-error" title={p.state.where}>
-          <span class="one-line">
-            Filter: {error}. <span class="mono">{p.state.where}</span>
-          </span>
-          <button type="button" class="clear" aria-label="Drop the filter" onClick={() => set("")}>
-            ✕
-          </button>
+      {(matchers.length > 0 || error) && (
+        <span class="chips">
+          {matchers.map((m) => (
+            <Chip key={printMatcher(m)} m={m} drop={() => set(withoutMatcher(p.state.where, m))} />
+          ))}
+          {error && <BadFilter error={error} where={p.state.where} drop={() => set("")} />}
         </span>
       )}
       <Popover
@@ -66,12 +57,20 @@ export function FilterBar(p: Props) {
           />
         )}
       </Popover>
-      <GroupBy {...p} />
-      <ChartSwitch state={p.state} navigate={p.navigate} />
-      <div class="filters-right">{p.children}</div>
     </section>
   );
 }
+
+const BadFilter = (p: { error: string; where: string; drop: () => void }) => (
+  <span class="chip bad" role="alert" data-testid="filter-error" title={p.where}>
+    <span class="one-line">
+      Filter: {p.error}. <span class="mono">{p.where}</span>
+    </span>
+    <button type="button" class="clear" aria-label="Drop the filter" onClick={p.drop}>
+      ✕
+    </button>
+  </span>
+);
 
 interface RefusedProps {
   reason: string;
@@ -216,14 +215,14 @@ function LabelList({
   );
 }
 
-function GroupBy(p: Props) {
+export function GroupBy(p: Props) {
   const { by } = p.state;
   return (
     <Popover
-      label={by ? <>Group by {by}</> : "Group by"}
-      title="Split the timeline by a label"
+      label={<span class="one-line">{by ? `By ${by}` : "Group by"}</span>}
+      title={by ? `The timeline is split by ${by}` : "Split the timeline by a label"}
       testId="group-by"
-      className="plain"
+      className="plain group-by"
     >
       {() => <GroupByMenu {...p} pick={(by) => p.navigate({ by }, "replace")} />}
     </Popover>

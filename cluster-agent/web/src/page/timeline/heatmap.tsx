@@ -1,6 +1,7 @@
 // The timeline as a heatmap: a row for each instance or value of a label, a column for each step. A
 // rectangle picks rows and a time, which is what the flame graph below is of then.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import {
   axisTicks,
@@ -31,6 +32,7 @@ interface Props {
   attempt: number;
   perSecond: boolean;
   dark: boolean;
+  corner: ComponentChildren; // what the timeline has in its corner
 }
 
 const POINTS = 200;
@@ -285,6 +287,7 @@ function Legend(p: Props & { data: Data; label: string; unit: string }) {
   const picked = selection !== null || rest !== where || (label === "instance" && instance !== "");
   return (
     <div class="heat-legend" data-testid="heat-legend">
+      {p.corner}
       <span class="one-line">
         {rows}
         {more} · columns of {duration(data.stepMs)}
@@ -349,6 +352,7 @@ export function Heatmap(p: Props) {
         </>
       ) : (
         <div class="note" role="status">
+          {p.corner}
           {loaded.error ? `Heatmap: ${loaded.error}` : data ? "No profiles in this range" : "Loading…"}
         </div>
       )}

@@ -1,7 +1,11 @@
-// Where releases begin on the timeline. A click compares one with the release before it.
+// What the timeline points out: where releases begin, a click compares one with the release before
+// it; and the largest rise, a click compares what follows with the time before it.
 
+import { useMemo } from "preact/hooks";
 import { releaseName } from "../../model/releases";
-import { clock, type Span } from "../../model/time_range";
+import { riseOf } from "../../model/rise";
+import type { Steps } from "../../model/series";
+import { clock, spanLabel, type Span } from "../../model/time_range";
 import { zoned } from "../../model/time_zone";
 import type { Releases } from "./release_data";
 import { percentOf } from "./timeline_boxes";
@@ -41,5 +45,41 @@ export function ReleaseMarks({ releases, chart, onCompare }: Props) {
         );
       })}
     </>
+  );
+}
+
+interface RiseProps {
+  curve: Steps;
+  chart: Span;
+  onCompare: (part: Span) => void;
+}
+
+/** "+80 %", and "×12" beyond what per cent are good for. */
+function growth(ratio: number): string {
+  if (ratio < 3) return `+${Math.round((ratio - 1) * 100)} %`;
+  return ratio < 1000 ? `×${Math.round(ratio)}` : "new";
+}
+
+export function RiseMark({ curve, chart, onCompare }: RiseProps) {
+  const rise = useMemo(() => riseOf(curve), [curve]);
+  if (!rise) return null;
+  const { part, ratio } = rise;
+  const left = percentOf(part.from, chart);
+  const title =
+    `${growth(ratio)} from ${zoned(spanLabel(part, chart.to), part.to)}.\n` +
+    "Click to compare this part with the time before it";
+  return (
+    <div class="release rise" style={{ left: `${left}%` }}>
+      <button
+        type="button"
+        class={`release-tag ${left > 100 - ROOM ? "left" : ""}`}
+        aria-label={title}
+        title={title}
+        data-testid="rise"
+        onClick={() => onCompare(part)}
+      >
+        ▲ {growth(ratio)}
+      </button>
+    </div>
   );
 }

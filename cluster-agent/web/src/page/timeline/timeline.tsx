@@ -1,5 +1,6 @@
 // The timeline: how much, when. Dragging picks a part of the range, to look at or to compare.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Timeline as Data } from "../../state/api";
@@ -9,10 +10,10 @@ import { nearestSeries, type Steps } from "../../model/series";
 import { clock, type Span } from "../../model/time_range";
 import { shownZone, zoned } from "../../model/time_zone";
 import { rate } from "../../model/units";
-import { RangeActions, RangeBox } from "./timeline_boxes";
+import { RangeBox } from "./timeline_boxes";
 import { AXIS, columns, PAD, plotKey, plotOptions } from "./timeline_plot";
 import type { Releases } from "./release_data";
-import { ReleaseMarks } from "./release_marks";
+import { ReleaseMarks, RiseMark } from "./release_marks";
 import { SeriesLegend } from "./timeline_legend";
 
 interface Props {
@@ -20,7 +21,6 @@ interface Props {
   base: Steps | null; // the baseline's own line
   baseShift: number; // ms that move it to the range that it is compared with
   span: Span;
-  now: number;
   perSecond: boolean;
   dark: boolean;
   selection: Span | null;
@@ -28,9 +28,10 @@ interface Props {
   fixedBase: boolean; // the baseline's range was picked by itself
   by: string; // label of the series
   releases: Releases | null;
-  onSelect: (s: Span | null) => void;
-  onZoom: (s: Span) => void;
+  corner: ComponentChildren;
+  onPick: (s: Span) => void; // dragged anew
   onCompare: (s: Span) => void; // with the range before it
+  onSelect: (s: Span | null) => void;
   onBaseline: (base: Span, selection: Span | null) => void;
   onFilter: (name: string, value: string, exclude: boolean) => void;
   onCompareValues: (name: string, a: string, b: string | null) => void; // null: all others
@@ -38,20 +39,37 @@ interface Props {
 
 const MIN_DRAG = 4; // px; less is a click
 const NEAR = 10; // px from a line that a click still hits
+const BESIDE = 14; // px between the pointer and its text
 
 interface Pointer {
   text: string;
   series: number; // the nearest, -1
-  right: boolean; // in the right half: the text goes to the left then, beside what it is about
+  x: number; // px from the left edge of the plot
+  room: number; // px to its right edge
 }
-const nowhere: Pointer = { text: "", series: -1, right: false };
+const nowhere: Pointer = { text: "", series: -1, x: 0, room: 0 };
+
+/** Beside the pointer, on the side that has more room. */
+const Reading = ({ text, x, room }: Pointer) => (
+  <div
+    class="reading num"
+    style={
+      x > room
+        ? { left: "auto", right: `${room + PAD + BESIDE}px` }
+        : { left: `${AXIS + x + BESIDE}px` }
+    }
+  >
+    {text}
+  </div>
+);
 
 /** What is under the cursor, in words. */
 function readAt(u: uPlot, p: Props, hidden: ReadonlySet<string>): Pointer {
   const i = u.cursor.idx;
   const { data, span, perSecond } = p;
   if (i === null || i === undefined || !data || (u.cursor.left ?? -1) < 0) return nowhere;
-  const right = (u.cursor.left ?? 0) > u.over.clientWidth / 2;
+  const x = u.cursor.left ?? 0;
+  const where = { x, room: u.over.clientWidth - x };
   const at = data.startMs + i * data.stepMs;
   const t = zoned(clock(at, span.to - span.from < 3 * 3600_000), at);
   const text = (v: number | null | undefined): string =>
@@ -61,15 +79,15 @@ function readAt(u: uPlot, p: Props, hidden: ReadonlySet<string>): Pointer {
     const reach = (Math.abs(u.posToVal(0, "y") - u.posToVal(1, "y")) || 0) * NEAR;
     const near = nearestSeries(data.series, hidden, i, v, reach);
     const all = `${t}  all ${text(data.values[i])}`;
-    if (near < 0) return { text: all, series: -1, right };
+    if (near < 0) return { text: all, series: -1, ...where };
     const s = data.series[near];
     const name = s.other ? "all others" : s.name || "no value";
-    return { text: `${all} · ${name} ${text(s.values[i])}`, series: near, right };
+    return { text: `${all} · ${name} ${text(s.values[i])}`, series: near, ...where };
   }
   const own = `${t}  ${text(data.values[i])}`;
-  if (!p.base) return { text: own, series: -1, right };
+  if (!p.base) return { text: own, series: -1, ...where };
   const base = u.data[u.data.length - 1][i];
-  return { text: `${own} · baseline ${text(base)}`, series: -1, right };
+  return { text: `${own} · baseline ${text(base)}`, series: -1, ...where };
 }
 
 /** Picks a range by pointer, mouse or finger; a click without a drag is reported by itself. */
@@ -110,62 +128,6 @@ function listen(
   });
 }
 
-function Actions({ p, width, before }: { p: Props; width: number; before: Span | null }) {
-  const { selection } = p;
-  if (!selection) return null;
-  const button = (text: string, id: string, title: string, primary: boolean, run: () => void) => (
-    <button
-      type="button"
-      class={primary ? "button primary" : "button plain"}
-      title={title}
-      data-testid={id}
-      onClick={run}
-    >
-      {text}
-    </button>
-  );
-  return (
-    <RangeActions
-      span={selection}
-      chart={p.span}
-      width={width}
-      left={AXIS}
-      nowMs={p.now}
-      baseline={p.comparison !== null}
-    >
-      {!p.comparison &&
-        button(
-          "Compare with previous",
-          "selection-compare",
-          "Compare this part with the time of equal length right before it",
-          true,
-          () => p.onCompare(selection),
-        )}
-      {button("Zoom", "selection-zoom", "Make this the range of time", false, () =>
-        p.onZoom(selection),
-      )}
-      {button(
-        "Set as baseline",
-        "selection-baseline",
-        "Compare with this part: then drag the other one",
-        false,
-        // what was compared so far stays on its side
-        () => p.onBaseline(selection, p.comparison ? before : null),
-      )}
-      <button
-        type="button"
-        class="button plain"
-        aria-label="Drop the selection"
-        title="Drop the selection"
-        data-testid="selection-clear"
-        onClick={() => p.onSelect(null)}
-      >
-        ✕
-      </button>
-    </RangeActions>
-  );
-}
-
 /** The range of the baseline, if it is another than that on show. */
 function baselineOf(c: Comparison | null): Span | null {
   return c && (c.b.span.from !== c.a.span.from || c.b.span.to !== c.a.span.to) ? c.b.span : null;
@@ -182,6 +144,9 @@ function Boxes({ p, draft }: { p: Props; draft: Span | null }) {
     <div class="boxes" style={{ left: `${AXIS}px`, right: `${PAD + 4}px` }}>
       {p.releases && (
         <ReleaseMarks releases={p.releases} chart={p.span} onCompare={p.onCompareValues} />
+      )}
+      {p.data && !a && !p.data.series && (
+        <RiseMark curve={p.data} chart={p.span} onCompare={p.onCompare} />
       )}
       {b && !draft && (
         <RangeBox
@@ -211,13 +176,12 @@ function Boxes({ p, draft }: { p: Props; draft: Span | null }) {
 function usePlot(p: Props, hidden: ReadonlySet<string>) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const { width } = useSize(host);
+  const { width, height } = useSize(host);
   const [pointer, setPointer] = useState(nowhere);
   const [draft, setDraft] = useState<Span | null>(null); // while it is dragged
   const props = { ...p, hidden };
   const latest = useRef(props);
   latest.current = props;
-  const before = useRef<Span | null>(null); // the selection that the newest one replaced
 
   const click = (u: uPlot): void => {
     const now = latest.current;
@@ -231,10 +195,10 @@ function usePlot(p: Props, hidden: ReadonlySet<string>) {
     const u = new uPlot(
       plotOptions(
         () => latest.current,
-        width,
+        { width, height },
         (u) => {
           const next = readAt(u, latest.current, latest.current.hidden);
-          setPointer((old) => (old.text === next.text && old.right === next.right ? old : next));
+          setPointer((old) => (old.text === next.text && old.x === next.x ? old : next));
         },
       ),
       columns(latest.current),
@@ -243,28 +207,25 @@ function usePlot(p: Props, hidden: ReadonlySet<string>) {
     listen(u, {
       draft: setDraft,
       click,
-      pick: (s) => {
-        before.current = latest.current.selection;
-        latest.current.onSelect(s);
-      },
+      pick: (s) => latest.current.onPick(s),
     });
     plot.current = u;
     return () => {
       u.destroy();
       plot.current = null;
     };
-  }, [width, plotKey(props)]);
+  }, [width, height, plotKey(props)]);
 
   useEffect(() => {
     plot.current?.setData(columns(latest.current));
   }, [p.data, p.base, p.baseShift, p.span.from, p.span.to, p.perSecond, shownZone()]);
-  return { host, width, pointer, draft, before: before.current };
+  return { host, pointer, draft };
 }
 
 export function Timeline(p: Props) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => setHidden(new Set()), [p.by]);
-  const { host, width, pointer, draft, before } = usePlot(p, hidden);
+  const { host, pointer, draft } = usePlot(p, hidden);
   const { comparison: c } = p;
   const b = baselineOf(c);
   const asking = c !== null && p.fixedBase && !p.selection && b !== null;
@@ -279,12 +240,8 @@ export function Timeline(p: Props) {
           Drag the time to compare with the baseline
         </div>
       )}
-      {pointer.text && (
-        <div class={pointer.right ? "reading num at-left" : "reading num"}>{pointer.text}</div>
-      )}
-      {p.selection && !draft && width > 0 && (
-        <Actions p={p} width={width - AXIS - PAD} before={before} />
-      )}
+      {pointer.text && <Reading {...pointer} />}
+      <div class="timeline-corner">{p.corner}</div>
       {series && (
         <SeriesLegend
           label={p.by}

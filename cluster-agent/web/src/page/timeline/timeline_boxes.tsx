@@ -1,10 +1,9 @@
-// The ranges that are picked on the timeline: the comparison (A), the baseline (B), and what to do
-// with a range that was just dragged. Edges can be dragged and moved with the arrow keys.
+// The ranges that are picked on the timeline: the comparison (A) and the baseline (B). Edges can be
+// dragged and moved with the arrow keys.
 
-import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { movedEdge } from "../../model/series";
-import { clock, spanLabel, type Span } from "../../model/time_range";
+import { clock, type Span } from "../../model/time_range";
 import { zoned } from "../../model/time_zone";
 
 interface BoxProps {
@@ -100,49 +99,5 @@ function Edge(p: EdgeProps) {
       onClick={(e) => e.stopPropagation()}
       onKeyDown={key}
     />
-  );
-}
-
-/** Buttons beside a range: left of it, right of it, or over it, always within the timeline. */
-export function RangeActions({
-  span,
-  chart,
-  width,
-  left,
-  nowMs,
-  baseline,
-  children,
-}: {
-  span: Span;
-  chart: Span;
-  width: number; // of the plot
-  left: number; // of the plot in the timeline
-  nowMs: number;
-  baseline: boolean; // there is another range
-  children: ComponentChildren;
-}) {
-  const box = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    const el = box.current;
-    if (!el) return;
-    const own = el.offsetWidth;
-    const from = left + (percentOf(span.from, chart) / 100) * width;
-    const to = left + (percentOf(span.to, chart) / 100) * width;
-    const before = from - own - 8;
-    const after = to + 8;
-    const end = left + width;
-    const beside = before > left ? before : after + own < end ? after : (from + to - own) / 2;
-    const at = baseline ? after : beside; // the baseline is usually at the left
-    el.style.left = `${Math.max(4, Math.min(at, end - own))}px`;
-  });
-  return (
-    <div
-      class="selection-actions"
-      ref={box}
-      role="group"
-      aria-label={`Selected: ${zoned(spanLabel(span, nowMs), span.to)}`}
-    >
-      {children}
-    </div>
   );
 }

@@ -9,7 +9,6 @@ import { clock, day, type Span } from "../../model/time_range";
 import { fieldsAt, ownZone, shownZone } from "../../model/time_zone";
 import { tick } from "../../model/units";
 
-export const HEIGHT = 92;
 export const AXIS = 76; // px left of the chart
 export const PAD = 12; // px right of it
 
@@ -41,6 +40,15 @@ function axisTimes(span: Span, splits: number[]): string[] {
       : clock(ms, seconds);
   });
 }
+
+const HALF_LABEL = 26; // px
+
+/** Without the texts that the edges of the plot would cut. */
+const whole = (u: uPlot, texts: string[], splits: number[]): string[] =>
+  texts.map((text, i) => {
+    const x = u.valToPos(splits[i], "x");
+    return x < HALF_LABEL || x > u.over.clientWidth + PAD - HALF_LABEL ? "" : text;
+  });
 
 function axisValues({ data, perSecond }: PlotProps, splits: number[]): string[] {
   const some = data?.values.some((v) => v !== null) ?? false;
@@ -104,7 +112,7 @@ export function columns(p: PlotProps): uPlot.AlignedData {
 /** `now` gives the newest properties: the chart lives longer than they do. */
 export function plotOptions(
   now: () => PlotProps,
-  width: number,
+  { width, height }: { width: number; height: number },
   onCursor: (u: uPlot) => void,
 ): uPlot.Options {
   const grid = { stroke: css("--line"), width: 1 };
@@ -112,7 +120,7 @@ export function plotOptions(
   const axis = { stroke: css("--dim"), font, ticks: { show: false } };
   return {
     width,
-    height: HEIGHT,
+    height,
     tzDate: zonedDate,
     padding: [8, PAD, 0, 0],
     legend: { show: false },
@@ -127,7 +135,7 @@ export function plotOptions(
         size: 22,
         gap: 4,
         grid: { show: false },
-        values: (_u, splits) => axisTimes(now().span, splits),
+        values: (u, splits) => whole(u, axisTimes(now().span, splits), splits),
         space: 90,
       },
       {

@@ -1,0 +1,64 @@
+// A function over the range: its total in a dozen parts of it, each asked for by itself, one after
+// the other, once the function has been on show for a moment.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { exactQuery } from "../../model/search";
+import type { Span } from "../../model/time_range";
+import { fetchAnswer, matchesUrl, type MatchTotals, type Selection } from "../../state/api";
+
+const PARTS = 12;
+const SETTLED_MS = 400;
+
+/** The parts of a range that has just moved are mostly those of before. */
+function partsOf(span: Span): Span[] {
+  const step = Math.max(1000, Math.ceil((span.to - span.from) / PARTS));
+  const end = Math.floor(span.to / step) * step;
+  return Array.from({ length: PARTS }, (_, i) => {
+    const from = end - (PARTS - i) * step;
+    return { from, to: from + step };
+  });
+}
+
+const known = new Map<string, number>(); // answers, by address
+const MOST_KNOWN = 600;
+
+async function totalOf(url: string, signal: AbortSignal): Promise<number> {
+  const before = known.get(url);
+  if (before !== undefined) return before;
+  const { total } = await fetchAnswer<MatchTotals>(url, signal);
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(url, total);
+  return total;
+}
+
+/** Totals of the parts, null where they are not known yet; and how long a part is. */
+export function useTrend(subject: Selection, span: Span, name: string) {
+  const parts = partsOf(span);
+  const { service, type, instance, where } = subject;
+  const key = JSON.stringify([service, type, instance, where, name, parts[0]]);
+  const urls = useMemo(
+    () => parts.map((s) => matchesUrl(subject, s, exactQuery(name))),
+    [key],
+  );
+  const empty = () => urls.map((url) => known.get(url) ?? null);
+  const [state, set] = useState({ key, values: empty() });
+  useEffect(() => {
+    const abort = new AbortController();
+    const load = async (): Promise<void> => {
+      for (const url of urls) {
+        if (known.has(url)) continue;
+        await totalOf(url, abort.signal);
+        if (abort.signal.aborted) return;
+        set({ key, values: empty() });
+      }
+    };
+    set({ key, values: empty() });
+    const timer = setTimeout(() => void load().catch(() => undefined), SETTLED_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [key]);
+  const values = state.key === key ? state.values : empty();
+  return { values, seconds: (parts[0].to - parts[0].from) / 1000 };
+}
