@@ -175,7 +175,7 @@ test("garbage is refused with one sentence", async () => {
   assert.match(await refusal(Uint8Array.from([0xff, 0xfe, 0x41, 0x20, 0x31])), /format/);
   assert.match(await refusal('{"a": 1}'), /no file of speedscope/);
   assert.match(await refusal("{".repeat(100_000)), /format/);
-  assert.match(await refusal("FLR\0\0\x02"), /JFR.*ingest/);
+  assert.match(await refusal("FLR\0\0\x02"), /damaged/);
   assert.match(await refusal("a;b 0\n"), /no samples/);
   assert.match(await refusal(Uint8Array.from([0x1f, 0x8b, 8, 0, 1, 2, 3])), /unpacked/);
   assert.match(await refusal(gzipSync("a;b 5\n").subarray(0, 15)), /unpacked/);

@@ -3,6 +3,7 @@
 
 import { grouped } from "../model/units";
 import { readFolded } from "./folded";
+import { readJfr } from "./jfr";
 import { readPprof } from "./pprof";
 import { readSpeedscope } from "./speedscope";
 import { FileError, sumOf, UNKNOWN, type FileContent } from "./stacks";
@@ -10,7 +11,7 @@ import { FileError, sumOf, UNKNOWN, type FileContent } from "./stacks";
 export const MAX_FILE = 100 * 1024 * 1024;
 export const MAX_INFLATED = 400 * 1024 * 1024; // of a gzipped file
 
-export type FileFormat = "pprof" | "folded" | "speedscope";
+export type FileFormat = "pprof" | "folded" | "speedscope" | "jfr";
 
 /** What is needed of a File. */
 export interface Source {
@@ -74,13 +75,9 @@ const startsWith = (b: Uint8Array, text: string): boolean =>
 /** Whether a message of protobuf whose fields are below 16 may begin with it. */
 const beginsField = (byte: number): boolean => byte >= 8 && byte < 128 && [0, 2].includes(byte % 8);
 
-const JFR =
-  "JFR recordings are not read by the page: send it to /ingest?name=NAME&format=jfr of the " +
-  "cluster-agent, which stores it.";
-
 /** By what the file begins with. */
 function readContent(bytes: Uint8Array): [FileFormat, FileContent] {
-  if (startsWith(bytes, "FLR\0")) throw new FileError(JFR);
+  if (startsWith(bytes, "FLR\0")) return ["jfr", readJfr(bytes)];
   const first = bytes.find((b) => b > 0x20);
   if (first === 0x7b) {
     const json: unknown = JSON.parse(new TextDecoder().decode(bytes));

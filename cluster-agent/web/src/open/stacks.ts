@@ -11,7 +11,7 @@ import { grouped } from "../model/units";
 export class FileError extends Error {}
 
 export const UNKNOWN =
-  "It is no profile in a format that this page knows: pprof, folded stacks, or speedscope.";
+  "It is no profile in a format that this page knows: pprof, folded stacks, speedscope, or JFR.";
 
 export const MAX_STACKS = 4_000_000; // also of other lists in a file
 export const MAX_DEPTH = 4096; // as the server; deeper stacks are cut at the root

@@ -311,7 +311,7 @@ export function Header(p: Props) {
             </PageLink>
             <ChooseFile
               text="Open file"
-              title="Open a profile from a file: pprof, folded stacks, speedscope. Nothing is sent"
+              title="Open a profile: pprof, folded stacks, speedscope, JFR. Nothing is sent"
               testId="open-file"
               className="plain quiet-link"
             />

@@ -29,7 +29,7 @@ async function send(file: OpenedFile, service: string, key: string): Promise<Sen
 }
 
 const stem = (name: string): string =>
-  name.replace(/(\.(gz|pb|pprof|prof|txt|folded|collapsed|json|speedscope))+$/i, "");
+  name.replace(/(\.(gz|pb|pprof|prof|txt|folded|collapsed|json|speedscope|jfr))+$/i, "");
 
 function Form({ file }: { file: OpenedFile }) {
   const [service, setService] = useState(stem(file.name).replace(/[{}]/g, "_"));
