@@ -18,7 +18,7 @@ import { renderDocs } from "./docs.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const MAX_SCRIPT = 130 * 1024; // gzipped; the page must be quick over a port-forward
-const MAX_FILE = 40 * 1024; // gzipped; it is part of the node-agent and of each recording
+const MAX_FILE = 48 * 1024; // gzipped; it is part of the node-agent and of each recording
 
 const digest = (data) => createHash("sha256").update(data).digest("hex");
 const esbuildOf = (deps) => createRequire(path.resolve(deps, "package.json"))("esbuild");

@@ -175,6 +175,13 @@ test("the picture is well-formed, and its frames have titles", async () => {
   }
 });
 
+/** In the page: drops files of such names and texts. */
+function droppedOn(files) {
+  const dataTransfer = new DataTransfer();
+  for (const [name, text] of files) dataTransfer.items.add(new File([text], name));
+  dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+}
+
 test("the HTML file is the page's flame graph, and asks nobody for anything", async () => {
   const { browser, page } = await openBrowser();
   const requests = [];
@@ -195,6 +202,18 @@ test("the HTML file is the page's flame graph, and asks nobody for anything", as
     await page.waitForFunction(() => window.__flame.zoom() === "chain_middle");
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => window.__flame.zoom() === "total");
+    // other files can be dropped on it, two to compare them; nothing is asked for then, either
+    await page.evaluate(droppedOn, [["other.folded", "main;work 30\nmain;rest 10\n"]]);
+    const shows = (name) => window.__flame?.frames().some((f) => f.name === name);
+    await page.waitForFunction(shows, "work");
+    await page.click("[data-testid=close-file]");
+    await page.waitForFunction(shows, "chain_leaf");
+    const two = ["main;work 30\n", "main;work 60\n"].map((text, i) => [`${i}.folded`, text]);
+    await page.evaluate(droppedOn, two);
+    await page.waitForFunction(() => window.__flame?.frames()[0]?.base > 0);
+    await page.picture("recording-compared");
+    await page.goBack();
+    await page.waitForFunction(shows, "chain_leaf");
     // a script that somebody puts into the file does not run
     const injected = await page.evaluate(() => {
       const s = document.createElement("script");

@@ -1,11 +1,13 @@
 // The flame graph of one recording as a file of its own (coroot-node-agent record -o x.html). The
-// data is in the file; nothing is loaded, and nothing is stored.
+// data is in the file; nothing is loaded, and nothing is stored. Other profiles can be dropped on
+// it, two to compare them.
 
 import { render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Flame } from "../flame/flame";
 import { Legend } from "../flame/legend";
 import { palettes } from "../model/colors";
+import { changePercentText, changeOf, diffPalettes } from "../model/diff";
 import { assignHues } from "../model/hues";
 import { label, clip } from "../model/names";
 import { compileQuery, exactQuery, matchTree } from "../model/search";
@@ -13,11 +15,17 @@ import { invert } from "../model/transform";
 import { buildTree, nodeName, type Pointed, type Tree } from "../model/tree";
 import { percent, value } from "../model/units";
 import type { Direction, SortBy } from "../model/url_state";
+import { fileGraph, sameType, type Side } from "../open/file_graph";
+import { sumOf } from "../open/stacks";
+import { FileDrop } from "../page/opened/file_drop";
 import { Status } from "../page/profile/status";
 import { Table } from "../page/table/table";
 import type { FlameGraph } from "../state/api";
 import { Cell } from "../state/cell";
+import { useCell } from "../state/hooks";
+import { closeFiles, opened, type Opened } from "../state/opened";
 import "../page/style.css";
+import "../page/opened/opened.css";
 import "../page/narrow.css";
 import "./recording.css";
 
@@ -56,7 +64,9 @@ function useDark(): boolean {
 
 /** What is shown of the recording, and how. */
 function useView(graph: Recording, whole: Tree) {
-  const palette = useDark() ? palettes.dark : palettes.light;
+  const theme = useDark() ? "dark" : "light";
+  const palette = palettes[theme];
+  const diff = graph.base ? diffPalettes[theme]["red-green"] : null;
   const [search, setSearch] = useState("");
   const [leafFirst, setLeafFirst] = useState(false);
   const [direction, setDirection] = useState<Direction>("icicle");
@@ -72,7 +82,7 @@ function useView(graph: Recording, whole: Tree) {
     if (!back()) setSearch("");
   };
   return {
-    ...{ graph, whole, palette, search, setSearch, leafFirst, setLeafFirst },
+    ...{ graph, whole, palette, diff, search, setSearch, leafFirst, setLeafFirst },
     ...{ direction, setDirection, tree, zoom, zoomTo, stepBack, reset, coloring, query, matches },
   };
 }
@@ -117,7 +127,7 @@ function Search({ graph, query, search, setSearch, matches, stepBack }: ViewProp
   );
 }
 
-function Head(p: ViewProps) {
+function Head(p: ViewProps & { onClose?: () => void }) {
   const { graph, tree, zoom, direction, leafFirst } = p;
   return (
     <header class="toolbar">
@@ -131,6 +141,11 @@ function Head(p: ViewProps) {
         </button>
       )}
       <div class="toolbar-right">
+        {p.onClose && (
+          <button type="button" class="button" data-testid="close-file" onClick={p.onClose}>
+            Back to the recording
+          </button>
+        )}
         <button
           type="button"
           class="button"
@@ -162,19 +177,21 @@ function Body(p: ViewProps & { cursor: Cell<number> }) {
     ascending: false,
   });
   return (
-    <main class="profile both">
-      <Table
-        graph={graph}
-        search={p.search}
-        atLeast={false}
-        coloring={coloring}
-        palette={palette}
-        sort={sort.by}
-        ascending={sort.ascending}
-        onSort={(by, ascending) => setSort({ by, ascending })}
-        onPick={setSearch}
-        onMenu={(f) => setSearch(exactQuery(f.name))}
-      />
+    <main class={graph.base ? "profile flame" : "profile both"}>
+      {!graph.base && (
+        <Table
+          graph={graph}
+          search={p.search}
+          atLeast={false}
+          coloring={coloring}
+          palette={palette}
+          sort={sort.by}
+          ascending={sort.ascending}
+          onSort={(by, ascending) => setSort({ by, ascending })}
+          onPick={setSearch}
+          onMenu={(f) => setSearch(exactQuery(f.name))}
+        />
+      )}
       <div class="graph">
         <Flame
           id="flame"
@@ -185,7 +202,7 @@ function Body(p: ViewProps & { cursor: Cell<number> }) {
           coloring={coloring}
           lit={lit}
           palette={palette}
-          diff={null}
+          diff={p.diff}
           direction={p.direction}
           atLeast={false}
           leafFirst={p.leafFirst}
@@ -194,19 +211,27 @@ function Body(p: ViewProps & { cursor: Cell<number> }) {
           onBack={p.stepBack}
           onMenu={(node) => setSearch(exactQuery(nodeName(tree, node)))}
         />
-        <Legend coloring={coloring} tree={whole} palette={palette} picked={lit} onPick={setLit} />
+        {!p.diff && (
+          <Legend coloring={coloring} tree={whole} palette={palette} picked={lit} onPick={setLit} />
+        )}
       </div>
     </main>
   );
 }
 
-function App({ graph, whole }: { graph: Recording; whole: Tree }) {
+interface AppProps {
+  graph: Recording;
+  whole: Tree;
+  onClose?: () => void; // of a file that is on show in place of the recording
+}
+
+function App({ graph, whole, onClose }: AppProps) {
   const view = useView(graph, whole);
   const cursor = useMemo(() => new Cell(-1), []);
   const pointed = useMemo(() => new Cell<Pointed | null>(null), []);
   return (
     <>
-      <Head {...view} />
+      <Head {...view} onClose={onClose} />
       {graph.total === 0 ? (
         <main class="empty">
           <h1>No samples</h1>
@@ -222,11 +247,35 @@ function App({ graph, whole }: { graph: Recording; whole: Tree }) {
         pointed={pointed}
         zoom={view.zoom}
         onZoom={view.zoomTo}
-        diff={null}
+        diff={view.diff}
         atLeast={false}
         leafFirst={view.leafFirst}
         isFile
       />
+    </>
+  );
+}
+
+/** The files as a recording: the newer one, by the type that it shows first. */
+function openedView({ a, b }: Opened): AppProps {
+  const side: Side = { file: a, type: a.types[a.main] };
+  const base = b && sameType(b, side);
+  const { graph } = fileGraph(side, base);
+  const [now, before] = [graph.total, base ? sumOf(base.type) : 0];
+  const change = changeOf(now, before, { value: now, base: before }, "absolute");
+  const subtitle = base
+    ? `compared with ${base.file.name}: ${side.type.title}, ${changePercentText(change)}`
+    : `${side.type.title}, ${value(now, graph.unit)}`;
+  return { graph: { ...graph, subtitle }, whole: buildTree(graph), onClose: closeFiles };
+}
+
+function Root(own: AppProps) {
+  const files = useCell(opened);
+  const shown = useMemo(() => (files ? openedView(files) : own), [files]);
+  return (
+    <>
+      <App key={files ? files.a.name : ""} {...shown} />
+      <FileDrop />
     </>
   );
 }
@@ -236,5 +285,5 @@ const data = document.getElementById("data")?.textContent;
 if (root && data) {
   const graph = JSON.parse(data) as Recording;
   document.title = `${graph.service}: ${value(graph.total, graph.unit)}`;
-  render(<App graph={graph} whole={buildTree(graph)} />, root);
+  render(<Root graph={graph} whole={buildTree(graph)} />, root);
 }

@@ -19,6 +19,14 @@ export interface Side {
   type: FileType;
 }
 
+/** The type of another file for a type: the same, or one of the same unit. */
+export function sameType(b: OpenedFile, { type }: Side): Side | null {
+  const found =
+    b.types.find((t) => t.title === type.title && t.unit === type.unit) ??
+    b.types.find((t) => t.unit === type.unit);
+  return found ? { file: b, type: found } : null;
+}
+
 /** Functions of one or two files: one of the same name, in a file of the same key, is the same. */
 class Functions {
   readonly names: string[] = [];

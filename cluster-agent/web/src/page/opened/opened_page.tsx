@@ -8,7 +8,7 @@ import { day, duration, spanLabel } from "../../model/time_range";
 import { zoned } from "../../model/time_zone";
 import { grouped, percent, value } from "../../model/units";
 import { emptyState, type FunctionId, type UrlState } from "../../model/url_state";
-import { fileFunction, fileGraph, LEFT_OUT, type Side } from "../../open/file_graph";
+import { fileFunction, fileGraph, LEFT_OUT, sameType, type Side } from "../../open/file_graph";
 import type { OpenedFile } from "../../open/open_file";
 import { sumOf } from "../../open/stacks";
 import { Cell, type Navigate, type Theme } from "../../state/hooks";
@@ -36,14 +36,6 @@ function useFileState(files: Opened): [UrlState, Navigate] {
   const navigate: Navigate = (patch) => setState((old) => ({ ...old, ...patch }));
   useEffect(() => setState((old) => ({ ...old, zoom: "", changed: "", sort: "self" })), [files]);
   return [state, navigate];
-}
-
-/** The type of the baseline for one of the other file: the same, or of the same unit. */
-function sameType(b: OpenedFile, { type }: Side): Side | null {
-  const found =
-    b.types.find((t) => t.title === type.title && t.unit === type.unit) ??
-    b.types.find((t) => t.unit === type.unit);
-  return found ? { file: b, type: found } : null;
 }
 
 /** The types of A that can be shown. */
