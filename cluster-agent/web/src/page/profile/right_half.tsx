@@ -88,7 +88,7 @@ export function RightHalf(p: Shown) {
           onPick={setLit}
         />
       )}
-      {details.open && !fn && state.fn && v.upright && (
+      {details.open && !state.panel && state.fn && v.upright && (
         <Details p={p} tree={v.upright} fn={state.fn} asSheet={details.asSheet} />
       )}
     </div>
