@@ -532,6 +532,7 @@ int operator_new(struct operator_agent **ret, const struct operator_options *opt
 		.clickhouse = opts->clickhouse_image,
 		.keeper = opts->keeper_image,
 		.pull_secret = given(opts->image_pull_secret),
+		.node_agent_scc = given(opts->node_agent_scc),
 	};
 	pthread_mutex_init(&o->readiness.lock, NULL);
 	snprintf(o->readiness.text, sizeof(o->readiness.text), "starting");

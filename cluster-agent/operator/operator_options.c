@@ -36,6 +36,9 @@ const struct option_def operator_option_defs[] = {
 	 .help = "image of ClickHouse's keeper where the resource gives none"},
 	{STRING_OPTION("image-pull-secret", image_pull_secret), .value = "NAME",
 	 .help = "Secret, in the namespace of the resource, with which default images are pulled"},
+	{STRING_OPTION("node-agent-scc", node_agent_scc), .value = "NAME",
+	 .help = "the cluster is an OpenShift: SecurityContextConstraints that admit the node "
+		 "agent; all other pods get nonroot-v2"},
 	SECCOMP_OPTION("operator does not need; log lets them pass, and the "
 		       "kernel logs the calls"),
 	LOG_LEVEL_OPTION,
@@ -45,6 +48,14 @@ const struct option_def operator_option_defs[] = {
 static int check_given(const char *value, const char *name, struct err *err)
 {
 	return value && value[0] ? 0 : err_set(err, -EINVAL, "--%s is missing", name);
+}
+
+static int check_scc(const char *value, struct err *err)
+{
+	if (!value || !value[0] || kube_name_is_subdomain(value))
+		return 0;
+	return err_set(err, -EINVAL, "--node-agent-scc: \"%.80s\" is not the name of an object",
+		       value);
 }
 
 static int check_namespace(const char *value, const char *name, struct err *err)
@@ -64,6 +75,9 @@ int operator_options_check(const struct operator_options *o, struct err *err)
 	if (r < 0)
 		return r;
 	r = check_given(o->store_image, "store-image", err);
+	if (r < 0)
+		return r;
+	r = check_scc(o->node_agent_scc, err);
 	if (r < 0)
 		return r;
 	r = check_namespace(o->watch_namespace, "watch-namespace", err);

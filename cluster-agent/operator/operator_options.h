@@ -19,6 +19,7 @@ struct operator_options {
 	char *clickhouse_image;
 	char *keeper_image;
 	char *image_pull_secret;
+	char *node_agent_scc;
 	enum syscall_filter_mode seccomp;
 	enum log_level log_level;
 	bool leader_elect;

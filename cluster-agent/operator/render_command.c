@@ -112,6 +112,7 @@ static int render(const json_t *resource, struct err *err)
 		.clickhouse = image("CLICKHOUSE_IMAGE", "clickhouse-image"),
 		.keeper = image("KEEPER_IMAGE", "keeper-image"),
 		.pull_secret = given("IMAGE_PULL_SECRET"),
+		.node_agent_scc = given("NODE_AGENT_SCC"),
 	};
 	CLEANUP(coroot_spec_fini) struct coroot_spec spec = {0};
 	CLEANUP(spec_problems_fini) struct spec_problems problems = {0};

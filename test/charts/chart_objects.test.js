@@ -18,11 +18,11 @@ const { ROOT, REGISTRY, chart, run, parse, objects, one, container, each } = cha
 
 // ---- what Pod Security and RBAC will say ----
 
-function assertRestricted(pod, what) {
+function assertRestricted(pod, what, user) {
   const c = pod.containers[0].securityContext;
   const { securityContext: p } = pod;
   assert.ok(!pod.hostPID && !pod.hostNetwork && !pod.hostIPC, what);
-  assert.deepStrictEqual([p.runAsNonRoot, p.runAsUser, p.runAsGroup], [true, 65534, 65534], what);
+  assert.deepStrictEqual([p.runAsNonRoot, p.runAsUser, p.runAsGroup], [true, user, user], what);
   assert.deepStrictEqual(p.seccompProfile, { type: "RuntimeDefault" }, what);
   assert.deepStrictEqual(c.capabilities, { drop: ["ALL"] }, what);
   assert.strictEqual(c.allowPrivilegeEscalation, false, what);
@@ -33,9 +33,9 @@ function assertRestricted(pod, what) {
 
 test("all pods but the node agent's are restricted", async () => {
   const operator = await objects("coroot-operator", REGISTRY);
-  assertRestricted(one(operator, "Deployment").spec.template.spec, "operator");
+  assertRestricted(one(operator, "Deployment").spec.template.spec, "operator", 65534);
   const profiling = await objects("profiling", REGISTRY);
-  assertRestricted(one(profiling, "StatefulSet").spec.template.spec, "store");
+  assertRestricted(one(profiling, "StatefulSet").spec.template.spec, "store", 65534);
   assertRestricted(one(profiling, "Pod").spec, "test of profiling");
   const ce = await objects("coroot-ce", "--set=chart.image.registry=registry.example.com");
   assertRestricted(one(ce, "Pod").spec, "test of coroot-ce");

@@ -61,6 +61,7 @@ const TYPES = {
   nodePort: { type: ["integer", "null"], minimum: 1, maximum: 65535 },
   "nodeAgent.capabilities.dacOverride": { enum: ["auto", true, false, "true", "false"] },
   "nodeAgent.capabilities.java": { enum: ["auto", true, false, "true", "false"] },
+  "openshift.enabled": { enum: ["auto", true, false, "true", "false"] },
   "nodeAgent.spool.type": { enum: ["hostPath", "emptyDir"] },
   "nodeAgent.spool.hostPath": { type: "string", pattern: "^/." },
   "clusterAgent.service.type": { enum: ["ClusterIP", "NodePort", "LoadBalancer"] },

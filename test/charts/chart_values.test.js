@@ -64,6 +64,7 @@ const SAMPLES = {
   "keys.existingReadKey": false,
   "tls.caInSecret": false,
   "clusterAgent.service.nodePort": 30090,
+  "openshift.enabled": "true",
 };
 const EMBEDDED_OFF = ["clusterAgent.sql.enabled=false", "grafana.datasource.enabled=false"];
 const FORWARDING = [...EMBEDDED_OFF, "clusterAgent.otlpGrpc.enabled=false"];
@@ -84,6 +85,7 @@ const NEEDS = {
   "keys.existingReadKey": ["keys.existingSecret=keys"],
   "clusterAgent.sql.enabled": ["grafana.datasource.enabled=false"],
   "tls.certManager.enabled": ["tls.existingSecret=page"],
+  "openshift.nodeAgentScc": ["openshift.enabled=true"],
 };
 // Without an effect on purpose, or only in a cluster.
 const NO_EFFECT = new Set(

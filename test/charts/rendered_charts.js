@@ -17,7 +17,7 @@ const BIN = process.env.KN_BIN;
 const NAMES = ["coroot-operator", "coroot-ce", "profiling"];
 const REGISTRY = "--set=image.registry=registry.example.com";
 // of other projects, whose definitions we do not have
-const FOREIGN = "ServiceMonitor,PodMonitor,Certificate";
+const FOREIGN = "ServiceMonitor,PodMonitor,Certificate,SecurityContextConstraints";
 
 const scratch = tempDir("charts");
 

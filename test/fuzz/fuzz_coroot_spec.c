@@ -75,7 +75,7 @@ static void check_spec(const struct coroot_spec *s)
 
 static void check_rendered(const struct coroot_spec *s, bool clickhouse_is_there)
 {
-	static const struct operator_images images = {"n", "c", "s", "h", "k", NULL};
+	static const struct operator_images images = {"n", "c", "s", "h", "k", NULL, "scc"};
 	const struct render_input in = {s, &images, clickhouse_is_there};
 	CLEANUP(rendered_fini) struct rendered a = {0};
 	CLEANUP(rendered_fini) struct rendered b = {0};

@@ -56,9 +56,10 @@ static void made_fini(struct made *m)
 }
 
 /* spec is taken over. */
-static void make_named(struct made *m, const char *namespace, const char *name, json_t *spec)
+static void make_started_with(struct made *m, const struct operator_images *started_with,
+			      const char *namespace, const char *name, json_t *spec)
 {
-	const struct render_input in = {.spec = &m->spec, .images = &images};
+	const struct render_input in = {.spec = &m->spec, .images = started_with};
 
 	*m = (struct made){0};
 	m->resource = json_pack("{s:s s:s s:{s:s s:s s:s} s:o}", "apiVersion", "coroot.com/v1",
@@ -70,6 +71,11 @@ static void make_named(struct made *m, const char *namespace, const char *name, 
 		print_error("%s: %s\n", m->problems.wrong.at[i].path, m->problems.wrong.at[i].text);
 	assert_int_equal(m->problems.wrong.n, 0);
 	assert_int_equal(render_coroot(&m->out, &in), 0);
+}
+
+static void make_named(struct made *m, const char *namespace, const char *name, json_t *spec)
+{
+	make_started_with(m, &images, namespace, name, spec);
 }
 
 static void make(struct made *m, json_t *spec)
@@ -339,6 +345,25 @@ TEST(bases_match_their_files)
 	}
 	made_fini(&by_default);
 	json_decref(cases);
+}
+
+/* The pods need SecurityContextConstraints there; elsewhere nothing of it is rendered. */
+TEST(on_openshift_the_accounts_may_use_what_admits_their_pods)
+{
+	struct operator_images on_openshift = images;
+	json_t *spec = json_pack("{s:{}}", "clickhouse");
+	struct made elsewhere, m;
+	struct buf text;
+
+	on_openshift.node_agent_scc = "coroot-operator-node-agent";
+	make(&elsewhere, json_deep_copy(spec));
+	make_started_with(&m, &on_openshift, "coroot", "main", spec);
+	buf_init(&text, 16 * MIB);
+	add_dumps(&text, &m.out, &elsewhere.out);
+	compare(DATA "golden/openshift.txt", text.data);
+	buf_fini(&text);
+	made_fini(&m);
+	made_fini(&elsewhere);
 }
 
 /* Appends what setting the field changes. Returns how many lines that are. */

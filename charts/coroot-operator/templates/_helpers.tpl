@@ -85,3 +85,14 @@ Who may make our ClusterRole for all namespaces may list Deployments, or the API
 {{- end -}}
 {{- end -}}
 {{- end -}}
+
+{{/* "true" on OpenShift */}}
+{{- define "coroot-operator.openshift" -}}
+{{- $given := toString .Values.openshift.enabled -}}
+{{- if or (eq $given "true") (and (eq $given "auto") (.Capabilities.APIVersions.Has "security.openshift.io/v1")) -}}true{{- end -}}
+{{- end -}}
+
+{{/* SecurityContextConstraints of the node agent */}}
+{{- define "coroot-operator.nodeAgentScc" -}}
+{{- .Values.openshift.nodeAgentScc | default (printf "%s-node-agent" (include "coroot-operator.clusterName" .)) -}}
+{{- end -}}

@@ -7,6 +7,14 @@ subjects:
     namespace: {{ .Release.Namespace | quote }}
 {{- end -}}
 
+{{/* What admits the pods on OpenShift: its own, and those of the agents and the server. */}}
+{{- define "coroot-operator.sccRules" -}}
+- apiGroups: [security.openshift.io]
+  resources: [securitycontextconstraints]
+  resourceNames: [nonroot-v2, {{ include "coroot-operator.nodeAgentScc" . | quote }}]
+  verbs: [use]
+{{- end -}}
+
 {{/* What cannot be had by a Role, or must outlive the namespace. */}}
 {{- define "coroot-operator.clusterRules" -}}
 # whether its own is being deleted

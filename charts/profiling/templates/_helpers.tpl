@@ -160,3 +160,14 @@ as a variable with a value here, or among the arguments. The value true has seve
 {{- dig "metadata" "labels" "pod-security.kubernetes.io/enforce" "" $namespace -}}
 {{- end -}}
 {{- end -}}
+
+{{/* "true" on OpenShift */}}
+{{- define "profiling.openshift" -}}
+{{- $given := toString .Values.openshift.enabled -}}
+{{- if or (eq $given "true") (and (eq $given "auto") (.Capabilities.APIVersions.Has "security.openshift.io/v1")) -}}true{{- end -}}
+{{- end -}}
+
+{{/* SecurityContextConstraints of the node agent */}}
+{{- define "profiling.nodeAgentScc" -}}
+{{- .Values.openshift.nodeAgentScc | default (printf "%s-node-agent" (include "profiling.clusterName" .)) -}}
+{{- end -}}

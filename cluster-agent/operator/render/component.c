@@ -158,6 +158,19 @@ static json_t *resources(const struct component *c, const json_t *user)
 	return all;
 }
 
+/* Members that the user gives replace ours. */
+static json_t *container_security(const json_t *user)
+{
+	json_t *all =
+		json_deep_copy(json_object_get(object_templates("agents"), "restrictedContainer"));
+
+	if (all && user && json_object_update_new(all, json_deep_copy(user)) < 0) {
+		json_decref(all);
+		return NULL;
+	}
+	return all;
+}
+
 void component_begin(struct component *c, const struct render_input *in, const char *name,
 		     const struct coroot_pod *pod, const char *image)
 {
@@ -189,6 +202,8 @@ void component_begin(struct component *c, const struct render_input *in, const c
 	component_json(c, "podAnnotations", c->annotations);
 	component_json(c, "env", pod->env);
 	component_text(c, "priorityClass", pod->priority_class);
+	component_made(c, "containerSecurity", container_security(pod->security));
+	component_text(c, "scc", in->images->node_agent_scc ? "nonroot-v2" : NULL);
 }
 
 void component_fini(struct component *c)

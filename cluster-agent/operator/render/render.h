@@ -19,7 +19,7 @@
 #define CLICKHOUSE_ADOPTED "coroot.com/adopted"
 #define CLICKHOUSE_FIRST_CLAIM "data-%s-clickhouse-shard-0-0"
 
-/* Default images: whole references. */
+/* What the operator was started with: default images, which are whole references, and more. */
 struct operator_images {
 	const char *node_agent;
 	const char *cluster_agent;
@@ -27,6 +27,8 @@ struct operator_images {
 	const char *clickhouse;
 	const char *keeper;
 	const char *pull_secret; /* NULL: none */
+	/* SecurityContextConstraints of the node agent; NULL: the cluster is no OpenShift */
+	const char *node_agent_scc;
 };
 
 struct render_input {

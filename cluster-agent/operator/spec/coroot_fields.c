@@ -123,14 +123,17 @@ static const char *const service_types[] = {"ClusterIP", "NodePort", "LoadBalanc
 		.path = at "tls.tlsSkipVerify", .type = FIELD_BOOLEAN, AT(member.skip_verify), \
 		.def = "false", .help = "accept any certificate"                               \
 	}
+#define SECURITY_CONTEXT(at, pod)                                                              \
+	{                                                                                      \
+		.path = at "securityContext", .type = FIELD_ANY, AT(pod.security),             \
+		.help = "Kubernetes' SecurityContext of the container; each member that is "   \
+			"given replaces that of ours, which meets Pod Security \"restricted\"" \
+	}
 /* What Coroot has and we have no use for. */
 #define UNUSED(p, t, text)                                         \
 	{                                                          \
 		.path = p, .type = t, .unused = true, .help = text \
 	}
-#define SECURITY_CONTEXT(at)                    \
-	UNUSED(at "securityContext", FIELD_ANY, \
-	       "security context of the container: ours meets Pod Security \"restricted\"")
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -243,7 +246,7 @@ const struct coroot_field coroot_fields[] = {
 	TOLERATIONS("spec.clusterAgent.", cluster_agent, ""),
 	ENV("spec.clusterAgent.", "the cluster agent", cluster_agent, cluster_agent_variables),
 	IMAGE("spec.clusterAgent.", cluster_agent, " of the cluster agent"),
-	SECURITY_CONTEXT("spec.clusterAgent."),
+	SECURITY_CONTEXT("spec.clusterAgent.", cluster_agent),
 	AGENT_TLS("spec.clusterAgent.", cluster_agent_tls),
 	{.path = "spec.clusterAgent.storage",
 	 .type = FIELD_OBJECT,
@@ -269,7 +272,7 @@ const struct coroot_field coroot_fields[] = {
 	ENV("spec.", "the server", server, cluster_agent_variables),
 	{.path = "spec.communityEdition", .type = FIELD_OBJECT, .help = "the server's image"},
 	IMAGE("spec.communityEdition.", server, " of the server"),
-	SECURITY_CONTEXT("spec."),
+	SECURITY_CONTEXT("spec.", server),
 	{.path = "spec.replicas",
 	 .type = FIELD_INTEGER,
 	 AT(server_replicas),
@@ -402,7 +405,7 @@ const struct coroot_field coroot_fields[] = {
 	IMAGE("spec.clickhouse.", clickhouse.pod, " of ClickHouse"),
 	STORAGE("spec.clickhouse.", clickhouse.storage, "100Gi"),
 	LOG_LEVEL("spec.clickhouse.", clickhouse.log_level),
-	SECURITY_CONTEXT("spec.clickhouse."),
+	SECURITY_CONTEXT("spec.clickhouse.", clickhouse.pod),
 	{.path = "spec.clickhouse.keeper",
 	 .type = FIELD_OBJECT,
 	 .help = "the keepers, which coordinate replicas"},
@@ -419,7 +422,7 @@ const struct coroot_field coroot_fields[] = {
 	IMAGE("spec.clickhouse.keeper.", clickhouse.keeper.pod, " of the keepers"),
 	STORAGE("spec.clickhouse.keeper.", clickhouse.keeper.storage, "10Gi"),
 	LOG_LEVEL("spec.clickhouse.keeper.", clickhouse.keeper.log_level),
-	SECURITY_CONTEXT("spec.clickhouse.keeper."),
+	SECURITY_CONTEXT("spec.clickhouse.keeper.", clickhouse.keeper.pod),
 	{.path = "spec.clickhouse.s3",
 	 .type = FIELD_OBJECT,
 	 .help = "keeps profiles in an object store"},

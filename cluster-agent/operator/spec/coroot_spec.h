@@ -45,6 +45,7 @@ struct coroot_pod {
 	const json_t *resources;
 	const json_t *annotations;
 	const json_t *env;
+	const json_t *security; /* of the container */
 	const char *priority_class;
 	struct coroot_image image;
 };
