@@ -480,3 +480,64 @@ test("the dashboard asks for metrics that the agents have", () => {
   for (const name of asked) assert.ok(page.includes(`| \`${name}\``), name);
 });
 
+
+// The operator makes the pods, and the chart what guards and watches them.
+test("coroot-ce: policies and monitors name pods and ports that the operator makes", async () => {
+  const file = path.join(chart("coroot-ce"), "ci/guarded-values.yaml");
+  const list = await objects("coroot-ce", "-f", file);
+  const { metadata, spec } = one(list, "Coroot");
+  const resource = { apiVersion: "coroot.com/v1", kind: "Coroot", metadata, spec };
+  const args = ["operator", "render", "-"];
+  const made = JSON.parse(
+    execFileSync(clusterAgent, args, { input: JSON.stringify(resource) }),
+  ).items;
+  const pods = made.map((o) => o.spec?.template).filter(Boolean);
+  const chosen = ({ matchLabels }) =>
+    pods.filter((p) => Object.entries(matchLabels).every(([k, v]) => p.metadata.labels[k] === v));
+  const portsOf = (pod) => pod.spec.containers[0].ports.map((p) => p.name);
+  const policies = list.filter((o) => o.kind === "NetworkPolicy");
+  assert.strictEqual(policies.length, 5);
+  for (const { metadata: m, spec: policy } of policies) {
+    const mine = chosen(policy.podSelector);
+    assert.strictEqual(mine.length, 1, m.name);
+    for (const rule of policy.ingress) {
+      for (const { port } of rule.ports) assert.ok(portsOf(mine[0]).includes(port), m.name);
+      for (const peer of rule.from.map((f) => f.podSelector).filter(Boolean))
+        if (!peer.matchLabels["app.kubernetes.io/instance"])
+          assert.strictEqual(chosen(peer).length, 1, JSON.stringify(peer));
+    }
+  }
+  const monitors = list.filter((o) => o.kind === "PodMonitor");
+  assert.deepStrictEqual(
+    monitors.map((m) => chosen(m.spec.selector).length),
+    [1, 1, 1],
+  );
+  for (const m of monitors)
+    for (const { port } of m.spec.podMetricsEndpoints)
+      assert.ok(portsOf(chosen(m.spec.selector)[0]).includes(port));
+  const alone = await objects("coroot-ce", "--set=agentsOnly.corootURL=http://x", "-f", file);
+  assert.deepStrictEqual(
+    alone.filter((o) => o.kind === "NetworkPolicy").map((o) => o.metadata.name),
+    ["release-node-agent", "release-cluster-agent"],
+  );
+});
+
+test("global.imageRegistry is that of all images", async () => {
+  const set = "--set=global.imageRegistry=mirror.example.com/x/";
+  for (const name of NAMES) {
+    const own = name === "coroot-ce" ? "chart.image.registry" : "image.registry";
+    const manifests = await charts.text(name, `--set=${own}=registry.example.com`, set);
+    assert.match(manifests, /mirror\.example\.com\/x\/coroot-cluster-agent/);
+    assert.doesNotMatch(manifests, /registry\.example\.com/);
+  }
+});
+
+test("profiling: a claim that is there already is used, and none is made", async () => {
+  const set = "--set=clusterAgent.persistence.existingClaim=mine";
+  const { spec } = one(await objects("profiling", REGISTRY, set), "StatefulSet");
+  assert.strictEqual(spec.volumeClaimTemplates, undefined);
+  assert.deepStrictEqual(
+    spec.template.spec.volumes.filter((v) => v.name === "data"),
+    [{ name: "data", persistentVolumeClaim: { claimName: "mine" } }],
+  );
+});

@@ -27,6 +27,9 @@ const PORT = { type: "integer", minimum: 1, maximum: 65535 };
 const REPLICAS = { type: "integer", minimum: 1 };
 const DIGEST = { type: "string", pattern: "^(sha256:[0-9a-f]{64})?$" };
 const DURATION = { type: "string", pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|ms|s|m|h|d|w|y))+$" };
+const QUANTITY = { type: ["string", "integer"], pattern: "^[0-9]+(\\.[0-9]+)?([kMGTPE]i?|m)?$" };
+// As the agents' options take it.
+const SIZE = { type: ["string", "integer"], pattern: "^[0-9]+([kKMGT]i?)?B?$" };
 // Not a URL, which somebody may take it for: images have no scheme.
 const REGISTRY = { type: "string", pattern: "^([^/: ]+(:[0-9]+)?(/[^: ]+)?/?)?$" };
 const TEXTS = { type: "array", items: { type: "string" } };
@@ -54,6 +57,10 @@ const TYPES = {
   tolerations: MAPS,
   topologySpreadConstraints: MAPS,
   extraEnv: MAPS,
+  extraEnvFrom: MAPS,
+  initContainers: MAPS,
+  extraContainers: MAPS,
+  dnsPolicy: { enum: ["", "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"] },
   extraVolumes: MAPS,
   extraVolumeMounts: MAPS,
   readers: MAPS,
@@ -67,9 +74,12 @@ const TYPES = {
   "clusterAgent.service.type": { enum: ["ClusterIP", "NodePort", "LoadBalancer"] },
   "clusterAgent.replicas": { type: "integer", minimum: 0 },
   "image.registry": REGISTRY,
+  "global.imageRegistry": REGISTRY,
   "chart.image.registry": REGISTRY,
   "receiver.url": { type: "string", pattern: "^(https?://.+)?$" },
   "tls.certManager.issuerRef.kind": { enum: ["Issuer", "ClusterIssuer"] },
+  "clusterAgent.persistence.size": QUANTITY,
+  "nodeAgent.spool.maxSize": SIZE,
   "ingress.path": { type: "string", pattern: "^/" },
 };
 
@@ -168,9 +178,13 @@ const values = (chart) => valuesFile(chart).contents;
 function schema(chart) {
   const own = schemaOfMap(values(chart), []);
   if (chart === "coroot-ce")
-    own.properties = { chart: own.properties.chart, ...specSchema() };
+    own.properties = {
+      global: own.properties.global,
+      chart: own.properties.chart,
+      ...specSchema(),
+    };
   // what Helm itself puts beside the values of a chart that is part of another
-  own.properties.global = { type: "object" };
+  own.properties.global = { type: "object", properties: own.properties.global.properties };
   const $schema = "http://json-schema.org/draft-07/schema#";
   return { $schema, title: `Values of ${chart}`, ...own };
 }

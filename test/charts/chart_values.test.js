@@ -65,6 +65,8 @@ const SAMPLES = {
   "tls.caInSecret": false,
   "clusterAgent.service.nodePort": 30090,
   "openshift.enabled": "true",
+  dnsPolicy: "None",
+  extraEnvFrom: [{ secretRef: { name: "other" } }],
 };
 const EMBEDDED_OFF = ["clusterAgent.sql.enabled=false", "grafana.datasource.enabled=false"];
 const FORWARDING = [...EMBEDDED_OFF, "clusterAgent.otlpGrpc.enabled=false"];
@@ -85,6 +87,7 @@ const NEEDS = {
   "keys.existingReadKey": ["keys.existingSecret=keys"],
   "clusterAgent.sql.enabled": ["grafana.datasource.enabled=false"],
   "tls.certManager.enabled": ["tls.existingSecret=page"],
+  "clusterAgent.persistence.existingClaim": ["clusterAgent.replicas=1"],
   "openshift.nodeAgentScc": ["openshift.enabled=true"],
 };
 // Without an effect on purpose, or only in a cluster.
@@ -191,6 +194,7 @@ const REFUSED = [
   ["coroot-ce", "nodeAgnt.env=x", /at '': additional properties 'nodeAgnt' not allowed/],
   ["coroot-ce", "nodeAgent.enviroment=x", /at '\/nodeAgent': additional properties 'enviroment'/],
   ["coroot-ce", "replicas=two", /at '\/replicas': got string, want null or integer/],
+  ["coroot-ce", "chart.networkPolicy.enabled=true,ingress.host=a", /readers is empty, which keeps/],
   ["coroot-ce", "profilesTTL=soon", /at '\/profilesTTL': 'soon' does not match pattern/],
   ["coroot-ce", "agentsOnly.tlsSkipVerify=true", /at '\/agentsOnly': missing property 'corootURL'/],
   ["profiling", "nodeAgent.options.go-heap-profilr=force", /'\/nodeAgent\/options': add.*profilr'/],
@@ -199,6 +203,13 @@ const REFUSED = [
   ["profiling", "nodeAgent.spool.type=disk", /value must be one of 'hostPath', 'emptyDir'/],
   ["profiling", "nodeAgent.image.digest=latest", /image\/digest': 'latest' does not match/],
   ["profiling", "clusterAgent.replicas=2", /replicas is more than 1: the engine inside the agent/],
+  [
+    "profiling",
+    "clickhouse.address=a,clusterAgent.replicas=2,clusterAgent.persistence.existingClaim=b",
+    /each of several replicas needs its own/,
+  ],
+  ["profiling", "clusterAgent.persistence.size=20Gib", /size': '20Gib' does not match/],
+  ["profiling", "nodeAgent.spool.maxSize=500 megabytes", /maxSize': '500 .* does not match/],
   ["profiling", "clickhouse.address=a,receiver.url=http://b", /exclude each other/],
   ["profiling", "clusterAgent.enabled=false", /the node agents would have nowhere to send/],
   ["profiling", "ingress.enabled=true", /ingress\.host is not set/],

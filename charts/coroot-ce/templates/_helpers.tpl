@@ -45,6 +45,29 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{/* list ROOT COMPONENT: the labels of pods that the operator makes of the resource */}}
+{{- define "coroot-ce.selector" -}}
+app.kubernetes.io/managed-by: coroot-operator
+app.kubernetes.io/part-of: {{ (index . 0).Release.Name | quote }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{/* list ROOT COMPONENT: those pods as a peer of a NetworkPolicy */}}
+{{- define "coroot-ce.peer" -}}
+podSelector:
+  matchLabels:
+    {{- include "coroot-ce.selector" . | nindent 4 }}
+{{- end -}}
+
+{{/* the pod of `helm test` as one */}}
+{{- define "coroot-ce.testPeer" -}}
+podSelector:
+  matchLabels:
+    app.kubernetes.io/name: {{ .Chart.Name }}
+    app.kubernetes.io/instance: {{ .Release.Name | quote }}
+    app.kubernetes.io/component: test
+{{- end -}}
+
 {{/* Level that Pod Security enforces in the namespace; empty if it is not labelled, or not there. */}}
 {{- define "coroot-ce.podSecurity" -}}
 {{- if .Values.chart.podSecurityCheck -}}

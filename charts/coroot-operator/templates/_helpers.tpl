@@ -43,7 +43,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- define "coroot-operator.registry" -}}
 {{- $url := regexReplaceAll "^https?://" .Values.registry.url "" -}}
-{{- $registry := .Values.image.registry | default $url | trimSuffix "/" -}}
+{{- $global := dig "imageRegistry" "" (.Values.global | default dict) -}}
+{{- $registry := $global | default .Values.image.registry | default $url | trimSuffix "/" -}}
 {{- required "image.registry is not set: add --set image.registry=REGISTRY, from which the images coroot-node-agent, coroot-cluster-agent and coroot-cluster-agent-store can be pulled" $registry -}}
 {{- end -}}
 

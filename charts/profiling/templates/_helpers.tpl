@@ -42,7 +42,7 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- $image := index . 1 -}}
 {{- $name := $image.repository | default (index . 2) -}}
 {{- if not (contains "/" $name) -}}
-{{- $registry := required "image.registry is not set: add --set image.registry=REGISTRY, from which the images coroot-node-agent, coroot-cluster-agent and coroot-cluster-agent-store can be pulled" (trimSuffix "/" $root.Values.image.registry) -}}
+{{- $registry := required "image.registry is not set: add --set image.registry=REGISTRY, from which the images coroot-node-agent, coroot-cluster-agent and coroot-cluster-agent-store can be pulled" (dig "imageRegistry" "" ($root.Values.global | default dict) | default $root.Values.image.registry | trimSuffix "/") -}}
 {{- $name = printf "%s/%s" $registry $name -}}
 {{- end -}}
 {{- if $image.digest -}}
