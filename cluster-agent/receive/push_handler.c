@@ -58,7 +58,10 @@ static struct request *request_new(struct push_handler *h, struct http_exchange 
 	r->handler = h;
 	r->exchange = x;
 	r->service = "";
-	r->upload = (struct ingest_upload){.key = upload_key_of(x), .done = upload_done, .ctx = r};
+	r->upload = (struct ingest_upload){.key = upload_key_of(x),
+					   .is_repeat = upload_is_repeat(x),
+					   .done = upload_done,
+					   .ctx = r};
 	r->upload.body = http_exchange_body(x, &r->upload.len);
 	return r;
 }

@@ -5,7 +5,10 @@
 "use strict";
 
 const assert = require("node:assert");
+const crypto = require("node:crypto");
 const { test } = require("node:test");
+const { encode } = require("../e2e/lib/pprof");
+const { sql } = require("../e2e/lib/query");
 const { sleep } = require("../e2e/lib/wait");
 const { Ledger } = require("./lib/ledger");
 const { startStore, storeArgs } = require("./lib/store_server");
@@ -52,3 +55,52 @@ for (const kills of [false, true])
     t.diagnostic(`${ledger.report()}; ${agents.map((a) => a.lives)} lives`);
     assert.deepStrictEqual(wrong, []);
   });
+
+const NOW_S = Math.floor(Date.now() / 1000);
+const FOLDED = `from=${NOW_S - 10}&until=${NOW_S}&units=samples&sampleRate=100`;
+const pushed = (service) =>
+  JSON.stringify({
+    series: [
+      {
+        labels: [
+          { name: "service_name", value: service },
+          { name: "__name__", value: "process_cpu" },
+        ],
+        samples: [{ rawProfile: encode({ type: "cpu" }).toString("base64") }],
+      },
+    ],
+  });
+// [name, path, body, type] of each way to send profiles
+const ROUTES = [
+  ["profiles", "/v1/profiles?service.name=twice-profiles", encode(), "application/octet-stream"],
+  ["ingest", `/ingest?name=twice-ingest&${FOLDED}`, "main;leaf 7\n", "text/plain"],
+  ["push", "/push.v1.PusherService/Push", pushed("twice-push"), "application/json"],
+];
+
+test("what is sent again to the other one, by any route, is stored once", async (t) => {
+  const { store, agents } = await startAll(t);
+  await Promise.all(
+    ROUTES.map(async ([name, path, body, type]) => {
+      const headers = {
+        "Content-Type": type,
+        "Idempotency-Key": crypto.randomBytes(16).toString("hex"),
+      };
+      for (const [i, agent] of agents.entries()) {
+        if (i > 0) headers["Idempotency-Repeat"] = "1";
+        const url = `http://127.0.0.1:${agent.port}${path}`;
+        const answer = await fetch(url, { method: "POST", body, headers });
+        assert.strictEqual(answer.status, 200, `${name}: ${await answer.text()}`);
+      }
+    }),
+  );
+  for (const a of agents) await a.emptyLog((12 * CLAIM_WAIT_S + 120) * 1000);
+  const rows = await sql(
+    store,
+    `SELECT ServiceName AS name, count() AS n FROM profiling_samples
+     WHERE ServiceName LIKE 'twice-%' GROUP BY name ORDER BY name`,
+  );
+  assert.deepStrictEqual(
+    rows.map((r) => [r.name, r.n]),
+    ROUTES.map(([name]) => [`twice-${name}`, 1]).sort(),
+  );
+});
