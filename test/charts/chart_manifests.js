@@ -16,7 +16,8 @@ const MANIFESTS = [
   {
     file: "operator/coroot-operator.yaml",
     chart: "coroot-operator",
-    args: ["--set=crds.install=false"],
+    // the sample is in a namespace of its own
+    args: ["--set=crds.install=false,rbac.denyGlobalSecrets=false"],
   },
   {
     file: "sample/coroot.yaml",

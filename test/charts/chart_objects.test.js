@@ -250,7 +250,11 @@ test("the operator has the documented rights, in whatever roles", async () => {
   const watching = await objects("coroot-operator", REGISTRY, "--set=watchNamespace=shop");
   const wide = rights(one(watching, "ClusterRole").rules);
   const narrow = one(watching, "Role", "release-coroot-operator");
-  assert.deepStrictEqual({ ...wide, ...rights(narrow.rules) }, documented.cluster);
+  const secrets = { " secrets": documented.own[" secrets"] };
+  assert.deepStrictEqual(
+    { ...wide, ...rights(narrow.rules) },
+    { ...documented.cluster, ...secrets },
+  );
   assert.deepStrictEqual(Object.keys(wide).sort(), [
     " namespaces",
     " pods",
@@ -259,12 +263,16 @@ test("the operator has the documented rights, in whatever roles", async () => {
   ]);
   assert.strictEqual(narrow.metadata.namespace, "shop");
 
-  const shy = await objects("coroot-operator", REGISTRY, "--set=rbac.denyGlobalSecrets=true");
-  assert.strictEqual(rights(one(shy, "ClusterRole").rules)[" secrets"], undefined);
+  const more = "--set=rbac.secretNamespaces={shop,profiles}";
+  const named = await objects("coroot-operator", REGISTRY, more);
+  const roles = named.filter((o) => o.kind === "Role" && o.metadata.namespace);
   assert.deepStrictEqual(
-    rights(one(shy, "Role").rules)[" secrets"],
-    documented.cluster[" secrets"],
+    roles.map((r) => [r.metadata.namespace, rights(r.rules)]),
+    ["shop", "profiles"].map((namespace) => [namespace, secrets]),
   );
+  const bold = await objects("coroot-operator", REGISTRY, "--set=rbac.denyGlobalSecrets=false");
+  const both = rights(one(bold, "ClusterRole").rules);
+  assert.deepStrictEqual(both, { ...documented.cluster, ...secrets });
 });
 
 // ---- what the charts make of their values ----

@@ -146,7 +146,12 @@ function schemaOfMap(map, where) {
 function schemaOfField(field, name) {
   const out = {};
   if (field.description) out.description = field.description;
-  if (field["x-kubernetes-int-or-string"]) return { ...out, type: ["integer", "string", "null"] };
+  if (field["x-kubernetes-int-or-string"])
+    return {
+      ...out,
+      type: ["integer", "string", "null"],
+      ...(field.pattern && { pattern: field.pattern }),
+    };
   if (field.type) out.type = [field.type, "null"];
   for (const key of ["pattern", "minimum", "maximum", "minLength", "maxLength", "required"])
     if (field[key] !== undefined) out[key] = field[key];

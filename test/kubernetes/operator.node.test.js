@@ -76,7 +76,7 @@ const operatorChart = (command, more = {}) =>
     release: "coroot-operator",
     namespace: operatorNamespace,
     chart: "coroot-operator",
-    set: images,
+    set: { ...images, "rbac.secretNamespaces": `{${namespace}}` },
     ...more,
   });
 
