@@ -106,7 +106,7 @@ TEST(a_name_that_is_too_long_is_replaced_by_its_hash)
 
 TEST(resources_are_filled_map_by_map)
 {
-	CLEANUP(component_fini) struct component own = {0}, none = {0}, without = {0};
+	CLEANUP(component_fini) struct component own = {0}, none = {0}, keeper = {0};
 	json_t *user = json_pack("{s:{s:s}}", "limits", "cpu", "2");
 	const struct coroot_pod pod = {.resources = user};
 
@@ -118,8 +118,10 @@ TEST(resources_are_filled_map_by_map)
 	assert_json(filled(&none, "<resources>"),
 		    "{\"requests\":{\"cpu\":\"100m\",\"memory\":\"200Mi\"},"
 		    "\"limits\":{\"cpu\":\"500m\",\"memory\":\"1Gi\"}}");
-	component_begin(&without, &input, "clickhouse", &nothing, "i");
-	assert_null(filled(&without, "<resources>"));
+	component_begin(&keeper, &input, "clickhouse-keeper", &nothing, "i");
+	assert_json(filled(&keeper, "<resources>"),
+		    "{\"requests\":{\"cpu\":\"50m\",\"memory\":\"128Mi\"},"
+		    "\"limits\":{\"memory\":\"1Gi\"}}");
 	json_decref(user);
 }
 

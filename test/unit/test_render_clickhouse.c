@@ -333,7 +333,7 @@ TEST(the_user_decides_about_the_pods)
 	assert_env(at(set, CONTAINER "env"), "AWS_SECRET_ACCESS_KEY", "\"key\":\"secret\"");
 	set = find(&r, OBJECT_STATEFUL_SET, "main-clickhouse-keeper");
 	assert_string_equal(text_at(set, CONTAINER "image"), "keeper:2");
-	assert_null(at(set, CONTAINER "resources"));
+	assert_string_equal(text_at(set, CONTAINER "resources|limits|memory"), "1Gi");
 	assert_null(at(set, POD "nodeSelector"));
 	rendered_fini(&r);
 	json_decref(selector);

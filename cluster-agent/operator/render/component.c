@@ -171,6 +171,22 @@ static json_t *container_security(const json_t *user)
 	return all;
 }
 
+/* The user's labels; those by which controllers find the pods win. */
+static json_t *pod_labels(const struct component *c, const json_t *user)
+{
+	json_t *all = user ? json_deep_copy(user) : json_object();
+	json_t *place = json_string("<selector>"), *ours = NULL;
+	int r = all && place ? object_template_fill(&ours, place, &c->scope) : -ENOMEM;
+
+	if (r < 0 || json_object_update(all, ours) < 0) {
+		json_decref(all);
+		all = NULL;
+	}
+	json_decref(place);
+	json_decref(ours);
+	return all;
+}
+
 void component_begin(struct component *c, const struct render_input *in, const char *name,
 		     const struct coroot_pod *pod, const char *image)
 {
@@ -200,8 +216,11 @@ void component_begin(struct component *c, const struct render_input *in, const c
 	component_json(c, "tolerations", pod->tolerations);
 	component_made(c, "resources", resources(c, pod->resources));
 	component_json(c, "podAnnotations", c->annotations);
+	component_json(c, "accountAnnotations", pod->account_annotations);
 	component_json(c, "env", pod->env);
 	component_text(c, "priorityClass", pod->priority_class);
+	if (c->error == 0)
+		component_made(c, "podLabels", pod_labels(c, pod->labels));
 	component_made(c, "containerSecurity", container_security(pod->security));
 	component_text(c, "scc", in->images->node_agent_scc ? "nonroot-v2" : NULL);
 }

@@ -23,23 +23,33 @@ static const char *const service_types[] = {"ClusterIP", "NodePort", "LoadBalanc
  * coroot_spec.
  */
 /* NOLINTBEGIN(bugprone-macro-parentheses): those are names of members and string literals */
-#define SCHEDULING(at, who, pod)                                                     \
-	{.path = at "nodeSelector",                                                  \
-	 .type = FIELD_MAP,                                                          \
-	 AT(pod.node_selector),                                                      \
-	 .help = "labels of the nodes on which " who " may run"},                    \
-		{.path = at "priorityClassName",                                     \
-		 .type = FIELD_STRING,                                               \
-		 AT(pod.priority_class),                                             \
-		 .rule = &text_dns_name,                                             \
-		 .help = "priority class of the pods"},                              \
-		{.path = at "affinity",                                              \
-		 .type = FIELD_ANY,                                                  \
-		 AT(pod.affinity),                                                   \
-		 .help = "Kubernetes' Affinity of " who},                            \
-	{                                                                            \
-		.path = at "podAnnotations", .type = FIELD_MAP, AT(pod.annotations), \
-		.help = "annotations of the pods"                                    \
+#define SCHEDULING(at, who, pod)                                                   \
+	{.path = at "nodeSelector",                                                \
+	 .type = FIELD_MAP,                                                        \
+	 AT(pod.node_selector),                                                    \
+	 .help = "labels of the nodes on which " who " may run"},                  \
+		{.path = at "priorityClassName",                                   \
+		 .type = FIELD_STRING,                                             \
+		 AT(pod.priority_class),                                           \
+		 .rule = &text_dns_name,                                           \
+		 .help = "priority class of the pods"},                            \
+		{.path = at "affinity",                                            \
+		 .type = FIELD_ANY,                                                \
+		 AT(pod.affinity),                                                 \
+		 .help = "Kubernetes' Affinity of " who},                          \
+		{.path = at "podAnnotations",                                      \
+		 .type = FIELD_MAP,                                                \
+		 AT(pod.annotations),                                              \
+		 .help = "annotations of the pods"},                               \
+		{.path = at "podLabels",                                           \
+		 .type = FIELD_MAP,                                                \
+		 AT(pod.labels),                                                   \
+		 .help = "more labels of the pods"},                               \
+	{                                                                          \
+		.path = at "serviceAccountAnnotations", .type = FIELD_MAP,         \
+		AT(pod.account_annotations),                                       \
+		.help = "annotations of the service account of the pods, such as " \
+			"the cloud's role for it"                                  \
 	}
 #define TOLERATIONS(at, pod, text)                                                     \
 	{                                                                              \
@@ -400,7 +410,9 @@ const struct coroot_field coroot_fields[] = {
 	 .def = "1",
 	 .help = "copies of each shard"},
 	SCHEDULING("spec.clickhouse.", "ClickHouse", clickhouse.pod),
-	RESOURCES("spec.clickhouse.", clickhouse.pod, ""),
+	RESOURCES("spec.clickhouse.", clickhouse.pod,
+		  "; requests 200m and 1Gi, a limit of 4Gi for what is not given; "
+		  "`limits: {}` sets none"),
 	TOLERATIONS("spec.clickhouse.", clickhouse.pod, ""),
 	IMAGE("spec.clickhouse.", clickhouse.pod, " of ClickHouse"),
 	STORAGE("spec.clickhouse.", clickhouse.storage, "100Gi"),
@@ -417,7 +429,9 @@ const struct coroot_field coroot_fields[] = {
 	 .def = "3",
 	 .help = "how many; choose it before the first start, since a change can lose the quorum"},
 	SCHEDULING("spec.clickhouse.keeper.", "the keepers", clickhouse.keeper.pod),
-	RESOURCES("spec.clickhouse.keeper.", clickhouse.keeper.pod, ""),
+	RESOURCES("spec.clickhouse.keeper.", clickhouse.keeper.pod,
+		  "; requests 50m and 128Mi, a limit of 1Gi for what is not given; "
+		  "`limits: {}` sets none"),
 	TOLERATIONS("spec.clickhouse.keeper.", clickhouse.keeper.pod, ""),
 	IMAGE("spec.clickhouse.keeper.", clickhouse.keeper.pod, " of the keepers"),
 	STORAGE("spec.clickhouse.keeper.", clickhouse.keeper.storage, "10Gi"),

@@ -44,6 +44,8 @@ struct coroot_pod {
 	const json_t *tolerations;
 	const json_t *resources;
 	const json_t *annotations;
+	const json_t *labels;
+	const json_t *account_annotations; /* of its service account */
 	const json_t *env;
 	const json_t *security; /* of the container */
 	const char *priority_class;
