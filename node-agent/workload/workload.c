@@ -63,7 +63,8 @@ static void process_name(const struct workload_facts *f, char *ret, size_t size)
 	snprintf(ret, size, "/process/%s", program.name);
 }
 
-static void service_name(const struct workload_facts *f, char ret[static WORKLOAD_NAME_BYTES])
+/* What the process runs in, however many of those are of one application. */
+static void container_id(const struct workload_facts *f, char ret[static WORKLOAD_NAME_BYTES])
 {
 	const struct cgroup_path *c = &f->cgroup;
 	int id_len =
@@ -79,6 +80,18 @@ static void service_name(const struct workload_facts *f, char ret[static WORKLOA
 		snprintf(ret, WORKLOAD_NAME_BYTES, "%s", c->id);
 	else
 		snprintf(ret, WORKLOAD_NAME_BYTES, "/%s/%.*s", folders[c->kind], id_len, c->id);
+	ret[utf8_make_printable(ret, strlen(ret))] = '\0';
+}
+
+/* All containers of a pod are one application, also those of a crash loop. */
+static void service_name(const struct workload_facts *f, const char *container,
+			 char ret[static WORKLOAD_NAME_BYTES])
+{
+	if (!f->kernel_thread && f->cgroup.pod_uid[0])
+		snprintf(ret, WORKLOAD_NAME_BYTES, "/%s/pod%s", folders[CGROUP_KUBEPODS],
+			 f->cgroup.pod_uid);
+	else
+		snprintf(ret, WORKLOAD_NAME_BYTES, "%s", container);
 	ret[utf8_make_printable(ret, strlen(ret))] = '\0';
 }
 
@@ -131,16 +144,17 @@ static bool has_runtime_id(enum cgroup_kind kind)
 
 static int new_raw(struct workload **ret, const struct workload_facts *facts)
 {
-	char service[WORKLOAD_NAME_BYTES];
+	char service[WORKLOAD_NAME_BYTES], container[WORKLOAD_NAME_BYTES];
 	const struct workload_names names = {
 		.service = service,
-		.container_id = service,
+		.container_id = container,
 		.pod_uid = facts->kernel_thread ? NULL : facts->cgroup.pod_uid,
 		.is_pause = facts->comm && strcmp(facts->comm, "pause") == 0,
 	};
 	bool has_id = !facts->kernel_thread && has_runtime_id(facts->cgroup.kind);
 
-	service_name(facts, service);
+	container_id(facts, container);
+	service_name(facts, container, service);
 	return make(ret, facts->kernel_thread ? CGROUP_NONE : facts->cgroup.kind,
 		    has_id ? facts->cgroup.id : "", &names);
 }

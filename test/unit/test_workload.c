@@ -9,13 +9,36 @@
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static void check_name(const struct workload_facts *f, const char *want)
+static void check_names(const struct workload_facts *f, const char *service, const char *container)
 {
 	CLEANUP(workload_unrefp) struct workload *w = NULL;
 
 	assert_int_equal(workload_new(&w, f), 0);
-	assert_string_equal(w->service, want);
-	assert_string_equal(w->container_id, want);
+	assert_string_equal(w->service, service);
+	assert_string_equal(w->container_id, container);
+}
+
+static void check_name(const struct workload_facts *f, const char *want)
+{
+	check_names(f, want, want);
+}
+
+/* Of a pod in a crash loop, each container would be an application of its own. */
+TEST(containers_of_a_pod_are_one_application_where_only_the_cgroup_is_known)
+{
+	struct workload_facts f = {.exe = "/bin/x", .comm = "x"};
+
+	f.cgroup = (struct cgroup_path){CGROUP_KUBEPODS, ID, "1-2-3"};
+	check_names(&f, "/kubepods/pod1-2-3", "/kubepods/0123456789ab");
+	f.cgroup.kind = CGROUP_CONTAINERD;
+	check_names(&f, "/kubepods/pod1-2-3", "/containerd/0123456789ab");
+	f.cgroup = (struct cgroup_path){CGROUP_KUBEPODS, "pod1-2-3", "1-2-3"};
+	check_name(&f, "/kubepods/pod1-2-3");
+	f.cgroup = (struct cgroup_path){CGROUP_KUBEPODS, ID};
+	check_name(&f, "/kubepods/0123456789ab");
+	f.cgroup = (struct cgroup_path){CGROUP_KUBEPODS, ID, "1-2-3"};
+	f.kernel_thread = true;
+	check_name(&f, WORKLOAD_KERNEL);
 }
 
 TEST(containers_have_short_ids_and_units_their_names)
@@ -51,11 +74,11 @@ TEST(a_runtime_that_starts_a_container_is_not_the_container)
 	f.comm = "youki:[2:INIT]";
 	check_name(&f, "/process/youki");
 	f.comm = "runc";
-	check_name(&f, "/kubepods/0123456789ab");
+	check_names(&f, "/kubepods/poduid", "/kubepods/0123456789ab");
 	/* a program of the container may call itself so */
 	f.comm = "runc:[2:INIT]";
 	f.exe = "/usr/bin/python3";
-	check_name(&f, "/kubepods/0123456789ab");
+	check_names(&f, "/kubepods/poduid", "/kubepods/0123456789ab");
 	f.exe = "/usr/sbin/runc";
 	f.cgroup = (struct cgroup_path){CGROUP_SYSTEMD, "/system.slice/containerd.service"};
 	check_name(&f, "/system.slice/containerd.service");
