@@ -100,6 +100,26 @@ TEST(a_cpu_profile_is_asked_for_in_seconds)
 	assert_int_equal(f.puts[0].duration_ns, NS_PER_S);
 }
 
+static bool each_once(struct fixture *f)
+{
+	return outcomes(f, "ok") >= 3 && f->n_puts >= 1;
+}
+
+/* Its slot is up to an hour away. */
+TEST(a_new_target_is_scraped_at_once)
+{
+	static const struct scraper_config seldom = {.interval_ns = 3600 * NS_PER_S};
+	CLEANUP(teardown) struct fixture f;
+
+	setup_with(&f, &seldom);
+	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_CPU, "/debug/pprof/profile"));
+	upsert(&f, "pod-2", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
+	upsert(&f, "pod-3", endpoint(&f, PROFILE_KIND_GOROUTINE, "/debug/pprof/goroutine"));
+	run_until(&f, each_once);
+	assert_int_equal(outcomes(&f, "ok"), 3);
+	assert_string_equal(f.puts[0].types, "go:profile_cpu:nanoseconds");
+}
+
 static bool scraped_thrice(struct fixture *f)
 {
 	return outcomes(f, "ok") >= 3;
