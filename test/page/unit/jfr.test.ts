@@ -1,4 +1,5 @@
-// Recordings of the JDK and of async-profiler that the page opens; cut off, changed, or made to harm.
+// Recordings of the JDK and of async-profiler that the page opens; cut off, changed, or made to do
+// harm.
 
 import assert from "node:assert/strict";
 import * as fs from "node:fs";

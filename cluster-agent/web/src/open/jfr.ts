@@ -2,8 +2,8 @@
 // with its own description of what its events and constants are made of (metadata), constants by
 // number (stacks, methods, names), and events. A chunk is read in two passes, as constants may come
 // after the events that refer to them. Values are read by what the metadata says, whatever release
-// wrote it. What a hostile file may claim is bounded by its size: each chunk has so many steps to be
-// read in.
+// wrote it. What a hostile file may claim is bounded by its size: each chunk has so many steps to
+// be read in.
 
 import { addValue, checkCount, FileError, StackTable } from "./stacks";
 import type { FileContent, FileType } from "./stacks";

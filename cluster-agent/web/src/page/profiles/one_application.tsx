@@ -66,7 +66,15 @@ function TimelinePart(p: Props & { onPick: Pick }) {
     </>
   );
   if (state.chart === "heat")
-    return <Heatmap {...p} subject={data.subject} chart={data.chart} perSecond={data.perSecond} corner={corner} />;
+    return (
+      <Heatmap
+        {...p}
+        subject={data.subject}
+        chart={data.chart}
+        perSecond={data.perSecond}
+        corner={corner}
+      />
+    );
   return (
     <Timeline
       data={lines.named}
