@@ -20,8 +20,8 @@ int store_find_uploads(struct store *s, const uint64_t *ids, size_t n, bool *fou
 		       struct err *err) MUST_CHECK;
 
 /*
- * Sets days[i] to the partition of rows of quarters[i] (STORE_QUARTER_S): days since the epoch in the
- * time zone of the store, at the present.
+ * Sets days[i] to the partition of rows of quarters[i] (STORE_QUARTER_S): days since the epoch in
+ * the time zone of the store, at the present.
  */
 int store_find_days(struct store *s, const uint64_t *quarters, size_t n, uint32_t *days,
 		    struct err *err) MUST_CHECK;

@@ -1,9 +1,9 @@
 /*
  * A segment of the log → pieces, each of which is one insert. Pure.
  *
- * The pieces of a segment depend on its frames, and on which quarters of an hour are of the same day
- * where the store is. So a repetition, also by another process, makes the same ones with the same
- * tokens, unless somebody has given the store another time zone. Each is of one table and one
+ * The pieces of a segment depend on its frames, and on which quarters of an hour are of the same
+ * day where the store is. So a repetition, also by another process, makes the same ones with the
+ * same tokens, unless somebody has given the store another time zone. Each is of one table and one
  * partition of it, which is a day, and within the limits of store_insert(), so the store takes all
  * of it or nothing.
  */

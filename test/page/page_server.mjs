@@ -21,8 +21,8 @@ const policy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'";
 
 const endpoints = new Set(
-  ("types applications labels timeline heatmap flamegraph functions function matches stacks movers " +
-    "fleet names clocks source pprof folded speedscope").split(" "),
+  ("types applications labels timeline heatmap flamegraph functions function matches stacks " +
+    "movers fleet names clocks source pprof folded speedscope").split(" "),
 );
 const numbers = ["from", "to", "baseFrom", "baseTo", "points", "limit", "maxNodes"];
 

@@ -12,6 +12,7 @@
 #include "cluster-agent/query/read/timeline_query.h"
 #include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/store_chdb.h"
+#include "cluster-agent/store/store_probe.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 
@@ -321,6 +322,26 @@ static void check_all(size_t n_types)
 			check(&q);
 		}
 	}
+}
+
+#define QUARTERS 5000u
+
+TEST(quarters_of_an_hour_have_days)
+{
+	static uint64_t quarters[QUARTERS];
+	static uint32_t days[QUARTERS];
+	const uint64_t first = UINT64_C(1768046400) / STORE_QUARTER_S; /* 2026-01-10 12:00 UTC */
+	struct err err = {0};
+
+	for (size_t i = 0; i < QUARTERS; i++)
+		quarters[i] = first + i;
+	if (store_find_days(store, quarters, QUARTERS, days, &err) < 0)
+		fail_msg("days: %s", err.msg);
+	/* where days begin depends on the zone of the store */
+	assert_in_range(days[0], 20462, 20464);
+	for (size_t i = 1; i < QUARTERS; i++)
+		assert_true(days[i] == days[i - 1] || days[i] == days[i - 1] + 1);
+	assert_in_range(days[QUARTERS - 1] - days[0], QUARTERS / 96, QUARTERS / 96 + 1);
 }
 
 TEST(steps_of_hours_have_what_their_profiles_have)

@@ -312,29 +312,6 @@ static void uploads_are_found_by_their_ids(void **state)
 		assert_int_equal(found[i], i == 0 || i == 5000 || i == N_IDS - 1);
 }
 
-#define QUARTERS 5000u
-
-static void quarters_of_an_hour_have_days(void **state)
-{
-	CLEANUP(store_closep) struct store *s = open_store();
-	static uint64_t quarters[QUARTERS];
-	static uint32_t days[QUARTERS];
-	const uint64_t first = UINT64_C(1768046400) / STORE_QUARTER_S; /* 2026-01-10 12:00 UTC */
-	struct err err = {0};
-
-	(void)state;
-	for (size_t i = 0; i < QUARTERS; i++)
-		quarters[i] = first + i;
-	if (store_find_days(s, quarters, QUARTERS, days, &err) < 0)
-		fail_msg("days: %s", err.msg);
-	/* as the partitions of the tables */
-	assert_int_equal(days[0], query_u64(s, "SELECT toUInt64(toUInt32(toDate(toDateTime64("
-					       "1768046400, 9))))"));
-	for (size_t i = 1; i < QUARTERS; i++)
-		assert_true(days[i] == days[i - 1] || days[i] == days[i - 1] + 1);
-	assert_in_range(days[QUARTERS - 1] - days[0], QUARTERS / 96, QUARTERS / 96 + 1);
-}
-
 static void a_relative_directory_is_as_good(void **state)
 {
 	AUTO_FREE char *before = getcwd(NULL, 0);
@@ -795,7 +772,6 @@ int main(void)
 	const struct CMUnitTest embedded[] = {
 		/* the first one, as it forks: the engine must have no threads yet */
 		WITH_DIR(rows_outlive_a_killed_process),
-		WITH_DIR(quarters_of_an_hour_have_days),
 		WITH_DIR(a_relative_directory_is_as_good),
 		WITH_DIR(a_second_process_learns_which_process_holds_the_directory),
 		WITH_DIR(bad_places_are_refused_with_a_sentence),

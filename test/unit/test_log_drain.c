@@ -185,38 +185,6 @@ TEST_FIXTURE(what_is_in_the_log_is_one_insert_per_table, make_dir, NULL)
 	assert_once(1, 11);
 }
 
-#define HALF_HOUR_NS ((int64_t)(1800 * NS_PER_S))
-
-TEST_FIXTURE(a_piece_is_of_a_day, make_dir, NULL)
-{
-	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
-	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
-
-	/* the engine of the test checks it: 12:00, 12:30, … to 20:00, of three days */
-	for (uint64_t n = 0; n < 51; n++)
-		append_at(l, n,
-			  NOON_NS + (int64_t)(n % 3) * DAY_NS + (int64_t)n / 3 * HALF_HOUR_NS);
-	d = start(l);
-	settle(l);
-	assert_once(0, 51);
-	/* the next day begins at 18:30 */
-	assert_int_equal(faulty.n_inserts, STORE_TABLE_MAX * 4);
-}
-
-TEST_FIXTURE(a_store_that_does_not_tell_days_gets_quarters_of_an_hour, make_dir, NULL)
-{
-	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
-	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
-
-	faulty.no_days = true;
-	for (uint64_t n = 0; n < 9; n++)
-		append_at(l, n, NOON_NS + (int64_t)(n % 3) * HALF_HOUR_NS);
-	d = start(l);
-	settle(l);
-	assert_once(0, 9);
-	assert_int_equal(faulty.n_inserts, STORE_TABLE_MAX * 3);
-}
-
 TEST_FIXTURE(a_store_that_is_away_is_waited_for, make_dir, NULL)
 {
 	static const int errors[] = {-EAGAIN, -EIO, -ENOMEM, -EINVAL};
@@ -461,35 +429,6 @@ static void damage_first_record(void)
 	assert_int_equal(pread(fd, &byte, 1, 120), 1);
 	byte ^= 1;
 	assert_int_equal(pwrite(fd, &byte, 1, 120), 1);
-}
-
-/* The store has the first day, and knows its token or, after a power cut, does not. */
-TEST_FIXTURE(uploads_of_days_are_stored_once_after_a_kill_among_them, make_dir, NULL)
-{
-	static const struct {
-		enum store_table table;
-		bool exact;
-		bool power_cut;
-	} kills[] = {
-		{STORE_SAMPLES, false, false}, {STORE_QUALITY, false, false},
-		{STORE_SAMPLES, true, false},  {STORE_QUALITY, true, false},
-		{STORE_SAMPLES, false, true},  {STORE_QUALITY, false, true},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(kills); i++) {
-		uint64_t first = 100 * i;
-		struct upload_log *l = open_log();
-
-		faulty.exact = kills[i].exact;
-		for (uint64_t n = first; n < first + 96; n++)
-			append_at(l, n, NOON_NS + (int64_t)(n - first) * HALF_HOUR_NS);
-		die_amid(l, kills[i].table);
-		assert_int_equal(faulty_store_count(kills[i].table, first), 1);
-		assert_int_equal(faulty_store_count(kills[i].table, first + 95), 0);
-		if (kills[i].power_cut)
-			faulty.n_tokens = 0;
-		recover_and_check(first, 96);
-	}
 }
 
 /* Pieces of what is left are others; some have tokens that pieces of the whole had. */

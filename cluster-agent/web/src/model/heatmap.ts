@@ -36,8 +36,8 @@ const oneOf = (names: string[]): string => names.map(escaped).join("|");
 
 /**
  * The filter that has the rows from one to another, in place of what `where` says about the label;
- * null if it would be too long. All rows need none. What has no row of its own ("other") can only be
- * had by excluding those that are not wanted.
+ * null if it would be too long. All rows need none. What has no row of its own ("other") can only
+ * be had by excluding those that are not wanted.
  */
 export function filterOf(
   rows: NamedValues[],
@@ -87,7 +87,8 @@ export function rowsOf(
     }
   });
   // an instance may be written with its host and without
-  const names = (s: string): string[] => (label === "instance" ? [s, s.replace(/@[^@]*$/, "")] : [s]);
+  const names = (s: string): string[] =>
+    label === "instance" ? [s, s.replace(/@[^@]*$/, "")] : [s];
   const negative = (i: number): boolean => own[i].op.startsWith("!");
   return rows.map((row) => {
     const all = names(row.name);

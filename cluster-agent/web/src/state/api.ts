@@ -281,8 +281,11 @@ export const labelsUrl = (w: Selection, s: Span, label = ""): string =>
   selectionQuery("api/labels", w, s, null, { label });
 export const timelineUrl = (w: Selection, s: Span, points: number, by = ""): string =>
   selectionQuery("api/timeline", w, s, null, { points, by });
-export const heatmapUrl = (w: Selection, s: Span, points: number, by: string, limit: number): string =>
-  selectionQuery("api/heatmap", w, s, null, { points, by, limit });
+export const heatmapUrl = (
+  w: Selection,
+  s: Span,
+  more: { points: number; by: string; limit: number },
+): string => selectionQuery("api/heatmap", w, s, null, more);
 export const flamegraphUrl = (
   w: Selection,
   s: Span,

@@ -177,7 +177,15 @@ function usePick({ data, chart, pick, point }: PickProps) {
 }
 
 /** The rectangle that is being drawn, in per cent of the plot. */
-function Draft({ data, chart, corners }: { data: Data; chart: Span; corners: [HeatCell, HeatCell] }) {
+function Draft({
+  data,
+  chart,
+  corners,
+}: {
+  data: Data;
+  chart: Span;
+  corners: [HeatCell, HeatCell];
+}) {
   const [a, b] = corners;
   const span = spanOf(data, a, b, chart);
   const n = data.series.length;
@@ -280,7 +288,8 @@ function Legend(p: Props & { data: Data; label: string; unit: string }) {
   const { data, label } = p;
   const most = largest(data.series);
   const n = data.series.filter((s) => !s.other).length;
-  const rows = label === "instance" ? `${n} ${n === 1 ? "instance" : "instances"}` : `${n} of ${label}`;
+  const instances = n === 1 ? "instance" : "instances";
+  const rows = label === "instance" ? `${n} ${instances}` : `${n} of ${label}`;
   const more = data.series.some((s) => s.other) ? ", the largest, and all others" : "";
   const { instance, where, selection } = p.state;
   const rest = withoutLabel(where, label);
@@ -337,7 +346,7 @@ export function Heatmap(p: Props) {
     instance: label === "instance" ? "" : subject.instance,
   };
   const loaded = useApi<Data>(
-    subject.type ? heatmapUrl(all, p.chart, POINTS, p.state.by, ROWS) : null,
+    subject.type ? heatmapUrl(all, p.chart, { points: POINTS, by: p.state.by, limit: ROWS }) : null,
     `${all.service} ${all.type} ${all.instance} ${all.where} ${label}`,
     p.attempt,
   );
@@ -353,7 +362,8 @@ export function Heatmap(p: Props) {
       ) : (
         <div class="note" role="status">
           {p.corner}
-          {loaded.error ? `Heatmap: ${loaded.error}` : data ? "No profiles in this range" : "Loading…"}
+          {loaded.error && `Heatmap: ${loaded.error}`}
+          {!loaded.error && (data ? "No profiles in this range" : "Loading…")}
         </div>
       )}
     </section>
