@@ -3,11 +3,13 @@ import * as fs from "node:fs";
 import { test } from "node:test";
 import {
   adviceDocs,
+  endsNameless,
   hasFewNames,
   namingNotes,
   namingOf,
   type Naming,
 } from "../../../cluster-agent/web/src/model/naming";
+import { qualityLevel } from "../../../cluster-agent/web/src/model/quality";
 import type { TreeColumns } from "../../../cluster-agent/web/src/model/tree";
 
 /** "process;function@file;…", root first, with the value on each side. */
@@ -152,6 +154,29 @@ test("nothing is to be done while nine of ten samples have names", () => {
   const with89 = own(["shop;main@[shop]", 89], ["perl;perl+0x1@[perl]", 11]);
   assert.equal(hasFewNames(with89), true);
   assert.equal(hasFewNames(own()), false);
+});
+
+test("code without names at the end of many stacks is told, although the program has names", () => {
+  const inner = "shop;main@[shop];libdb.so+0x10@[libdb.so];";
+  const kernel = "page_fault@[kernel.kallsyms]";
+  const n = own(
+    [`${inner}libdb.so+0x20@[libdb.so]`, 20],
+    [`${inner}${kernel}`, 6], // in its own time, as the kernel works for it
+    [`${inner}memcpy@[libc.so.6]`, 30],
+    [`shop;main@[shop];${kernel}`, 44],
+  );
+  assert.deepEqual([n.named, n.endings.value, n.endings.binaries], [100, 26, ["libdb.so"]]);
+  assert.equal(endsNameless(n), true);
+  const notes = namingNotes(n);
+  assert.match(notes[0].text, /^26(\.0*)? % of the samples end in code without names \(libdb\.so\): /);
+  assert.equal(notes.length, 1);
+  const figures = { samples: 100, truncated: 0, lost: 0 };
+  assert.equal(qualityLevel(figures, n), "fair");
+  const fewer = own([`${inner}libdb.so+0x20@[libdb.so]`, 25], ["shop;main@[shop]", 75]);
+  assert.deepEqual([endsNameless(fewer), namingNotes(fewer)], [false, []]);
+  assert.equal(qualityLevel(figures, fewer), "good");
+  // nothing of a JVM's own code, nor what is made while it runs
+  assert.equal(own(["java;run@shop/A;libjvm.so+0x1@[libjvm.so]", 9]).endings.value, 0);
 });
 
 test("each side of a comparison has its own share of names", () => {

@@ -6,6 +6,9 @@
 // function of the program. What runs between them does not count as one: the runtime of the
 // language, shared libraries, the kernel. A thread of the runtime, such as a garbage collector,
 // lacks nothing.
+//
+// A stack with such a function may still end in code without names, of a large library say. Where
+// many do, that is said, too.
 
 import type { NumberColumn } from "./columns";
 import { splitModule } from "./names";
@@ -36,12 +39,18 @@ export interface Naming {
   known: number; // value of the stacks of which it is known; a cut answer lacks some
   named: number;
   lacking: Lacking[]; // the largest first
+  endings: Lacking; // stacks whose innermost native code, the kernel's aside, has no name
 }
 
 /** Less than this share of names, and the profile needs attention. */
 export const FEW_NAMES = 0.9;
 
 export const hasFewNames = (n: Naming): boolean => n.named < FEW_NAMES * n.known;
+
+/** More than this share of stacks that end in code without a name, and it does, too. */
+export const MANY_ENDINGS = 0.25;
+
+export const endsNameless = (n: Naming): boolean => n.endings.value > MANY_ENDINGS * n.known;
 
 // executables and libraries of the runtimes, with the usual suffixes of versions and builds
 const version = "[-\\d.]*(?:dbg|dev|[dmut]{1,3})?(?:\\.so[\\d.]*)?$";
@@ -95,6 +104,7 @@ const SCRIPT = 2; // the same, by source code or by the compiler that made it
 const NAMELESS_CODE = 4;
 const LOOP = 8;
 const MADE = 16; // nameless code without a file: made while the program runs
+const KERNEL = 32;
 
 interface Role {
   is: number;
@@ -112,7 +122,8 @@ function loopOf(name: string, runtime: Unnamed | ""): Unnamed | "" {
 /** Of a function in a binary; the symbolizer puts its name in brackets. */
 function nativeRole(name: string, file: string): Role {
   const { module } = splitModule(file);
-  if (file.startsWith("[kernel") || SYSTEM.test(module)) return none;
+  if (file.startsWith("[kernel")) return { is: KERNEL, what: "" };
+  if (SYSTEM.test(module)) return none;
   const runtime = runtimeOf(module);
   if (NAMELESS.test(name)) {
     if (file === INTERPRETER) return { is: NAMELESS_CODE | MADE, what: "" };
@@ -153,6 +164,11 @@ class Sums {
     if (!sum) this.of.set(what, (sum = { value: 0, binaries: new Map() }));
     sum.value += value;
     if (binary) sum.binaries.set(binary, (sum.binaries.get(binary) ?? 0) + value);
+  }
+
+  /** The sum of what, 0 if there is none. */
+  one(what: Unnamed): Lacking {
+    return this.list().find((l) => l.what === what) ?? { what, value: 0, binaries: [] };
   }
 
   list(): Lacking[] {
@@ -211,6 +227,7 @@ interface Paths {
   is: Uint8Array; // what the frames from the root to each node say
   language: Int8Array;
   binary: (node: number) => string; // of the innermost nameless native frame
+  endsNameless: Uint8Array; // 1: that is the innermost frame which is not the kernel's
 }
 
 function pathsOf(c: TreeColumns): Paths {
@@ -221,6 +238,7 @@ function pathsOf(c: TreeColumns): Paths {
   const is = new Uint8Array(n);
   const language = new Int8Array(n).fill(-1);
   const nameless = new Int32Array(n).fill(-1);
+  const endsNameless = new Uint8Array(n);
   const path = new Int32Array(n + 1);
   for (let i = 1; i < n; i++) {
     const p = (parent[i] = path[depth[i] - 1]);
@@ -235,11 +253,13 @@ function pathsOf(c: TreeColumns): Paths {
     is[i] = is[p] | own;
     // the loop that runs is what lacks names, whoever has called it
     language[i] = speaks >= 0 && (own & LOOP || !(is[p] & LOOP)) ? speaks : language[p];
-    nameless[i] = own & NAMELESS_CODE && !(own & MADE) ? fn : nameless[p];
+    const isNameless = (own & NAMELESS_CODE) > 0 && !(own & MADE);
+    nameless[i] = isNameless ? fn : nameless[p];
+    endsNameless[i] = own & KERNEL ? endsNameless[p] : Number(isNameless);
   }
   const binary = (i: number): string =>
     nameless[i] < 0 ? "" : splitModule(f.text(nameless[i])[1]).module;
-  return { parent, is, language, binary };
+  return { parent, is, language, binary, endsNameless };
 }
 
 /** Values that a cut answer has left out below each node. */
@@ -258,6 +278,7 @@ function sideOf(p: Paths, total: NumberColumn, self: NumberColumn): Naming {
   const { is, language } = p;
   const rest = leftOut(p, total, self);
   const sums = new Sums();
+  const endings = new Sums();
   let named = 0;
   let known = 0;
   for (let i = 0; i < total.length; i++) {
@@ -266,12 +287,13 @@ function sideOf(p: Paths, total: NumberColumn, self: NumberColumn): Naming {
     const value = self[i] + (settled && rest[i] > ROUNDING * total[i] ? rest[i] : 0);
     if (value === 0) continue;
     known += value;
+    if (p.endsNameless[i]) endings.add("native", p.binary(i), self[i]);
     if (isNamed(is[i])) named += value;
     else if (language[i] >= 0) sums.add(languages[language[i]], "", value);
     else if (is[i] & MADE) sums.add("jit", "", value);
     else sums.add("native", p.binary(i), value);
   }
-  return { known, named, lacking: sums.list() };
+  return { known, named, lacking: sums.list(), endings: endings.one("native") };
 }
 
 export interface BothNamings {
@@ -389,20 +411,33 @@ export interface NamingNote {
   docs: string;
 }
 
+const binariesOf = ({ binaries }: Lacking): string => {
+  const more = binaries.length > MOST_BINARIES ? ", …" : "";
+  return binaries.slice(0, MOST_BINARIES).join(", ") + more;
+};
+
 /** What to do, a line for each language; none while most samples have names. */
 export function namingNotes(n: Naming): NamingNote[] {
-  if (!hasFewNames(n)) return [];
+  if (!hasFewNames(n)) return endsNameless(n) ? [endingNote(n)] : [];
   return n.lacking
     .filter((l) => l.value >= LEAST * n.known)
-    .map(({ what, value, binaries }) => {
-      const { name, todo, docs } = advice[what];
-      const more = binaries.length > MOST_BINARIES ? ", …" : "";
-      const of = binaries.slice(0, MOST_BINARIES).join(", ") + more;
+    .map((l) => {
+      const { name, todo, docs } = advice[l.what];
+      const of = binariesOf(l);
       const where = of ? ` (${of})` : "";
       return {
-        what,
-        text: `${percent(value, n.known)} of the samples lack names of ${name}${where}: ${todo}.`,
+        what: l.what,
+        text: `${percent(l.value, n.known)} of the samples lack names of ${name}${where}: ${todo}.`,
         docs,
       };
     });
+}
+
+function endingNote({ endings, known }: Naming): NamingNote {
+  const { todo, docs } = advice.native;
+  return {
+    what: "native",
+    text: `${percent(endings.value, known)} of the samples end in code without names (${binariesOf(endings)}): ${todo}.`,
+    docs,
+  };
 }

@@ -1,6 +1,6 @@
 // The quality of a profile: incomplete stacks and lost samples.
 
-import { hasFewNames, type Naming } from "./naming";
+import { endsNameless, hasFewNames, type Naming } from "./naming";
 import { grouped, percentComplete, value } from "./units";
 
 export interface QualityFigures {
@@ -20,7 +20,8 @@ export function qualityLevel(q: QualityFigures, naming?: Naming | null): Quality
   const complete = q.samples > 0 ? (q.samples - q.truncated) / q.samples : 1;
   const lost = q.samples > 0 ? q.lost / (q.samples + q.lost) : 0;
   if (complete < 0.9 || lost > 0.02) return "bad";
-  return complete < 0.99 || lost > 0.001 || (naming && hasFewNames(naming)) ? "fair" : "good";
+  const lacksNames = naming && (hasFewNames(naming) || endsNameless(naming));
+  return complete < 0.99 || lost > 0.001 || lacksNames ? "fair" : "good";
 }
 
 /** Whether a profiler took samples: other profiles have a record per stack, which is no measure. */

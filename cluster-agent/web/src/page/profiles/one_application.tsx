@@ -19,7 +19,7 @@ import { PaneTabs } from "../parts/panes";
 import { Waiting } from "../parts/waiting";
 import { Profile } from "../profile/profile";
 import { FilterRefused, GroupBy } from "../timeline/filters";
-import { ChartSwitch, Heatmap } from "../timeline/heatmap";
+import { Heatmap } from "../timeline/heatmap";
 import { Timeline } from "../timeline/timeline";
 import { jumpTo, type PartProps } from "./page_props";
 
@@ -59,12 +59,7 @@ function timelinePicks(state: UrlState, navigate: Navigate) {
 function TimelinePart(p: Props & { onPick: Pick }) {
   const { state, navigate, data, dark } = p;
   const { lines, comparison, second } = data;
-  const corner = (
-    <>
-      <GroupBy {...{ state, navigate }} subject={data.subject} span={data.shown} />
-      <ChartSwitch {...{ state, navigate }} />
-    </>
-  );
+  const corner = <GroupBy {...{ state, navigate }} subject={data.subject} span={data.shown} />;
   if (state.chart === "heat")
     return (
       <Heatmap

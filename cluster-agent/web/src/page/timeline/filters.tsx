@@ -14,6 +14,7 @@ import type { Span } from "../../model/time_range";
 import type { UrlState } from "../../model/url_state";
 import { LabelValues, useLabels } from "../parts/label_values";
 import { MenuItem, Popover } from "../parts/popover";
+import { ChartSwitch } from "./heatmap";
 
 interface Props {
   state: UrlState;
@@ -57,6 +58,7 @@ export function Filters(p: Props) {
           />
         )}
       </Popover>
+      <ChartSwitch state={p.state} navigate={p.navigate} />
     </section>
   );
 }
