@@ -482,8 +482,8 @@ static void bad_questions_are_answered_with_a_sentence(void **state)
 		 "{\"error\":\"typo is not a parameter here; there are none\"}"},
 		{"/api/nothing", 404,
 		 "{\"error\":\"no such path; there are /api/types /api/applications /api/movers "
-		 "/api/fleet /api/names /api/labels /api/timeline /api/flamegraph /api/functions "
-		 "/api/function "
+		 "/api/fleet /api/names /api/labels /api/timeline /api/heatmap /api/flamegraph "
+		 "/api/functions /api/function "
 		 "/api/source /api/matches /api/stacks /api/pprof /api/folded /api/speedscope\"}"},
 	};
 
