@@ -435,9 +435,8 @@ export function namingNotes(n: Naming): NamingNote[] {
 
 function endingNote({ endings, known }: Naming): NamingNote {
   const { todo, docs } = advice.native;
-  return {
-    what: "native",
-    text: `${percent(endings.value, known)} of the samples end in code without names (${binariesOf(endings)}): ${todo}.`,
-    docs,
-  };
+  const share = percent(endings.value, known);
+  const where = binariesOf(endings);
+  const text = `${share} of the samples end in code without names (${where}): ${todo}.`;
+  return { what: "native", text, docs };
 }
