@@ -475,6 +475,17 @@ static void serve_clocks(void *ctx, struct http_exchange *x)
 	http_respond(x, 200, "application/json", body, len);
 }
 
+/* What waits for the store. */
+static void serve_backlog(void *ctx, struct http_exchange *x)
+{
+	struct cluster_agent *a = ctx;
+
+	if (a->log)
+		storing_backlog_serve(a->log, a->drain, x);
+	else
+		serve_api(ctx, x);
+}
+
 static void serve_pyroscope(void *ctx, struct http_exchange *x)
 {
 	struct cluster_agent *a = ctx;
@@ -617,6 +628,7 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		{"GET", "/api/session", 0, web_login_serve_session, &a->login,
 		 .scope = ACCESS_BEFORE_KEY},
 		{"GET", "/api/clocks", 0, serve_clocks, a, .scope = ACCESS_READ},
+		{"GET", "/api/backlog", 0, serve_backlog, a, .scope = ACCESS_READ},
 		{"GET", "/api/*", 0, serve_api, a, .scope = ACCESS_READ},
 		{"POST", "/querier.v1.QuerierService/*", PYROSCOPE_API_MAX_BODY_BYTES,
 		 serve_pyroscope, a, .scope = ACCESS_READ},

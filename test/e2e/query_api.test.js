@@ -517,6 +517,16 @@ test("applications, movers, types and a timeline fit their description", async (
   assert.ok(values.every((v) => v > 0));
 });
 
+test("what waits for the store is counted", async () => {
+  const none = { uploads: 0, bytes: 0, oldestSeconds: 0, failingSeconds: 0 };
+  await eventually("all is stored", async () => {
+    const r = await fetch(`${cluster.url}/api/backlog`);
+    assert.strictEqual(r.status, 200);
+    assert.deepStrictEqual(await r.json(), none);
+    return true;
+  });
+});
+
 test("a function is found in all applications once the agent has summed the day", async () => {
   const range = { from: START, to: NEW.to };
   const fleet = await eventually("sums of the day", async () => {

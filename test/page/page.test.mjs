@@ -431,6 +431,56 @@ pageTest(
 );
 
 pageTest(
+  "cores do not change while nothing comes, and say of which time they are",
+  { lastSeen: Date.now() - 5 * 60_000 },
+  async () => {
+    await open("?range=1h", { clock: true });
+    await eventually(async () =>
+      assert.match(await id("silence").innerText(), /No new profiles since .* of the time before/),
+    );
+    const lists = (r) => r.name === "applications" && !r.params.points;
+    const asked = () => server.requests.filter(lists);
+    const { lastSeen } = fixture.options;
+    const of = (r) => [r.params.from, r.params.to];
+    await eventually(() => assert.deepEqual(of(asked().at(-1)), [lastSeen - 3600_000, lastSeen]));
+    const cores = () => page.locator("[data-testid=application] .a-cores").allInnerTexts();
+    const before = await cores();
+    const n = asked().length;
+    await page.clock.fastForward(60_000);
+    await eventually(() => assert.ok(asked().length > n, "it still asks whether something came"));
+    assert.deepEqual(of(asked().at(-1)), [lastSeen - 3600_000, lastSeen]);
+    assert.deepEqual(await cores(), before);
+    // and when something comes, the range is the present one again
+    fixture.options.lastSeen = Date.now() + 3600_000;
+    await page.clock.fastForward(20_000);
+    await eventually(() => assert.ok(asked().at(-1).params.to > lastSeen + 60_000));
+    await eventually(async () => assert.equal(await id("silence").count(), 0));
+  },
+);
+
+pageTest(
+  "a store that is behind is said to be, in place of the node agent",
+  {
+    lastSeen: Date.now() - 20 * 60_000,
+    backlog: { uploads: 1240, bytes: 7e6, oldestSeconds: 541, failingSeconds: 200 },
+  },
+  async () => {
+    for (const query of ["", `?service=${APP}&range=1h`, `?service=${APP}&range=5m`]) {
+      await open(query);
+      await eventually(async () => {
+        const text = await id("behind").innerText();
+        assert.match(text, /store is 9 min behind: 1,240 uploads wait .*not taken for 3 min/);
+      });
+      assert.equal(await id("silence").count(), 0);
+    }
+    fixture.options.backlog = { oldestSeconds: 3 };
+    await open(`?service=${APP}&range=1h`);
+    await id("silence").waitFor();
+    assert.equal(await id("behind").count(), 0);
+  },
+);
+
+pageTest(
   "a request that takes long is not aborted by the next refresh",
   {},
   async () => {

@@ -103,6 +103,7 @@ function replicasOf(service, n) {
  *   empty       nothing was ever stored
  *   source      (file) => { text, url, why } of a file
  *   noSums      nothing is summed by function
+ *   backlog     what waits for the store
  * and those of page_server.mjs: delay, faults, down, login.
  */
 export function createFixture(options = {}) {
@@ -578,6 +579,10 @@ export function createFixture(options = {}) {
     fleet,
     names,
     clocks: () => ({ hosts: options.clocks ?? [] }),
+    backlog: () => {
+      const none = { uploads: 0, bytes: 0, oldestSeconds: 0, failingSeconds: 0 };
+      return { ...none, ...options.backlog };
+    },
     speedscope: (p) => speedscopeOf(select(p), `${p.service} ${p.type}`, unitOf(p.type)),
     folded: (p) => foldedOf(select(p), hasBase(p)), // text
   };

@@ -104,6 +104,11 @@ export function ago(ms: number, nowMs: number): string {
   return nowMs - ms < 5000 ? "just now" : `${duration(nowMs - ms)} ago`;
 }
 
+const SILENT_MS = 180_000; // three upload intervals
+
+/** Whether a newest profile is so old that something is wrong. */
+export const isSilent = (newest: number, nowMs: number): boolean => nowMs - newest >= SILENT_MS;
+
 /** The day before, from midnight to midnight in the zone that is shown. */
 export function yesterday(nowMs: number): Span {
   const midnight = (ms: number): number =>

@@ -1,6 +1,6 @@
 // Pages without data say what to do.
 
-import { ago, clock, day, duration, type Span } from "../../model/time_range";
+import { ago, clock, day, duration, isSilent, type Span } from "../../model/time_range";
 import { zoned } from "../../model/time_zone";
 import { folderOf } from "../../model/url_state";
 import { Strip } from "./strip";
@@ -120,8 +120,6 @@ export function NothingInRange(p: NothingProps) {
   );
 }
 
-const SILENT_MS = 180_000; // three upload intervals
-
 interface SilenceProps {
   what: string; // the application, "" on the start page
   own: number | null; // newest profile of it
@@ -131,8 +129,8 @@ interface SilenceProps {
 
 /** Reports an agent or an application whose profiles stopped; empty while profiles keep coming. */
 export function Silence({ what, own, any, now }: SilenceProps) {
-  if (any !== null && now - any < SILENT_MS) {
-    if (!what || own === null || now - own < SILENT_MS) return null;
+  if (any !== null && !isSilent(any, now)) {
+    if (!what || own === null || !isSilent(own, now)) return null;
     return (
       <Strip testId="silence">
         No profiles of {what} since {zoned(clock(own, true), own)} ({ago(own, now)}): it is idle or
@@ -144,7 +142,7 @@ export function Silence({ what, own, any, now }: SilenceProps) {
   return (
     <Strip look="warn" testId="silence">
       No new profiles since {zoned(clock(any, true), any)} ({ago(any, now)}). Is the node agent
-      running?
+      running?{!what && " Figures are of the time before."}
     </Strip>
   );
 }

@@ -16,6 +16,7 @@ import { usePane } from "../parts/panes";
 import { Waiting } from "../parts/waiting";
 import { Start } from "../start/start";
 import { Filters } from "../timeline/filters";
+import { StoreBehind, useBacklog } from "./backlog";
 import { WrongClocks } from "./clocks";
 import { OneApplication } from "./one_application";
 import { jumpTo, type PageProps, type PartProps } from "./page_props";
@@ -62,6 +63,7 @@ export function Profiles(p: PageProps) {
   const time = useTime(state);
   const { now, attempt, retry, relative } = time;
   const data = useProfiles(state, navigate, time);
+  const backlog = useBacklog(now);
   const { apps, problems, cold, lines } = data;
   const group = splitService(state.service).name;
   useTitle(state.service ? `${group} · profiles` : "Profiles");
@@ -83,7 +85,8 @@ export function Profiles(p: PageProps) {
         {...(state.service && contextOf(parts))}
       />
       {!(cold && cold.error) && <Problems problems={problems} onRetry={retry} />}
-      {relative && !data.empty && apps.data && (
+      {backlog && <StoreBehind {...backlog} />}
+      {relative && !data.empty && apps.data && !backlog && (
         <Silence
           what={state.service && group}
           own={data.app?.lastSeen ?? null}

@@ -2,9 +2,9 @@
 // sparklines are not: they are by far the largest and most expensive part of the answer, and look
 // the same until another of their steps has passed.
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { applicationsUrl, useApi, type Applications, type Loaded } from "../../state/api";
-import { isRelative, type Span } from "../../model/time_range";
+import { isRelative, isSilent, type Span } from "../../model/time_range";
 import type { UrlState } from "../../model/url_state";
 
 const POINTS = 24;
@@ -17,6 +17,17 @@ export function sparkSpan(span: Span, moves: boolean): Span {
   const step = Math.max(LEAST_MS, Math.round(length / POINTS));
   const to = Math.floor(span.to / step) * step;
   return { from: to - length, to };
+}
+
+/**
+ * The range of the figures: that of the page, but while nothing comes any more, the one that ended
+ * with the newest profile. Else cores would change although there is nothing new, as profiles leave
+ * the range one after the other.
+ */
+export function figuresSpan(span: Span, newest: number | null, moves: boolean): Span {
+  const inside = newest !== null && newest > span.from && newest <= span.to;
+  if (!moves || !inside || !isSilent(newest, span.to)) return span;
+  return { from: newest - (span.to - span.from), to: newest };
 }
 
 export interface KnownApplications extends Loaded<Applications> {
@@ -33,8 +44,17 @@ export function useApplications(
   attempt: number,
 ): KnownApplications {
   const start = state.service === "";
-  const { from, to } = sparkSpan(span, isRelative(state.range));
-  const list = useApi<Applications>(applicationsUrl(span), "", attempt);
+  const moves = isRelative(state.range);
+  const newest = useRef<number | null>(null);
+  const figures = figuresSpan(span, newest.current, start && moves);
+  const { from, to } = sparkSpan(figures, moves);
+  // what is asked again and again has the same address while nothing comes
+  const list = useApi<Applications>(
+    applicationsUrl(figures),
+    "",
+    figures === span ? attempt : span.to,
+  );
+  newest.current = list.data?.lastSeen ?? null;
   const drawn = useApi<Applications>(
     start ? applicationsUrl({ from, to }, { points: POINTS }) : null,
     "",
