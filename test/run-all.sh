@@ -296,7 +296,7 @@ stage check-push wait 30 build
 stage check-kubernetes-api clock 60 "build kubernetes-build images"
 stage check-uploads clock 30 build
 stage check-sql-clients clock 30 build
-stage otlp-collector wait 30 deps
+stage otlp-collector wait 60 deps
 stage check-e2e agent 45 "build ~otlp-collector ~check-go-matrix"
 stage check-kubernetes-node agent 60 "build kubernetes-build images ~check-kubernetes-api"
 stage images cpu 20 build "IMAGE_TAG=test images"
