@@ -68,18 +68,23 @@ int querier_group_labels(struct querier_call *c, const char *const *names, size_
 {
 	const char *text = values->text, *end = text + values->len;
 	int r = 0, n_labels = 0;
+	Querier__V1__LabelPair **labels = querier_alloc(c, n, sizeof(*labels), &r);
 
-	*ret = querier_alloc(c, n, sizeof(**ret), &r);
+	if (!labels)
+		return r;
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		const char *stop =
 			i + 1 < n ? memchr(text, TIMELINE_SEPARATOR, (size_t)(end - text)) : NULL;
 		struct series_value value = {text, (size_t)((stop ? stop : end) - text)};
 
 		if (value.len > 0)
-			r = querier_label(c, names[i], &value, &(*ret)[n_labels++]);
+			r = querier_label(c, names[i], &value, &labels[n_labels++]);
 		text = stop ? stop + 1 : end;
 	}
-	return r < 0 ? r : n_labels;
+	if (r < 0)
+		return r;
+	*ret = labels;
+	return n_labels;
 }
 
 int querier_select(struct querier_call *c, const struct querier_selection_request *request,
