@@ -125,6 +125,8 @@ function useAway(box: Box, onClose: () => void): void {
 export function FrameMenu(p: Props) {
   const { target } = p;
   const box = useRef<HTMLDivElement>(null);
+  // the finger whose long press has opened the menu may be lifted over one of its items
+  const touched = useRef(false);
   const close = (): void => {
     p.onClose();
     target.back.focus({ preventScroll: true });
@@ -156,6 +158,7 @@ export function FrameMenu(p: Props) {
       aria-label={target.root ? "Whole profile" : label(target.name)}
       data-testid="frame-menu"
       onKeyDown={key}
+      onPointerDown={() => (touched.current = true)}
       onContextMenu={(e) => e.preventDefault()}
     >
       {!target.root && (
@@ -171,8 +174,9 @@ export function FrameMenu(p: Props) {
           role="menuitem"
           aria-disabled={i.off || undefined}
           data-testid={`menu-${i.id}`}
-          onClick={() => {
-            if (i.off) return;
+          onClick={(e) => {
+            const byKey = e.detail === 0;
+            if (i.off || !(byKey || touched.current)) return;
             close();
             i.run();
           }}
