@@ -407,7 +407,6 @@ TEST(a_name_is_the_same_as_in_the_text)
 {
 	char path[] = "/tmp/test mapping\nreader\n.XXXXXX", name[PROCFS_MAP_NAME_BYTES];
 	AUTO_CLOSE int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	AUTO_CLOSE int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int fd = mkstemp(path);
 	struct proc_map m;
 	char escaped[128];
