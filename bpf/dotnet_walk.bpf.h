@@ -264,7 +264,7 @@ __noinline int dotnet_find_near(__u64 offset)
 		return 1;
 	}
 	unit >>= 4 * skip;
-	if ((unit & 15) > (offset & 31) / 4 + 1) /* it begins behind the address */
+	if ((unit & 15) > (offset & 31) / 4 + 1) /* it begins after the address */
 		unit &= ~15U;
 	d->start = dotnet_start_in(unit, offset / 256, skip);
 	return unit != 0;
@@ -519,7 +519,7 @@ static __always_inline bool dotnet_jumps(const struct dotnet_scratch *d, __u32 i
 	return one == 0xe9 || one == 0xeb || (one == 0xff && (two == 0x25 || (two & 0xf8) == 0xe0));
 }
 
-/* Whether what is in front of the instruction has taken a frame without a frame pointer down. */
+/* Whether the instructions before this one have released a frame without a frame pointer. */
 static __always_inline bool dotnet_has_left(const struct dotnet_scratch *d)
 {
 	const __u8 *before = d->bytes + DOTNET_BEFORE;

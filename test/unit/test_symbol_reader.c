@@ -144,7 +144,7 @@ TEST(one_request_at_a_time)
 
 /* ---- a process that is killed ---- */
 
-/* In a container, nobody may wait for the children of children. */
+/* In a container there may be no init that reaps orphans. */
 static bool is_zombie(pid_t pid)
 {
 	char path[64], line[256] = "";
