@@ -68,6 +68,11 @@ HARDEN_LD := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 # the same binaries in every checkout
 relative  := -ffile-prefix-map=$(CURDIR)=.
 
+# No value of the product changes where its type does, unless a cast says so. Only by gcc, as clang
+# takes constants that fit for others, and once, not in every flavour.
+is_gcc     := $(findstring Free Software Foundation,$(shell $(CC) --version))
+conversion  = $(if $(and $(is_gcc),$(filter release,$(BUILD)),$(filter common/% node-agent/% cluster-agent/%,$<)),-Wconversion)
+
 CPPFLAGS_ALL = -I. -isystem $(O)/gen -D_GNU_SOURCE $(CPPFLAGS)
 CFLAGS_ALL   = -std=gnu11 -g $(relative) -fno-common -fno-omit-frame-pointer $(HARDEN_C) \
                $(opt_$(BUILD)) $(san) $(WARN) $(pkg_cflags) $(CFLAGS)
@@ -166,7 +171,7 @@ $(O)/obj/%.o: %.c $(O)/.flags | gen
 	$(call say,CC)
 	$(file >$@.json,{"directory":"$(CURDIR)","file":"$<","command":"$(subst ",\",$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)) \
 	    -c $<"},)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(conversion) -MD -MP -c -o $@ $<
 
 # Generated code has our include paths, not our warnings; -MMD, as generated headers are system
 # headers to the compiler.

@@ -3,12 +3,11 @@
 lint_c   := $(src_common) $(src_node) $(src_cluster) $(src_main)
 tidied   := $(lint_c:%.c=$(O)/lint/%.tidied)
 analyzed := $(lint_c:%.c=$(O)/lint/%.analyzed)
-converted := $(lint_c:%.c=$(O)/lint/%.converted)
 bpf_c    := $(wildcard bpf/*.c bpf/*.h)
 formatted := $(filter %.c,$(src_all)) $(src_test_all) $(hdrs) $(bpf_c)
 
 lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-docs lint-shell lint-units \
-               lint-hardening lint-conversion lint-analyze lint-tidy lint-cppcheck
+               lint-hardening lint-analyze lint-tidy lint-cppcheck
 ##@ Static checks and generated files
 lint: ## all static checks, JOBS at a time
 	$(Q)$(MAKE) -j$(JOBS) -k --output-sync=target $(lint_checks)
@@ -75,10 +74,6 @@ lint-analyze: $(analyzed) # gcc's analyzer understands __attribute__((cleanup));
 $(O)/lint/%.analyzed: %.c $(O)/obj/%.o
 	$(Q)$(once) test/lint-errno.h -- gcc $(CPPFLAGS_ALL) $(filter-out $(var_init) $(relative),$(CFLAGS_ALL)) -O2 -include test/lint-errno.h -fanalyzer \
 	    -c -o /dev/null $<
-	@touch $@
-lint-conversion: $(converted) # no value of the product changes where its type does, unless a cast says so
-$(O)/lint/%.converted: %.c $(O)/obj/%.o
-	$(Q)$(once) -- gcc $(CPPFLAGS_ALL) $(filter-out $(var_init) $(relative),$(CFLAGS_ALL)) -Wconversion -fsyntax-only $<
 	@touch $@
 lint-tidy: $(tidied)
 $(O)/lint/%.tidied: %.c $(O)/obj/%.o .clang-tidy

@@ -156,7 +156,7 @@ TEST_FIXTURE(routes_are_served_beside_those_of_the_status, set_up, tear_down)
 	struct err err = {""};
 	const struct http_server_config cfg = {.listen = "127.0.0.1:0",
 					       .max_connections = 4,
-					       .timeout_s = 10,
+					       .timeout_s = 300,
 					       .metrics = f->agent.metrics};
 	struct sockaddr_in to = {.sin_family = AF_INET};
 	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

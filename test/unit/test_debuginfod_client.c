@@ -57,7 +57,7 @@ static int set_up(void **state)
 	const struct http_server_config cfg = {
 		.listen = "127.0.0.1:0",
 		.max_connections = 10,
-		.timeout_s = 30,
+		.timeout_s = 300,
 		.max_body_memory_bytes = MIB,
 		.max_answer_memory_bytes = 64 * MIB,
 		.routes = routes,

@@ -59,7 +59,7 @@ static void start_server(struct fixture *f)
 		.listen = "127.0.0.1:0",
 		.n_threads = 2,
 		.max_connections = 100,
-		.timeout_s = 30,
+		.timeout_s = 300,
 		.max_body_memory_bytes = 64 << 20,
 		.routes = routes,
 	};

@@ -87,7 +87,7 @@ static int set_up(void **state)
 		.listen = "127.0.0.1:0",
 		.n_threads = 2,
 		.max_connections = 100,
-		.timeout_s = 30,
+		.timeout_s = 300,
 		.max_body_memory_bytes = 1 << 20,
 		.routes = routes,
 	};

@@ -116,7 +116,7 @@ static void start(struct fixture *f, const struct http_server_config *overrides)
 	if (!cfg.max_connections)
 		cfg.max_connections = 20;
 	if (!cfg.timeout_s)
-		cfg.timeout_s = 30;
+		cfg.timeout_s = 300;
 	if (!cfg.max_body_memory_bytes)
 		cfg.max_body_memory_bytes = 16 << 20;
 	if (http_server_new(&f->server, &cfg, &err) < 0)

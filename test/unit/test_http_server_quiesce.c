@@ -47,7 +47,7 @@ TEST(a_server_can_be_stopped_while_it_answers)
 		.listen = "127.0.0.1:0",
 		.n_threads = 2,
 		.max_connections = 100,
-		.timeout_s = 30,
+		.timeout_s = 300,
 		.max_body_memory_bytes = 1 << 20,
 		.routes = routes,
 	};

@@ -202,7 +202,7 @@ static void make_receiver(struct fixture *f)
 	const struct http_server_config server = {
 		.listen = "127.0.0.1:0",
 		.max_connections = 16,
-		.timeout_s = 30,
+		.timeout_s = 300,
 		.max_body_memory_bytes = 1 << 20,
 		.routes = routes,
 	};

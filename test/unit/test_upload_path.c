@@ -54,6 +54,7 @@ static int query(struct store *s, const struct store_query *q, struct buf *out, 
 static const struct store_engine engine = {.insert = insert, .query = query};
 static struct store store = {&engine};
 
+/* Static where it is used: threads of a test that fails go on with it. */
 struct stages {
 	struct metrics *metrics;
 	const char *dir; /* of the log */
@@ -143,7 +144,7 @@ static void start(struct stages *s)
 				&(struct http_server_config){.listen = "127.0.0.1:0",
 							     .n_threads = 2,
 							     .max_connections = 100,
-							     .timeout_s = 10,
+							     .timeout_s = 600,
 							     .max_body_memory_bytes = 1000000,
 							     .routes = routes,
 							     .metrics = s->metrics},
@@ -192,7 +193,7 @@ static long request_with(const struct stages *s, const char *path, const struct 
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u%s", http_server_port(s->server), path);
 	curl_easy_setopt(curl, CURLOPT_URL, url);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT, 60L);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, 600L);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, ignore);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	if (body) {
@@ -263,7 +264,7 @@ static void run_threads(struct stages *s, bool stop_early)
 TEST(every_request_is_answered_and_what_was_stored_reached_the_store)
 {
 	unsigned long n_rows;
-	struct stages s;
+	static struct stages s;
 
 	start(&s);
 	run_threads(&s, false);
@@ -290,7 +291,7 @@ TEST(an_upload_is_recognised_by_its_key_or_else_by_its_content)
 		"Idempotency-Key: 2",
 		NULL,
 	};
-	struct stages s;
+	static struct stages s;
 
 	start(&s);
 	for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
@@ -323,7 +324,7 @@ TEST(a_profile_of_a_wrong_clock_is_counted_when_it_is_durable)
 	static const char path[] = "/v1/profiles?service.name=a";
 	static const char keys[][60] = {"Idempotency-Key: 00112233445566778899aabbccddeeff",
 					"Idempotency-Key: 10112233445566778899aabbccddeeff"};
-	struct stages s;
+	static struct stages s;
 
 	start(&s);
 	s.body.len = 0;
@@ -339,7 +340,7 @@ TEST(a_profile_of_a_wrong_clock_is_counted_when_it_is_durable)
 
 TEST(stopping_amid_uploads_answers_those_that_were_taken)
 {
-	struct stages s;
+	static struct stages s;
 
 	start(&s);
 	run_threads(&s, true);
