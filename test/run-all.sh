@@ -289,15 +289,17 @@ fi
 # that they find.
 stage check-go-matrix wait 60 build
 stage check-bpf agent 30 build
-stage check-soak agent 30 build
+stage check-soak agent 30 build "check-soak SOAK_FILES=node"
 stage check-java agent 30 build "check-java RELEASES=17,25 MODES=tiered,interpreted"
 stage check-containers agent 30 build
 stage check-push wait 30 build
 stage check-kubernetes-api clock 60 "build kubernetes-build images"
+stage check-soak-server clock 30 build "check-soak SOAK_FILES=server"
+stage check-e2e-server clock 45 build "check-e2e E2E=server"
 stage check-uploads clock 30 build
 stage check-sql-clients clock 30 build
 stage otlp-collector wait 60 deps
-stage check-e2e agent 45 "build ~otlp-collector ~check-go-matrix"
+stage check-e2e agent 45 "build ~otlp-collector ~check-go-matrix" "check-e2e E2E=node"
 stage check-kubernetes-node agent 60 "build kubernetes-build images ~check-kubernetes-api"
 stage images cpu 20 build "IMAGE_TAG=test images"
 stage kubernetes-build cpu 60 build

@@ -1,5 +1,7 @@
 #!/bin/bash
 # Runs test/e2e/*.test.js one after the other, or those named: run-e2e.sh shares page
+#
+# "server" names those without a node-agent, which may run beside others, and "node" all others.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 if [ "$(id -u)" -ne 0 ]; then
@@ -13,11 +15,10 @@ fi
 # shellcheck disable=SC2153 # both come from sudo
 [ -z "${SUDO_UID:-}" ] || trap 'chown -R "$SUDO_UID:$SUDO_GID" build/e2e' EXIT
 
-files=()
-for f in "$@"; do
-	files+=("test/e2e/$f.test.js")
-done
-[ $# -gt 0 ] || files=(test/e2e/*.test.js)
+server='base_path grafana grpc_flood hostile_names query_api static_targets upload'
+# shellcheck source=test/test-files.sh
+. test/test-files.sh
+test_files test/e2e "$server" "$@"
 
 # built before any test has a time limit
 case " ${files[*]} " in

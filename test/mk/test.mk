@@ -228,7 +228,7 @@ check-uploads: $(pipeline_tests) $(clickhouse_server)
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLUSTER_AGENT=$(abspath $(O))/coroot-cluster-agent \
 	    CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) TEST_DATA=test/data test/run-unit.sh $(pipeline_tests)
 check-soak: $(java_workload) $(clickhouse_server) $(soak_programs) # short; "make soak" is the long form
-	$(Q)$(SUDO) test/soak/run-soak.sh
+	$(Q)$(SUDO) test/soak/run-soak.sh $(SOAK_FILES)
 
 # ---- what is answered with 200 is stored exactly once, whatever dies ---------------
 soak: all $(java_workload) $(soak_programs) $(O)/test/store/test_insert_kill $(O)/test/unit/test_upload_log_kill ## kill -9, outages, full disks and clock steps at length, with a ledger, and sampling beside perf (SOAK_FILES="kills")

@@ -1,17 +1,17 @@
 #!/bin/bash
 # Runs test/soak/*.test.js one after the other, or those named: run-soak.sh kills disk
 #
+# "server" names those without a node-agent, which may run beside others, and "node" all others.
+#
 #   SOAK=long   in the sizes of "make soak": hundreds of kills, an outage of an hour
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 seconds=1200
 [ "${SOAK:-}" != long ] || seconds=14400
 
-files=()
-for f in "$@"; do
-	files+=("test/soak/$f.test.js")
-done
-[ $# -gt 0 ] || files=(test/soak/*.test.js)
+# shellcheck source=test/test-files.sh
+. test/test-files.sh
+test_files test/soak 'damage disk kills receivers server' "$@"
 
 failed=0
 for f in "${files[@]}"; do
