@@ -299,7 +299,5 @@ int drain_claims_resume(struct drain_job *j)
 	r = drain_insist(j, open_ours);
 	if (r == 0)
 		r = drain_insist(j, find_present);
-	if (r == 0)
-		r = drain_insert_pieces(j, STORE_SAMPLES, j->segment.recovered);
-	return r;
+	return r < 0 ? r : 1;
 }

@@ -1,6 +1,6 @@
 /*
- * One segment while it is inserted: what drain_segment.c and drain_claims.c share. The drain's
- * thread only.
+ * One segment while it is inserted: drain_segment.c does that, and asks drain_claims.c who inserts
+ * what. The drain's thread only.
  */
 #ifndef CLUSTER_AGENT_WAL_DRAIN_JOB_H
 #define CLUSTER_AGENT_WAL_DRAIN_JOB_H
@@ -35,10 +35,8 @@ struct drain_job {
 	struct drain_job *next; /* of those that are postponed */
 };
 
-/* Repeats step() until it succeeds. Returns 0, or -EPIPE if the drain is stopping. */
+/* Repeats step() until it succeeds (drain_retry.c). Returns 0, or -EPIPE if the drain is stopping. */
 int drain_insist(struct drain_job *j, int (*step)(struct drain_job *j, struct err *err));
-/* Inserts the pieces of samples and quality, but for what is left out. Returns 0 or -EPIPE. */
-int drain_insert_pieces(struct drain_job *j, enum store_table first, bool uncertain);
 
 /* ---- drain_claims.c ---- */
 
@@ -46,7 +44,10 @@ int drain_insert_pieces(struct drain_job *j, enum store_table first, bool uncert
 int drain_claims_ask(struct drain_job *j, struct err *err);
 /* Before each insert: asks again if the last answer is too old. Returns an error of the store. */
 int drain_claims_renew(struct drain_job *j, struct err *err);
-/* A segment that was postponed comes again. Returns 0 or -EPIPE. */
+/*
+ * A segment that was postponed comes again: what is contested no longer may be inserted now.
+ * Returns 1 if there can be such, 0 if not, or -EPIPE.
+ */
 int drain_claims_resume(struct drain_job *j);
 /*
  * If something is contested, claims it and sets *ret_at_ns to when to come again, which is not 0.

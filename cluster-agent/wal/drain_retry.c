@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "cluster-agent/wal/drain_state.h"
+#include "cluster-agent/wal/drain_job.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/thread/worker_thread.h"
@@ -66,4 +66,18 @@ void drain_succeeded(struct log_drain *d)
 	if (was_failing)
 		log_info("storing uploads recovered", "after_s=%llu",
 			 (unsigned long long)((clock_monotonic_ns() - since_ns) / NS_PER_S));
+}
+
+int drain_insist(struct drain_job *j, int (*step)(struct drain_job *j, struct err *err))
+{
+	for (;;) {
+		struct err err = {""};
+		int r = step(j, &err);
+
+		if (r == 0)
+			return 0;
+		r = drain_wait_to_retry(j->drain, r, &err);
+		if (r < 0)
+			return r;
+	}
 }

@@ -462,21 +462,8 @@ static int restore_types(struct drain_job *j, struct err *err)
 				   (frames[n - 1]->data.frame.quarter + 1) * quarter_ns, err);
 }
 
-int drain_insist(struct drain_job *j, int (*step)(struct drain_job *j, struct err *err))
-{
-	for (;;) {
-		struct err err = {""};
-		int r = step(j, &err);
-
-		if (r == 0)
-			return 0;
-		r = drain_wait_to_retry(j->drain, r, &err);
-		if (r < 0)
-			return r;
-	}
-}
-
-int drain_insert_pieces(struct drain_job *j, enum store_table first, bool uncertain)
+/* Inserts the pieces from a table on, but for what is left out. Returns 0 or -EPIPE. */
+static int insert_pieces(struct drain_job *j, enum store_table first, bool uncertain)
 {
 	int r = 0;
 
@@ -495,7 +482,7 @@ static int insert_all(struct drain_job *j)
 	j->was_uncertain = j->segment.recovered;
 	if (r == 0)
 		r = drain_insist(j, drain_claims_ask);
-	return r == 0 ? drain_insert_pieces(j, STORE_STACKS, j->segment.recovered) : r;
+	return r == 0 ? insert_pieces(j, STORE_STACKS, j->segment.recovered) : r;
 }
 
 static void settle(struct drain_job *j)
@@ -524,11 +511,19 @@ static void count(struct drain_job *j)
 		j->drain->cfg.refused(j->drain->cfg.ctx);
 }
 
+/* Stacks were inserted, and whatever was not contested, before the segment was postponed. */
+static int insert_rest(struct drain_job *j)
+{
+	int r = drain_claims_resume(j);
+
+	return r == 1 ? insert_pieces(j, STORE_SAMPLES, j->segment.recovered) : r;
+}
+
 /* Returns 1 if the segment is postponed, because of what is contested. */
 static int insert_segment(struct drain_job *j)
 {
 	uint64_t at_ns = 0;
-	int r = j->is_resumed ? drain_claims_resume(j) : insert_all(j);
+	int r = j->is_resumed ? insert_rest(j) : insert_all(j);
 
 	if (r == 0)
 		settle(j);
