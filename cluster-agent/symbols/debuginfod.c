@@ -13,7 +13,6 @@
 
 #define FILE_NAME "debuginfod.asked"
 #define NEW_FILE_NAME "debuginfod.asked.tmp"
-#define SAVE_AFTER_NS (10 * NS_PER_S)
 #define RETRY_MIN_NS (15 * NS_PER_S)
 #define RETRY_MAX_NS (600 * NS_PER_S)
 
@@ -65,13 +64,6 @@ static const struct metric_def metric_defs[DEBUGINFOD_METRICS] = {
 METRIC_TABLE(metric_table, metric_defs);
 
 /* ---- what is remembered ---- */
-
-void debuginfod_save_soon(struct debuginfod *d)
-{
-	if (!d->is_dirty)
-		loop_set_timer(d->save_timer, SAVE_AFTER_NS);
-	d->is_dirty = true;
-}
 
 static int write_file(const struct debuginfod *d, const struct buf *text)
 {
@@ -288,15 +280,6 @@ int debuginfod_register(struct debuginfod *d, struct metrics *ms)
 }
 
 /* ---- what queries want ---- */
-
-void debuginfod_show(struct debuginfod *d)
-{
-	struct asked_counts n = asked_builds_counts(d->asked);
-
-	metric_set(&d->metrics[DEBUGINFOD_WAITING], n.n_waiting + n.n_asking);
-	metric_set(&d->metrics[DEBUGINFOD_REMEMBERED], n.n_settled);
-	metric_set(&d->metrics[DEBUGINFOD_FORGOTTEN], n.n_forgotten);
-}
 
 /* Whether an answer about one of the builds may come soon. */
 static bool is_awaited(const struct debuginfod *d, const struct asked_want *wants, size_t n)

@@ -23,6 +23,7 @@
 #define RETRY_AFTER_MAX_NS (3600 * NS_PER_S)
 #define ABSENT_NS (6 * 3600 * NS_PER_S)
 #define FAILED_NS (3600 * NS_PER_S)
+#define SAVE_AFTER_NS (10 * NS_PER_S)
 
 static void next_server(struct debuginfod_download *l);
 
@@ -43,6 +44,15 @@ void debuginfod_cancel(struct debuginfod_download *l)
 	l->phase = DOWNLOAD_NONE;
 }
 
+void debuginfod_show(struct debuginfod *d)
+{
+	struct asked_counts n = asked_builds_counts(d->asked);
+
+	metric_set(&d->metrics[DEBUGINFOD_WAITING], n.n_waiting + n.n_asking);
+	metric_set(&d->metrics[DEBUGINFOD_REMEMBERED], n.n_settled);
+	metric_set(&d->metrics[DEBUGINFOD_FORGOTTEN], n.n_forgotten);
+}
+
 static void end(struct debuginfod_download *l)
 {
 	struct debuginfod *d = l->d;
@@ -52,6 +62,14 @@ static void end(struct debuginfod_download *l)
 	debuginfod_show(d);
 	condition_broadcast(&d->changed);
 	loop_set_timer(d->timer, 0); /* from here, this would recurse */
+}
+
+/* With the lock. */
+static void save_soon(struct debuginfod *d)
+{
+	if (!d->is_dirty)
+		loop_set_timer(d->save_timer, SAVE_AFTER_NS);
+	d->is_dirty = true;
 }
 
 static void settle(struct debuginfod_download *l, enum asked_reason reason, uint64_t for_ns)
@@ -64,7 +82,7 @@ static void settle(struct debuginfod_download *l, enum asked_reason reason, uint
 	log_debug("no symbols of a build", "build=%s reason=%s", id, asked_reason_names[reason]);
 	pthread_mutex_lock(&d->lock);
 	asked_builds_settle(d->asked, l->build, reason, clock_realtime_ns() + for_ns);
-	debuginfod_save_soon(d);
+	save_soon(d);
 	end(l);
 	pthread_mutex_unlock(&d->lock);
 }

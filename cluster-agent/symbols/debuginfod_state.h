@@ -91,9 +91,6 @@ void debuginfod_continue(struct debuginfod *d);
 /* The reader has something to say. */
 void debuginfod_read_answer(void *ctx, uint32_t events);
 void debuginfod_cancel(struct debuginfod_download *l);
-
-/* debuginfod.c: what the builds that are settled are saved for. With the lock. */
-void debuginfod_save_soon(struct debuginfod *d);
 /* Updates gauges. With the lock. */
 void debuginfod_show(struct debuginfod *d);
 
