@@ -287,7 +287,7 @@ fi
 # every Go process of the machine, and some of its tests count what could not be read: it runs
 # without the programs of the Go matrix beside it. Both parts of check-kubernetes remove clusters
 # that they find.
-stage check-go-matrix wait 60 build
+stage check-go-matrix wait 60 build "check-go-matrix FEW=1"
 stage check-bpf agent 30 build
 stage check-soak agent 30 build "check-soak SOAK_FILES=node"
 stage check-java agent 30 build "check-java RELEASES=17,25 MODES=tiered,interpreted"
@@ -310,10 +310,10 @@ stage check-judge wait 5 deps
 stage check-runner wait 20 "build ~check-asan" "BUILD=asan check-runner"
 stage check-tsan cpu 45 build
 stage check-kernels cpu 45 build
-stage check-go-arm64 cpu 45 build
+stage check-go-arm64 cpu 45 build "check-go-arm64 FEW=1"
 stage lint cpu 45 build
 stage check-store cpu 30 build
-stage check-go-symbols cpu 30 build
+stage check-go-symbols cpu 30 build "check-go-symbols FEW=1"
 stage build-clang cpu 30 build "O=build/clang CC=clang all"
 stage check-page cpu 45 build
 stage check-images cpu 30 "images ~check-kernels"
