@@ -21,6 +21,7 @@
 #include "cluster-agent/ingest/clock_skews.h"
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/ingest/ingest_feed.h"
+#include "cluster-agent/notes/note_store.h"
 #include "cluster-agent/otlp/otlp_grpc.h"
 #include "cluster-agent/otlp/otlp_handler.h"
 #include "cluster-agent/pod_scraping.h"
@@ -148,6 +149,8 @@ static int make_access(struct cluster_agent *a, struct err *err)
 		.write_key_file = sends_on ? NULL : o->api_key_file,
 		.read_key = o->read_api_key,
 		.read_key_file = o->read_api_key_file,
+		.notes_key = o->notes_api_key,
+		.notes_key_file = o->notes_api_key_file,
 		.anonymous_read = o->anonymous_read,
 		.allowed_hosts = o->allowed_hosts,
 	};
@@ -630,6 +633,10 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		{"GET", "/api/clocks", 0, serve_clocks, a, .scope = ACCESS_READ},
 		{"GET", "/api/backlog", 0, serve_backlog, a, .scope = ACCESS_READ},
 		{"GET", "/api/*", 0, serve_api, a, .scope = ACCESS_READ},
+		{"POST", "/api/notes", NOTE_STORE_TEXT_BYTES, serve_api, a, .scope = ACCESS_NOTES},
+		{"DELETE", "/api/notes", 0, serve_api, a, .scope = ACCESS_NOTES},
+		{"POST", "/api/snapshots", NOTE_STORE_TEXT_BYTES, serve_api, a,
+		 .scope = ACCESS_NOTES},
 		{"POST", "/querier.v1.QuerierService/*", PYROSCOPE_API_MAX_BODY_BYTES,
 		 serve_pyroscope, a, .scope = ACCESS_READ},
 		{"POST", "/settings.v1.SettingsService/*", PYROSCOPE_API_MAX_BODY_BYTES,

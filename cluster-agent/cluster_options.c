@@ -40,6 +40,12 @@ const struct option_def cluster_option_defs[] = {
 	{STRING_OPTION("read-api-key-file", read_api_key_file), .value = "FILE",
 	 .help = "file of such keys, one per line, all valid, or a directory of such files; read "
 		 "again when one changes"},
+	{SECRET_OPTION("notes-api-key", notes_api_key), .value = "KEY",
+	 .help = "key that writing and deleting notes and snapshots on the page needs; unset: that "
+		 "of --api-key, or else that of reading"},
+	{STRING_OPTION("notes-api-key-file", notes_api_key_file), .value = "FILE",
+	 .help = "file of such keys, one per line, all valid, or a directory of such files; read "
+		 "again when one changes"},
 	{BOOL_OPTION("anonymous-read", anonymous_read), .def = "false",
 	 .help = "the page, API and SQL need no key, although uploads need one; SQL is then for "
 		 "loopback addresses only"},
@@ -77,6 +83,10 @@ const struct option_def cluster_option_defs[] = {
 	 .value = "DURATION",
 	 .help = "how long the sums of each day by function are kept, by which a function is "
 		 "searched in all applications; 0 makes none"},
+	{DURATION_OPTION("notes-ttl", notes_ttl_ns), .def = "365d", .max = 3650 * DAY_NS,
+	 .value = "DURATION",
+	 .help = "how long notes, saved views and snapshots of flame graphs are kept; 0: there are "
+		 "none"},
 	{LIST_OPTION("source-path", source_path), .value = "[PREFIX=]DIR",
 	 .help = "folders, separated by commas, of which the page shows the text of source files; "
 		 "PREFIX=DIR: DIR has the files whose names in profiles begin with PREFIX; who may "
@@ -332,6 +342,9 @@ static int check_keys(const struct cluster_options *o, struct err *err)
 	if (o->read_api_key && o->read_api_key_file)
 		return err_set(err, -EINVAL,
 			       "--read-api-key and --read-api-key-file contradict each other");
+	if (o->notes_api_key && o->notes_api_key_file)
+		return err_set(err, -EINVAL,
+			       "--notes-api-key and --notes-api-key-file contradict each other");
 	if (o->anonymous_read && (o->read_api_key || o->read_api_key_file))
 		return err_set(err, -EINVAL,
 			       "--anonymous-read and --read-api-key contradict each other");

@@ -27,6 +27,8 @@ struct cluster_options {
 	char *api_key_file;
 	char *read_api_key;
 	char *read_api_key_file;
+	char *notes_api_key;
+	char *notes_api_key_file;
 	char *data_dir;
 	uint64_t max_wal_bytes;
 	uint64_t claim_wait_ns;
@@ -35,6 +37,7 @@ struct cluster_options {
 	uint64_t debuginfod_max_bytes;
 	uint64_t profiles_ttl_ns;
 	uint64_t functions_ttl_ns;
+	uint64_t notes_ttl_ns;
 	char *source_path;
 	char *source_url_template;
 	char *clickhouse_address;

@@ -124,6 +124,7 @@ static uint64_t capabilities_for_files(const struct cluster_options *o)
 	kept |= capabilities_for_engine(o, held);
 	kept |= keep_for(held, READ_CAPABILITIES, can_read_keys, o->api_key_file);
 	kept |= keep_for(held, READ_CAPABILITIES, can_read_keys, o->read_api_key_file);
+	kept |= keep_for(held, READ_CAPABILITIES, can_read_keys, o->notes_api_key_file);
 	kept |= keep_for(held, CONNECT_CAPABILITIES, can_connect, o->scrape_docker_socket);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		kept |= keep_for(held, READ_CAPABILITIES, can_read, files[i]);

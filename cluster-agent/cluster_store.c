@@ -78,6 +78,7 @@ static int open_embedded(struct store **ret, const struct cluster_options *o, st
 		.lock_wait_ns = CLUSTER_STORE_LOCK_WAIT_NS,
 		.profiles_ttl_ns = o->profiles_ttl_ns,
 		.function_ttl_ns = o->functions_ttl_ns,
+		.note_ttl_ns = o->notes_ttl_ns,
 		.chdb_library = o->chdb_library,
 	};
 
@@ -101,6 +102,7 @@ static int open_server(struct store **ret, const struct cluster_options *o, stru
 		.cluster = given_or_null(o->clickhouse_cluster),
 		.schema.ttl_ns = o->profiles_ttl_ns,
 		.schema.function_ttl_ns = o->functions_ttl_ns,
+		.schema.note_ttl_ns = o->notes_ttl_ns,
 		.schema.storage_policy = given_or_null(o->clickhouse_storage_policy),
 		.schema.move_after_ns = o->clickhouse_move_after_ns,
 		.schema.move_volume = given_or_null(o->clickhouse_move_volume),

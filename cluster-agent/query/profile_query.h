@@ -45,6 +45,11 @@ struct query_request {
 	const char *search;
 	const char *version; /* NULL: all; "": profiles that say none */
 	const char *label;   /* by which to group, or whose values to list */
+	const char *text;    /* of a note */
+	const char *url;     /* of the view that it is about */
+	int64_t at_ns;       /* the moment that it is about */
+	uint64_t id;         /* of a note */
+	uint32_t side;       /* of a snapshot: 1 is what it is compared with */
 	uint32_t limit;      /* number of elements of a list */
 	enum query_sort sort;
 	enum query_format format;
@@ -100,6 +105,18 @@ int profile_query_folded(struct store *store, const struct query_request *p, str
 			 struct err *err) MUST_CHECK;
 int profile_query_speedscope(struct store *store, const struct query_request *p, struct buf *out,
 			     struct err *err) MUST_CHECK;
+/* What readers write down (note_store.h). -ENOENT if there is no such note. */
+int profile_query_notes(struct store *store, const struct query_request *p, struct buf *out,
+			struct err *err) MUST_CHECK;
+int profile_query_note_add(struct store *store, const struct query_request *p, struct buf *out,
+			   struct err *err) MUST_CHECK;
+int profile_query_note_delete(struct store *store, const struct query_request *p, struct buf *out,
+			      struct err *err) MUST_CHECK;
+/* A note with the selection itself, and the side that it is compared with. */
+int profile_query_snapshot_add(struct store *store, const struct query_request *p, struct buf *out,
+			       struct err *err) MUST_CHECK;
+int profile_query_snapshot(struct store *store, const struct query_request *p, struct buf *out,
+			   struct err *err) MUST_CHECK;
 /* Returns -EIO if the store does not answer. */
 int profile_query_ready(struct store *store, const struct query_request *p, struct buf *out,
 			struct err *err) MUST_CHECK;

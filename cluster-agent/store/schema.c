@@ -64,6 +64,8 @@ static const char *const insert_columns[] = {
 			   "Instance, Lost, Upload, Runtimes, Unwinding, Starts, Labels, "
 			   "LabelSet)"),
 	[STORE_FUNCTIONS] = "(Name, Type, ServiceName, Version, Day, Self, Total, Covered, Summed)",
+	[STORE_NOTES] = ("(Id, ServiceName, Type, At, Created, Written, Deleted, Name, Text, Url, "
+			 "Size, BaseSize, Body, Base)"),
 };
 
 /* Columns of tables that an earlier release created. */
@@ -539,15 +541,18 @@ static int update_tables(struct schema *s, struct err *err)
 	return r;
 }
 
-/* Profiles are stored and shown without the sums of functions. */
+/* Profiles are stored and shown without the sums of functions and without notes. */
 static int create_one(struct schema *s, unsigned table,
 		      int (*fn)(struct schema *s, unsigned table, struct err *err), struct err *err)
 {
 	int r = schema_text_is_wanted(table, s->cfg) ? fn(s, table, err) : 0;
 
-	if (r != -EREMOTEIO || table != STORE_FUNCTIONS)
+	if (r != -EREMOTEIO || !store_table_is_optional(table))
 		return r;
-	log_warn("functions cannot be searched in all applications: the table cannot be created",
+	log_warn(table == STORE_NOTES
+			 ? "notes cannot be kept: the table cannot be created"
+			 : "functions cannot be searched in all applications: the table cannot be "
+			   "created",
 		 "table=%s reason=%s", schema_text_name(table), LOG_QUOTED(err->msg));
 	*err = (struct err){0};
 	return 0;
@@ -650,6 +655,7 @@ const char *schema_table_name(enum store_table table, const struct schema_topolo
 		[STORE_SAMPLES] = "profiling_samples" SCHEMA_DISTRIBUTED,
 		[STORE_QUALITY] = "profiling_quality" SCHEMA_DISTRIBUTED,
 		[STORE_FUNCTIONS] = "profiling_functions" SCHEMA_DISTRIBUTED,
+		[STORE_NOTES] = "profiling_notes" SCHEMA_DISTRIBUTED,
 	};
 
 	return t->cluster[0] ? distributed[table] : schema_text_name(table);

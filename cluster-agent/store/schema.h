@@ -1,7 +1,7 @@
 /*
- * The tables: those that a Coroot server knows, and profiling_quality and profiling_functions,
- * which are ours. The last one is used by one question only, so an agent whose account cannot
- * create it works without.
+ * The tables: those that a Coroot server knows, and profiling_quality, profiling_functions and
+ * profiling_notes, which are ours. The last two are used by a few questions only, so an agent whose
+ * account cannot create them works without.
  *
  * Coroot's tables have Coroot's columns, order, partitions and codecs, so that its server can
  * read ours; settings differ where a reader does not notice. Tables that Coroot made are used
@@ -38,6 +38,7 @@ struct schema_topology {
 struct schema_config {
 	uint64_t ttl_ns;
 	uint64_t function_ttl_ns;   /* of profiling_functions; 0: leave that table alone */
+	uint64_t note_ttl_ns;       /* of profiling_notes; likewise */
 	const char *storage_policy; /* NULL: as it is, and the server's default for new tables */
 	uint64_t move_after_ns;     /* when rows move to move_volume of the policy */
 	const char *move_volume;    /* NULL: rows are not moved by age */

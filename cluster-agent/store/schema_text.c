@@ -7,8 +7,10 @@
  * has no place for: how much of a profile is missing, its total, so that overviews need not add up
  * samples, and the upload that it came with. profiling_functions has the sums of a day by function,
  * which are kept for much longer (function_sums.h). A function is the first column of its key, so
- * that all applications that use it are one piece of each part. profiling_claims, usually empty, is
- * by what several agents agree who inserts an upload (store_claims.h).
+ * that all applications that use it are one piece of each part. profiling_notes has what readers
+ * write down, with the flame graphs that they keep (note_store.h): a note that is deleted has a newer
+ * row that says so, of the same partition, so that a merge removes its text. profiling_claims,
+ * usually empty, is by what several agents agree who inserts an upload (store_claims.h).
  *
  * On a cluster each table exists on all its servers, replicated within a shard, and has a
  * <table>_distributed in front, which knows the shards. The view is between the tables of one
@@ -115,6 +117,20 @@ static const struct table tables[SCHEMA_TABLE_MAX] = {
 			"Summed",
 			", INDEX names lower(Name) TYPE ngrambf_v1(3, 1024, 2, 0) GRANULARITY 1",
 		},
+	[STORE_NOTES] =
+		{
+			"profiling_notes",
+			"Id " NUMBER ", ServiceName " TEXT ", Type " TEXT ", At " TIME
+			", Created " TIME ", Written " TIME ", Deleted UInt8, "
+			"Name String CODEC(ZSTD(1)), Text String CODEC(ZSTD(1)), "
+			"Url String CODEC(ZSTD(1)), Size UInt64, BaseSize UInt64, "
+			"Body String CODEC(NONE), Base String CODEC(NONE)",
+			true,
+			"ORDER BY Id",
+			"Created",
+			"Id",
+			"Written",
+		},
 	[SCHEMA_PROFILES] =
 		{
 			"profiling_profiles",
@@ -201,7 +217,14 @@ bool schema_text_is_wanted(unsigned table, const struct schema_config *cfg)
 {
 	if (table == SCHEMA_CLAIMS)
 		return !cfg->is_alone;
-	return table != STORE_FUNCTIONS || cfg->function_ttl_ns > 0;
+	return !store_table_is_optional(table) || schema_text_ttl_ns(table, cfg) > 0;
+}
+
+uint64_t schema_text_ttl_ns(unsigned table, const struct schema_config *cfg)
+{
+	return table == STORE_FUNCTIONS ? cfg->function_ttl_ns
+	       : table == STORE_NOTES   ? cfg->note_ttl_ns
+					: cfg->ttl_ns;
 }
 
 const char *schema_text_name(unsigned table)
@@ -238,12 +261,11 @@ static int add_engine(struct buf *sql, const struct table *table, const struct s
 int schema_text_ttl(struct buf *sql, unsigned table, const struct schema_config *cfg)
 {
 	const char *time = tables[table].time;
-	bool is_ours = table == STORE_FUNCTIONS; /* small: not worth moving */
-	uint64_t ttl_ns = is_ours ? cfg->function_ttl_ns : cfg->ttl_ns;
 	int r = buf_addf(sql, "toDateTime(%s) + toIntervalSecond(%" PRIu64 ")", time,
-			 ttl_ns / NS_PER_S);
+			 schema_text_ttl_ns(table, cfg) / NS_PER_S);
 
-	if (r < 0 || !cfg->move_volume || is_ours)
+	/* those are small: not worth moving */
+	if (r < 0 || !cfg->move_volume || store_table_is_optional(table))
 		return r;
 	return buf_addf(sql, ", toDateTime(%s) + toIntervalSecond(%" PRIu64 ") TO VOLUME '%s'",
 			time, cfg->move_after_ns / NS_PER_S, cfg->move_volume);

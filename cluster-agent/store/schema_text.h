@@ -13,7 +13,7 @@
 
 /* The first ones are those of enum store_table. */
 enum schema_table {
-	SCHEMA_PROFILES = STORE_FUNCTIONS + 1,
+	SCHEMA_PROFILES = STORE_NOTES + 1,
 	SCHEMA_CLAIMS, /* store_claims.h */
 	SCHEMA_TABLE_MAX,
 };
@@ -53,6 +53,8 @@ int schema_text_create_distributed(struct buf *sql, unsigned table,
 int schema_text_alter(struct buf *sql, unsigned table, const char *suffix,
 		      const struct schema_topology *t);
 /* "toDateTime(Start) + …", as system.tables shows it. */
+/* How long rows of the table are kept. */
+uint64_t schema_text_ttl_ns(unsigned table, const struct schema_config *cfg);
 int schema_text_ttl(struct buf *sql, unsigned table, const struct schema_config *cfg);
 /* The setting that makes tables of others recognise a repeated insert, "name = value". */
 const char *schema_text_deduplication(const char *engine_full);

@@ -56,7 +56,14 @@ enum store_table {
 	STORE_QUALITY,
 	STORE_TABLE_MAX,                   /* of those that uploads have rows of */
 	STORE_FUNCTIONS = STORE_TABLE_MAX, /* what function_sums.h adds up */
+	STORE_NOTES,                       /* of note_store.h */
 };
+
+/* Whether the store works without the table, as its account may not be allowed to create it. */
+static inline bool store_table_is_optional(unsigned table)
+{
+	return table == STORE_FUNCTIONS || table == STORE_NOTES;
+}
 
 /* Bound to {name:Type} in the SQL by the engine; never pasted into it. */
 struct store_param {

@@ -285,6 +285,7 @@ static int prepare_writer(struct store_chdb *s, const struct store_chdb_config *
 {
 	const struct schema_config schema = {.ttl_ns = cfg->profiles_ttl_ns,
 					     .function_ttl_ns = cfg->function_ttl_ns,
+					     .note_ttl_ns = cfg->note_ttl_ns,
 					     .is_alone = true};
 	/*
 	 * The engine comes with a database "default" that reads the name of an unknown table as the

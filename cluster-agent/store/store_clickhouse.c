@@ -335,7 +335,8 @@ static int clickhouse_insert(struct store *store, enum store_table table, const 
 	if (err)
 		*err = why;
 	/* the others are as ready as before */
-	if (table == STORE_FUNCTIONS && r == -EREMOTEIO && failure.advice == CLICKHOUSE_SCHEMA)
+	if (store_table_is_optional(table) && r == -EREMOTEIO &&
+	    failure.advice == CLICKHOUSE_SCHEMA)
 		return r;
 	return judge_insert(s, r, &failure, &why);
 }

@@ -13,8 +13,8 @@
 #include "cluster-agent/sums/function_sums.h"
 
 #include <errno.h>
-#include <zstd.h>
 
+#include "cluster-agent/store/row_insert.h"
 #include "cluster-agent/store/store.h"
 #include "cluster-agent/sums/sum_query.h"
 #include "common/system/clock.h"
@@ -35,7 +35,6 @@
 #define BATCH_SERVICES 50u
 #define BATCH_SAMPLES UINT64_C(2000000)
 #define MAX_BATCH_BYTES ((size_t)56 << 20)
-#define LEVEL 1 /* of zstd */
 
 enum {
 	SERVICES,
@@ -99,22 +98,6 @@ static void forget_left_out(struct function_sums *s)
 
 /* ---- a batch ---- */
 
-static int insert_rows(struct function_sums *s, const struct sum_rows *rows, struct err *err)
-{
-	size_t bound = ZSTD_compressBound(rows->bytes.len), len;
-	AUTO_FREE void *packed = malloc(bound);
-	struct store_frame frame = {.n_rows = rows->n_rows, .n_bytes = (uint32_t)rows->bytes.len};
-
-	if (!packed)
-		return -ENOMEM;
-	len = ZSTD_compress(packed, bound, rows->bytes.data, rows->bytes.len, LEVEL);
-	if (ZSTD_isError(len))
-		return -ENOMEM;
-	frame.data = packed;
-	frame.len = len;
-	return store_insert(s->store, STORE_FUNCTIONS, NULL, &frame, 1, err);
-}
-
 static void sum_rows_fini(struct sum_rows *rows)
 {
 	buf_fini(&rows->bytes);
@@ -132,7 +115,7 @@ static int sum_batch(struct function_sums *s, const struct sum_day *day,
 	if (r == 0 && rows.is_cut && n > 1)
 		return 1;
 	if (r == 0 && rows.n_rows > 0)
-		r = insert_rows(s, &rows, err);
+		r = row_insert(s->store, STORE_FUNCTIONS, &rows.bytes, rows.n_rows, err);
 	if (r < 0)
 		return r;
 	metric_add(&s->metrics[SERVICES], n);

@@ -113,7 +113,7 @@ void query_jobs_count_busy(struct query_jobs *q)
 
 static bool is_readers(int error)
 {
-	return error == -EFBIG || error == -EINVAL || error == -ENOSYS;
+	return error == -ENOENT || error == -EFBIG || error == -EINVAL || error == -ENOSYS;
 }
 
 /* Counts and logs what went wrong on our side. */
@@ -142,7 +142,7 @@ static void fail(struct query_jobs *q, struct query_job *j, int error, const cha
 					    : strerror(-error);
 	if (is_readers(error)) {
 		metric_add(&q->metrics[METRIC_BAD_REQUEST], 1);
-		j->ops->fail(j, 400, error, reason);
+		j->ops->fail(j, error == -ENOENT ? 404 : 400, error, reason);
 		return;
 	}
 	note_failure(q, j, error, reason);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "cluster-agent/notes/note_store.h"
 #include "cluster-agent/store/store.h"
 #include "cluster-agent/web/query_jobs.h"
 #include "cluster-agent/web/web_answer.h"
@@ -22,7 +23,8 @@ struct request {
 	struct query_job job; /* first */
 	const struct web_endpoint *endpoint;
 	uint64_t asked_ns;           /* realtime */
-	struct query_request params; /* texts are the exchange's */
+	struct query_request params; /* texts are the exchange's, and this one: */
+	char text[NOTE_STORE_TEXT_BYTES + 1];
 };
 
 static void respond_error(struct http_exchange *x, unsigned status, const char *reason)
@@ -85,13 +87,13 @@ static void refuse_path(struct query_jobs *jobs, struct http_exchange *x)
 	buf_init(&reason, 4096);
 	r = buf_addf(&reason, "no such path; there are");
 	for (unsigned i = 0; r == 0 && i < WEB_ENDPOINT_MAX; i++)
-		if (web_endpoints[i].path[0])
+		if (web_endpoints[i].path[0] && !web_endpoints[i].method)
 			r = buf_addf(&reason, " " API_PATH "%s", web_endpoints[i].path);
 	respond_error(x, 404, r == 0 ? reason.data : "no such path");
 }
 
 /* Returns an id, or WEB_ENDPOINT_MAX. */
-static enum web_endpoint_id find_endpoint(const char *path)
+static enum web_endpoint_id find_endpoint(const char *method, const char *path)
 {
 	if (strcmp(path, "/readyz") == 0)
 		return WEB_READY;
@@ -99,7 +101,8 @@ static enum web_endpoint_id find_endpoint(const char *path)
 		return WEB_ENDPOINT_MAX;
 	path += strlen(API_PATH);
 	for (unsigned i = 0; i < WEB_ENDPOINT_MAX; i++)
-		if (web_endpoints[i].path[0] && strcmp(web_endpoints[i].path, path) == 0)
+		if (web_endpoints[i].path[0] && strcmp(web_endpoints[i].path, path) == 0 &&
+		    strcmp(web_endpoints[i].method ?: "GET", method) == 0)
 			return i;
 	return WEB_ENDPOINT_MAX;
 }
@@ -132,10 +135,27 @@ static int read_params(struct http_exchange *x, enum web_endpoint_id id, struct 
 				(int64_t)(r->asked_ns / NS_PER_MS), err);
 }
 
+static int read_text(struct http_exchange *x, struct request *r, struct err *err)
+{
+	size_t len;
+	const char *body = http_exchange_body(x, &len);
+
+	if (!r->endpoint->takes_text || len == 0)
+		return 0;
+	if (len > NOTE_STORE_TEXT_BYTES)
+		return err_set(err, -EINVAL, "the text is longer than %u bytes",
+			       NOTE_STORE_TEXT_BYTES);
+	if (memchr(body, 0, len))
+		return err_set(err, -EINVAL, "the text is not UTF-8");
+	memcpy(r->text, body, len);
+	r->params.text = r->text;
+	return 0;
+}
+
 void web_api_serve(struct query_jobs *jobs, struct http_exchange *x)
 {
 	struct request *r;
-	enum web_endpoint_id id = find_endpoint(http_exchange_path(x));
+	enum web_endpoint_id id = find_endpoint(http_exchange_method(x), http_exchange_path(x));
 	struct err err = {""};
 
 	if (id == WEB_ENDPOINT_MAX) {
@@ -156,7 +176,7 @@ void web_api_serve(struct query_jobs *jobs, struct http_exchange *x)
 		.is_large = r->endpoint->is_large,
 		.has_stacks = r->endpoint->has_stacks,
 	};
-	if (read_params(x, id, r, &err) < 0) {
+	if (read_params(x, id, r, &err) < 0 || read_text(x, r, &err) < 0) {
 		query_jobs_count_bad_request(jobs);
 		respond_error(x, 400, err.msg);
 		free(r);

@@ -12,7 +12,7 @@
 #include "common/base.h"
 #include "common/http/http_server.h"
 
-/* Serves GET /api/… and /readyz. */
+/* Serves /api/… and /readyz: what web_endpoints.h has of the method. */
 void web_api_serve(struct query_jobs *jobs, struct http_exchange *x);
 
 /* An http_handler_fn for GET / and /assets/…: the files of web_assets.h, at once. ctx is unused. */

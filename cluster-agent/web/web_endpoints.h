@@ -26,6 +26,11 @@ enum web_endpoint_id {
 	WEB_PPROF,
 	WEB_FOLDED,
 	WEB_SPEEDSCOPE,
+	WEB_NOTES,
+	WEB_NOTE_ADD,
+	WEB_NOTE_DELETE,
+	WEB_SNAPSHOT,
+	WEB_SNAPSHOT_ADD,
 	WEB_ENDPOINT_MAX,
 };
 
@@ -41,6 +46,8 @@ struct web_endpoint {
 	const char *path; /* below "/api/"; /readyz has none: "" */
 	web_answer_fn answer;
 	const char *content_type;
+	const char *method; /* NULL: GET */
+	bool takes_text;    /* the body of the request is a text */
 	const char *suffix; /* of the file that the answer is offered as; NULL: none */
 	bool is_large;      /* holds much memory, so that only one at a time is made */
 	bool has_stacks;    /* is made of all stacks of a selection, which takes memory */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "cluster-agent/notes/note_store.h"
 #include "common/system/clock.h"
 #include "common/text/parse.h"
 
@@ -20,16 +21,19 @@ enum time_id {
 	TIME_BASE_FROM,
 	TIME_BASE_TO,
 	TIME_SECONDS,
+	TIME_AT,
 	TIME_MAX,
 };
 
 #define BIT(name) WEB_ENDPOINT_BIT(WEB_##name)
 #define COMPARED                                                                         \
 	(BIT(FLAMEGRAPH) | BIT(FUNCTIONS) | BIT(FUNCTION) | BIT(MATCHES) | BIT(STACKS) | \
-	 BIT(PPROF) | BIT(FOLDED) | BIT(SPEEDSCOPE))
+	 BIT(PPROF) | BIT(FOLDED) | BIT(SPEEDSCOPE) | BIT(SNAPSHOT_ADD))
 #define SELECTION (COMPARED | BIT(TIMELINE) | BIT(HEATMAP) | BIT(LABELS) | BIT(SOURCE))
 #define OVERVIEW (BIT(APPLICATIONS) | BIT(MOVERS))
 #define SUMMED (BIT(FLEET) | BIT(NAMES))
+#define ADDS_NOTE (BIT(NOTE_ADD) | BIT(SNAPSHOT_ADD))
+#define OF_NOTE (BIT(NOTE_DELETE) | BIT(SNAPSHOT))
 #define RANGED (SELECTION | OVERVIEW | SUMMED)
 #define AT(member) offsetof(struct query_request, member)
 
@@ -120,6 +124,22 @@ static const struct web_param params[] = {
 	 "Most nodes of callers and of callees; the smallest beyond become \"other\""},
 	{"zoom", WEB_PARAM_KEY, BIT(FLAMEGRAPH), 0, 0, 16, 0, AT(zoom),
 	 "Path key of a node: the tree has its ancestors and what is below it, cut less"},
+	{"service", WEB_PARAM_TEXT, BIT(NOTES) | BIT(NOTE_ADD), 0, 0, MAX_TEXT_BYTES, 0,
+	 AT(filter.service), "Application that a note is about; if absent or empty, all"},
+	{"type", WEB_PARAM_TEXT, BIT(NOTE_ADD), 0, 0, MAX_TEXT_BYTES, 0, AT(filter.type),
+	 "Profile type that it is about"},
+	{"name", WEB_PARAM_TEXT, ADDS_NOTE, ADDS_NOTE, 0, NOTE_STORE_NAME_BYTES, 0, AT(name),
+	 "What the page shows of it, in a few words"},
+	{"at", WEB_PARAM_TIME, ADDS_NOTE, 0, 0, MAX_MS, 0, TIME_AT,
+	 "The moment that it is about, in ms since the epoch; if absent, the present"},
+	{"url", WEB_PARAM_TEXT, ADDS_NOTE, 0, 0, NOTE_STORE_URL_BYTES, 0, AT(url),
+	 "Query of the page's address that shows what it is about, with its \"?\""},
+	{"id", WEB_PARAM_KEY, BIT(NOTES), 0, 0, 16, 0, AT(id), "Id of the only note to list"},
+	{"id", WEB_PARAM_KEY, OF_NOTE, OF_NOTE, 0, 16, 0, AT(id), "Id of the note"},
+	{"base", WEB_PARAM_COUNT, BIT(SNAPSHOT), 0, 0, 1, 0, AT(side),
+	 "1: the side that it is compared with"},
+	{"limit", WEB_PARAM_COUNT, BIT(NOTES), 0, 1, NOTE_STORE_MAX_LISTED, 500, AT(limit),
+	 "Most notes; the latest are first"},
 	{"format", WEB_PARAM_FORMAT, BIT(FLAMEGRAPH), 0, 0, 0, 0, AT(format),
 	 "json (the default), or columns: numbers as bytes behind the JSON"},
 };
@@ -288,7 +308,8 @@ static int check_required(const struct parser *ps, struct err *err)
 
 		if (!(row->required & WEB_ENDPOINT_BIT(ps->endpoint)))
 			continue;
-		if (!*text || !**text)
+		if (row->kind == WEB_PARAM_KEY ? !(ps->given & UINT64_C(1) << i)
+					       : !*text || !**text)
 			return err_set(err, -EINVAL, "%s is missing", row->name);
 	}
 	return 0;
@@ -368,6 +389,8 @@ int web_params_parse(struct query_request *ret, enum web_endpoint_id endpoint,
 	r = set_ranges(&ps, now_ms, err);
 	if (r < 0)
 		return r;
+	ret->at_ns = (ps.has_time[TIME_AT] ? (int64_t)ps.times[TIME_AT] : now_ms) *
+		     (int64_t)NS_PER_MS;
 	complete_sides(&ps);
 	return 0;
 }

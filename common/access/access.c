@@ -32,6 +32,7 @@ struct access {
 	struct host_rules *hosts;
 	struct access_keys *write_keys;
 	struct access_keys *read_keys; /* NULL: the write keys open reading, too */
+	struct access_keys *note_keys; /* NULL: the write keys do, or those of reading */
 	bool anonymous_read;
 
 	pthread_mutex_t login_lock;
@@ -48,8 +49,13 @@ static struct access_keys *keys_of(const struct access *a, enum access_scope sco
 
 	if (!a)
 		return NULL;
-	if (scope == ACCESS_WRITE)
+	if (scope == ACCESS_NOTES && a->note_keys)
+		keys = a->note_keys;
+	else if (scope == ACCESS_WRITE ||
+		 (scope == ACCESS_NOTES && access_keys_exist(a->write_keys)))
 		keys = a->write_keys;
+	else if (scope == ACCESS_NOTES)
+		keys = a->read_keys;
 	else if (scope == ACCESS_READ && !a->anonymous_read)
 		keys = a->read_keys ? a->read_keys : a->write_keys;
 	return access_keys_exist(keys) ? keys : NULL;
@@ -82,8 +88,10 @@ static bool presents_key(struct access_keys *keys, const struct access_request *
 
 static bool opens(const struct access *a, const struct access_request *req, enum access_scope scope)
 {
-	return presents_key(keys_of(a, scope), req) ||
-	       (scope == ACCESS_READ && access_has_session(a, req));
+	struct access_keys *keys = keys_of(a, scope);
+	bool by_session = scope != ACCESS_WRITE && keys == keys_of(a, ACCESS_READ);
+
+	return presents_key(keys, req) || (by_session && access_has_session(a, req));
 }
 
 /* ---- login --------------------------------------------------------------------------------- */
@@ -297,6 +305,18 @@ static bool is_given(const char *option)
 	return option && *option;
 }
 
+/* *ret stays NULL if neither is given. */
+static int make_more_keys(struct access_keys **ret, const char *key, const char *file,
+			  const char *option, struct err *err)
+{
+	int r;
+
+	if (!is_given(key) && !is_given(file))
+		return 0;
+	r = access_keys_new(ret, key, file, err);
+	return r < 0 ? err_wrap(err, r, "%s%s", option, is_given(key) ? "" : "-file") : 0;
+}
+
 static int make_keys(struct access *a, const struct access_config *cfg, struct err *err)
 {
 	int r;
@@ -304,12 +324,10 @@ static int make_keys(struct access *a, const struct access_config *cfg, struct e
 	r = access_keys_new(&a->write_keys, cfg->write_key, cfg->write_key_file, err);
 	if (r < 0)
 		return err_wrap(err, r, is_given(cfg->write_key) ? "--api-key" : "--api-key-file");
-	if (!is_given(cfg->read_key) && !is_given(cfg->read_key_file))
-		return 0;
-	r = access_keys_new(&a->read_keys, cfg->read_key, cfg->read_key_file, err);
-	return r < 0 ? err_wrap(err, r,
-				is_given(cfg->read_key) ? "--read-api-key" : "--read-api-key-file")
-		     : 0;
+	r = make_more_keys(&a->read_keys, cfg->read_key, cfg->read_key_file, "--read-api-key", err);
+	return r < 0 ? r
+		     : make_more_keys(&a->note_keys, cfg->notes_key, cfg->notes_key_file,
+				      "--notes-api-key", err);
 }
 
 int access_new(struct access **ret, const struct access_config *cfg, struct err *err)
@@ -342,6 +360,7 @@ void access_free(struct access *a)
 	host_rules_free(a->hosts);
 	access_keys_free(a->write_keys);
 	access_keys_free(a->read_keys);
+	access_keys_free(a->note_keys);
 	pthread_mutex_destroy(&a->login_lock);
 	free(a);
 }

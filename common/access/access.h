@@ -20,6 +20,11 @@ struct metrics;
 enum access_scope {
 	ACCESS_READ,   /* the read key or a session: the page's data, targets */
 	ACCESS_WRITE,  /* the write key: uploads */
+	/*
+	 * The key of notes; without one, the write key, or else what opens reading. A session opens
+	 * it where it has the keys of reading.
+	 */
+	ACCESS_NOTES,
 	ACCESS_NO_KEY, /* names and origins are checked: /metrics */
 	/*
 	 * Likewise, but names only while reading needs no key: the files of the page, the login,
@@ -43,6 +48,8 @@ struct access_config {
 	const char *write_key_file;
 	const char *read_key; /* --read-api-key */
 	const char *read_key_file;
+	const char *notes_key; /* --notes-api-key */
+	const char *notes_key_file;
 	bool anonymous_read;       /* ACCESS_READ needs no key: --anonymous-read */
 	const char *allowed_hosts; /* --allowed-hosts, as host_rules_new() takes it */
 };

@@ -69,6 +69,11 @@ void http_exchange_free(struct http_exchange *x)
 	free(x);
 }
 
+const char *http_exchange_method(const struct http_exchange *x)
+{
+	return x->route->method;
+}
+
 const char *http_exchange_path(const struct http_exchange *x)
 {
 	return x->path;

@@ -16,6 +16,7 @@ struct http_exchange;
  * valid %XX stay as they are. If a parameter is given twice, the first one counts. NULL if absent.
  */
 const char *http_exchange_path(const struct http_exchange *x); /* without the base path */
+const char *http_exchange_method(const struct http_exchange *x); /* of its route: HEAD is "GET" */
 const char *http_exchange_param(const struct http_exchange *x, const char *name);
 const char *http_exchange_header(const struct http_exchange *x, const char *name);
 const void *http_exchange_body(const struct http_exchange *x, size_t *ret_len);

@@ -11,7 +11,7 @@ struct http_exchange;
 typedef void (*http_handler_fn)(void *ctx, struct http_exchange *x);
 
 struct http_route {
-	const char *method; /* "GET" or "POST"; NULL ends the table */
+	const char *method; /* "GET", "POST" or "DELETE"; NULL ends the table */
 	const char *path; /* exact; a path ending in '*' is a prefix, tried after the exact ones */
 	size_t max_body_bytes; /* as received; 0: no body is allowed */
 	http_handler_fn fn;

@@ -29,6 +29,8 @@
 #define CODE_REGEXP 427
 /* MEMORY_LIMIT_EXCEEDED */
 #define CODE_MEMORY 241
+#define CODE_UNKNOWN_TABLE 60
+#define CODE_ACCESS_DENIED 497
 
 /* A profile counts if its window overlaps the range; a window is at least 1 ns long. */
 #define RANGE                                              \
@@ -67,6 +69,7 @@ static const struct piece pieces[] = {
 	{"quality", TABLE("profiling_quality")},
 	{"profiles", TABLE("profiling_profiles")},
 	{"functions", TABLE("profiling_functions")},
+	{"notes", TABLE("profiling_notes")},
 	{"in", "IN", "GLOBAL IN"},
 	{"not_in", "NOT IN", "GLOBAL NOT IN"},
 	{"join", "INNER JOIN", "GLOBAL INNER JOIN"},
@@ -649,6 +652,18 @@ int bound_query_run(struct bound_query *q, struct err *err)
 		return explain(q, r, err);
 	return r == -EFBIG ? err_set(err, r, "the answer is too large, ask for a shorter range")
 			   : r;
+}
+
+int bound_query_run_optional(struct bound_query *q, const char *missing, struct err *err)
+{
+	int r = bound_query_run(q, err), code;
+
+	if (r != -EREMOTEIO)
+		return r;
+	code = store_exception_code(q->answer.data, q->answer.len);
+	return code == CODE_UNKNOWN_TABLE || code == CODE_ACCESS_DENIED
+		       ? err_set(err, -ENOSYS, "%s", missing)
+		       : r;
 }
 
 int bound_query_ask(struct bound_query *q, struct store *store, const struct query_filter *f,

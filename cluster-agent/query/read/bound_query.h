@@ -115,6 +115,13 @@ void bound_query_bind_matchers(struct bound_query *q, const struct label_matcher
 int bound_query_run(struct bound_query *q, struct err *err) MUST_CHECK;
 
 /*
+ * Likewise, of a table without which the store works: -ENOSYS with the sentence `missing` if it is
+ * not there, or may not be read.
+ */
+int bound_query_run_optional(struct bound_query *q, const char *missing,
+			     struct err *err) MUST_CHECK;
+
+/*
  * All of the above for a query that is one template: init, add_sql, run. Released with
  * bound_query_fini() in every case.
  */

@@ -17,8 +17,6 @@
 
 #define MAX_LIST_BYTES ((size_t)4 << 20)
 #define MAX_DAYS_BYTES ((size_t)64 << 20)
-#define UNKNOWN_TABLE 60 /* ClickHouse's */
-#define ACCESS_DENIED 497
 #define MIN_PART_BYTES 3u /* of the index of names */
 
 #define OF_DAYS                                        \
@@ -93,16 +91,11 @@ static uint32_t day_of(int64_t ns)
 
 static int run(struct bound_query *q, struct err *err)
 {
-	int r = bound_query_run(q, err), code;
-
-	if (r != -EREMOTEIO)
-		return r;
-	code = store_exception_code(q->answer.data, q->answer.len);
-	if (code != UNKNOWN_TABLE && code != ACCESS_DENIED)
-		return r;
-	return err_set(err, -ENOSYS,
-		       "there are no sums by function: --functions-ttl is 0, or the cluster-agent "
-		       "may not create or read the table profiling_functions");
+	return bound_query_run_optional(
+		q,
+		"there are no sums by function: --functions-ttl is 0, or the cluster-agent may not "
+		"create or read the table profiling_functions",
+		err);
 }
 
 static void begin(struct bound_query *q, const struct fleet *w, uint32_t first,

@@ -57,6 +57,7 @@ test("every part of the state survives the address", () => {
     order: "-cores",
     namespace: "prod",
     pods: "down",
+    snapshot: "0123456789abcdef",
   };
   assert.deepEqual(parseState(printState(full)), full);
   for (const key of Object.keys(full) as (keyof UrlState)[]) {

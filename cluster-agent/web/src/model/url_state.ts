@@ -73,6 +73,7 @@ export interface UrlState {
   order: string; // start page: sorted column, "-" in front for descending; "" = default
   namespace: string; // start page: "" = all
   pods: StateFilter; // on the page of targets
+  snapshot: string; // id of one that is shown in place of everything else, "" = none
 }
 
 export const emptyState: UrlState = {
@@ -110,6 +111,7 @@ export const emptyState: UrlState = {
   order: "",
   namespace: "",
   pods: "all",
+  snapshot: "",
 };
 
 /** The same once it is known how values are compared. */
@@ -231,6 +233,7 @@ export function parseState(query: string, path = "/", nowMs?: number): UrlState 
     function: text("function"),
     order: /^-?[a-z]{1,20}$/.test(text("order")) ? text("order") : "",
     namespace: text("namespace"),
+    snapshot: /^[0-9a-f]{16}$/.test(text("snapshot")) ? text("snapshot") : "",
     pods: oneOf(p.get("pods"), ["all", "up", "down", "pending", "invalid", "elsewhere"], "all"),
   };
 }
@@ -274,6 +277,7 @@ export function printState(s: UrlState): string {
   put("view", s.view, "both");
   put("color", s.color, "package");
   put("pods", s.pods, "all");
+  put("snapshot", s.snapshot, "");
   put("sort", `${s.ascending ? "" : "-"}${s.sort}`, "-self");
   // readable addresses: these are legal in a query
   const text = p.toString().replace(/%2F/g, "/").replace(/%3A/g, ":").replace(/%40/g, "@");

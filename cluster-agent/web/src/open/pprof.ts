@@ -212,10 +212,13 @@ export function readPprof(bytes: Uint8Array): FileContent {
     if (scale !== 1) t.values = t.values.map((v) => v * scale);
   });
   const named = p.preferred ? types.findIndex((t) => t.title === p.texts[p.preferred]) : -1;
-  const from = p.time > 0 ? p.time / 1e6 : 0;
+  const length = Math.max(0, p.duration) / 1e6;
+  // profiles of ours, whose types have three parts, say when they end; others when they begin
+  const ours = types.some((t) => t.title.split(":").length === 3);
+  const from = p.time > 0 ? p.time / 1e6 - (ours ? length : 0) : 0;
   return {
     ...{ table, types, from },
     main: named >= 0 ? named : types.length - 1,
-    to: from && from + Math.max(0, p.duration) / 1e6,
+    to: from && from + length,
   };
 }

@@ -20,6 +20,7 @@ import { showZone } from "../model/time_zone";
 import { TargetsHeader } from "./header/header";
 import { FileDrop } from "./opened/file_drop";
 import { OpenedPage } from "./opened/opened_page";
+import { SnapshotPage } from "./opened/snapshot_page";
 import { KeysHelp } from "./dialogs/keys_help";
 import { pauseReason } from "./parts/live";
 import { Login } from "./dialogs/login";
@@ -47,7 +48,8 @@ export function App() {
   const may = useCell(access);
   const files = useCell(opened);
   if (may === "unknown") return null;
-  const Page = may === "locked" ? Login : state.page === "targets" ? Targeting : Profiles;
+  const shown = state.page === "targets" ? Targeting : state.snapshot ? SnapshotPage : Profiles;
+  const Page = may === "locked" ? Login : shown;
   return (
     <>
       {files ? (

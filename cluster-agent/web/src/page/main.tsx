@@ -7,6 +7,7 @@ import "./start/start.css";
 import "./table/lines.css";
 import "./table/source.css";
 import "./opened/opened.css";
+import "./notes/notes.css";
 import "./narrow.css";
 
 /** Shows an error that a component has thrown, instead of an empty page. */

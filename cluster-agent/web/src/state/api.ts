@@ -5,6 +5,7 @@ import type { FleetVersion } from "../model/fleet";
 import { COLUMNS_TYPE, readColumns } from "../model/columns";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { BuildSymbols } from "../model/late_symbols";
+import type { Note } from "../model/notes";
 import type { ProfileType } from "../model/profile_types";
 import type { Runtimes } from "../model/runtimes";
 import type { Unwinding } from "../model/unwinding";
@@ -203,6 +204,11 @@ export interface Names {
   functions: string[];
 }
 
+export interface Notes {
+  notes: Note[]; // the latest moment first
+  n: number; // how many there are before the limit
+}
+
 export interface TypesAnswer {
   types: ProfileType[];
 }
@@ -319,6 +325,25 @@ export const stacksUrl = (
   base: BaseSide | null = null,
   limit?: number,
 ): string => selectionQuery("api/stacks", w, s, base, { limit });
+
+export const notesUrl = (p: { service?: string; id?: string }): string => query("api/notes", p);
+export const noteUrl = (p: {
+  service: string;
+  type: string;
+  name: string;
+  at: number;
+  url: string;
+}): string => query("api/notes", p);
+export const noteUrlOf = (id: string): string => query("api/notes", { id });
+export const snapshotUrl = (id: string, base: boolean): string =>
+  query("api/snapshot", { id, base: base ? 1 : null });
+/** The same as a note with the flame graph itself. */
+export const snapshotsUrl = (
+  w: Selection,
+  s: Span,
+  base: BaseSide | null,
+  more: { name: string; at: number; url: string },
+): string => selectionQuery("api/snapshots", w, s, base, more);
 
 export type ExportFormat = "pprof" | "folded" | "speedscope";
 /** The whole selection as a file. */

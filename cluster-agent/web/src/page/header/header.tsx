@@ -37,6 +37,7 @@ interface Props {
   setTheme: (t: Theme) => void;
   filters?: ComponentChildren; // of an application, as is what begins a comparison
   compare?: ComponentChildren;
+  notes?: ComponentChildren;
 }
 
 /** In the header, because accessibility rules want all content in a landmark. */
@@ -320,6 +321,7 @@ export function Header(p: Props) {
         <Live {...p} />
         {p.compare}
         <RangePicker state={p.state} now={p.now} navigate={p.navigate} />
+        {p.notes}
         <CopyLink state={p.state} now={p.now} />
         <LogOut />
         <ThemeButton {...p} />

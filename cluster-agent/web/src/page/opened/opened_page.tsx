@@ -4,6 +4,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { palettes } from "../../model/colors";
 import { diffPalettes } from "../../model/diff";
+import type { Note } from "../../model/notes";
 import { day, duration, spanLabel } from "../../model/time_range";
 import { zoned } from "../../model/time_zone";
 import { grouped, percent, value } from "../../model/units";
@@ -23,16 +24,24 @@ import { ChooseFile } from "./file_drop";
 import { FileCompareBar } from "./file_compare";
 import { StoreFile } from "./store_file";
 
+/** A file that the server kept. */
+interface Snapshot {
+  note: Note;
+  shown: Partial<UrlState>;
+  onClose: () => void;
+}
+
 interface Props {
   files: Opened;
+  snapshot?: Snapshot;
   theme: Theme;
   dark: boolean;
   setTheme: (t: Theme) => void;
 }
 
 /** What would be in the address of another page. */
-function useFileState(files: Opened): [UrlState, Navigate] {
-  const [state, setState] = useState<UrlState>(emptyState);
+function useFileState(files: Opened, first?: Partial<UrlState>): [UrlState, Navigate] {
+  const [state, setState] = useState<UrlState>({ ...emptyState, ...first });
   const navigate: Navigate = (patch) => setState((old) => ({ ...old, ...patch }));
   useEffect(() => setState((old) => ({ ...old, zoom: "", changed: "", sort: "self" })), [files]);
   return [state, navigate];
@@ -72,7 +81,7 @@ interface HeadProps extends Props {
   sides: ReturnType<typeof useSides>;
 }
 
-function Head({ files, sides, theme, setTheme }: HeadProps) {
+function Head({ files, sides, snapshot, theme, setTheme }: HeadProps) {
   const { a } = files;
   const { type } = sides.a;
   return (
@@ -114,13 +123,13 @@ function Head({ files, sides, theme, setTheme }: HeadProps) {
           title="Compare with another file, as the baseline"
           testId="compare-file"
         />
-        <StoreFile file={a} />
+        {!snapshot && <StoreFile file={a} />}
         <button
           type="button"
           class="button"
           data-testid="close-file"
-          title="Back to the page"
-          onClick={closeFiles}
+          title={snapshot ? "To the view that it was taken of" : "Back to the page"}
+          onClick={snapshot?.onClose ?? closeFiles}
         >
           Close
         </button>
@@ -131,7 +140,7 @@ function Head({ files, sides, theme, setTheme }: HeadProps) {
 }
 
 /** What is not on show, and that nothing is stored. */
-function FileNotes({ files, sides }: Pick<HeadProps, "files" | "sides">) {
+function FileNotes({ files, sides, snapshot }: Pick<HeadProps, "files" | "sides" | "snapshot">) {
   const { a, b } = files;
   const notes = [a, ...(b ? [b] : [])].flatMap((f) =>
     f.notes.map((n) => (b ? `${f.name}: ${n}` : n)),
@@ -149,7 +158,11 @@ function FileNotes({ files, sides }: Pick<HeadProps, "files" | "sides">) {
         <Strip look="warn" testId="file-notes" text={notes.join(" · ")} title={notes.join("\n")} />
       )}
       <Strip testId="file-strip">
-        <span>Opened in this browser: nothing of it is sent or stored unless you press Store.</span>
+        <span>
+          {snapshot
+            ? `Snapshot of ${snapshot.note.service}, kept as it was. ${snapshot.note.text}`
+            : "Opened in this browser: nothing of it is sent or stored unless you press Store."}
+        </span>
         <span class="dim num">{whenText(a)}</span>
       </Strip>
     </>
@@ -163,7 +176,7 @@ const noSubject = { service: "", type: "", instance: "", where: "" };
 
 export function OpenedPage(p: Props) {
   const { files, dark } = p;
-  const [state, navigate] = useFileState(files);
+  const [state, navigate] = useFileState(files, p.snapshot?.shown);
   const [pane, setPane] = usePane(state);
   const [scheme, setScheme] = useScheme();
   const sides = useSides(files);
@@ -180,7 +193,7 @@ export function OpenedPage(p: Props) {
   return (
     <>
       <Head {...p} sides={sides} />
-      <FileNotes files={files} sides={sides} />
+      <FileNotes {...p} sides={sides} />
       <PaneTabs pane={pane} panel={state.panel} onPane={setPane} noTimeline />
       {b && (
         <FileCompareBar

@@ -14,6 +14,7 @@ import type { UrlState } from "../../model/url_state";
 import type { FlameGraph } from "../../state/api";
 import type { Cell, Navigate } from "../../state/hooks";
 import { CompareBar, EmptyBase, SelectionBar } from "../comparison/compare_bar";
+import { NoteMarks } from "../notes/note_marks";
 import { NothingInRange } from "../parts/empty";
 import { PaneTabs } from "../parts/panes";
 import { Waiting } from "../parts/waiting";
@@ -83,6 +84,7 @@ function TimelinePart(p: Props & { onPick: Pick }) {
       fixedBase={typeof state.base === "object" && "from" in state.base}
       by={state.by}
       releases={data.releases}
+      notes={<NoteMarks notes={p.notes.notes} chart={data.chart} navigate={navigate} />}
       corner={corner}
       onPick={p.onPick}
       {...timelinePicks(state, navigate)}

@@ -3,6 +3,7 @@
 import type { DiffScheme } from "../../model/diff";
 import type { UrlState } from "../../model/url_state";
 import type { Navigate, Theme } from "../../state/hooks";
+import type { KnownNotes } from "../../state/notes";
 import type { Pane } from "../parts/panes";
 import type { ProfilesData } from "./profiles_data";
 
@@ -17,6 +18,7 @@ export interface PageProps {
 /** What the parts of the page share. */
 export interface PartProps extends PageProps {
   data: ProfilesData;
+  notes: KnownNotes;
   now: number;
   attempt: number;
   retry: () => void;

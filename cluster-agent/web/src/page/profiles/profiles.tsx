@@ -7,11 +7,13 @@ import type { UrlState } from "../../model/url_state";
 import { outage, useRetry } from "../../state/connection";
 import { Cell, useHidden, useNow } from "../../state/hooks";
 import { useHueMemory } from "../../state/hue_memory";
+import { useNotes } from "../../state/notes";
 import { useScheme } from "../../state/scheme";
 import { CompareMenu } from "../comparison/compare_menu";
 import { Header } from "../header/header";
 import { NoDataYet, NothingInRange, Problems, Silence } from "../parts/empty";
 import { pauseReason } from "../parts/live";
+import { NotesPanel } from "../notes/notes";
 import { usePane } from "../parts/panes";
 import { Waiting } from "../parts/waiting";
 import { Start } from "../start/start";
@@ -64,10 +66,11 @@ export function Profiles(p: PageProps) {
   const { now, attempt, retry, relative } = time;
   const data = useProfiles(state, navigate, time);
   const backlog = useBacklog(now);
+  const notes = useNotes(state.service, now);
   const { apps, problems, cold, lines } = data;
   const group = splitService(state.service).name;
   useTitle(state.service ? `${group} · profiles` : "Profiles");
-  const parts = { ...p, data, now, attempt, retry, pane, setPane, scheme, setScheme };
+  const parts = { ...p, data, notes, now, attempt, retry, pane, setPane, scheme, setScheme };
   return (
     <>
       <Header
@@ -81,6 +84,7 @@ export function Profiles(p: PageProps) {
         live={time.live}
         loading={data.loading}
         failing={problems.map((x) => `${x.what}: ${x.error}`).join(" · ")}
+        notes={<NotesPanel {...parts} {...data} known={notes} />}
         onRefresh={outage.value === null ? time.refresh : retry}
         {...(state.service && contextOf(parts))}
       />

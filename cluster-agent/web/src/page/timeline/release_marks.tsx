@@ -8,7 +8,7 @@ import type { Steps } from "../../model/series";
 import { clock, spanLabel, type Span } from "../../model/time_range";
 import { zoned } from "../../model/time_zone";
 import type { Releases } from "./release_data";
-import { percentOf } from "./timeline_boxes";
+import { markLook, percentOf } from "./timeline_boxes";
 
 interface Props {
   releases: Releases;
@@ -16,25 +16,21 @@ interface Props {
   onCompare: (name: string, a: string, b: string) => void;
 }
 
-const ROOM = 10; // per cent of the plot that a name needs
-
 export function ReleaseMarks({ releases, chart, onCompare }: Props) {
   const { label, marks } = releases;
   const seen = marks.filter((m) => m.at > chart.from && m.at < chart.to);
+  const lefts = seen.map((m) => percentOf(m.at, chart));
   return (
     <>
       {seen.map(({ at, value, previous }, i) => {
-        const left = percentOf(at, chart);
-        const next = i + 1 < seen.length ? percentOf(seen[i + 1].at, chart) : Infinity;
-        const look = next - left < ROOM ? "narrow" : left > 100 - ROOM ? "left" : "";
         const title =
           `${label} ${value} first seen at ${zoned(clock(at, true), at)}.\n` +
           `Click to compare it with ${previous}`;
         return (
-          <div class="release" key={value} style={{ left: `${left}%` }} data-testid="release">
+          <div class="release" key={value} style={{ left: `${lefts[i]}%` }} data-testid="release">
             <button
               type="button"
-              class={`release-tag ${look}`}
+              class={`release-tag ${markLook(lefts, i)}`}
               aria-label={title}
               title={title}
               onClick={() => onCompare(label, value, previous)}
@@ -72,7 +68,7 @@ export function RiseMark({ curve, chart, onCompare }: RiseProps) {
     <div class="release rise" style={{ left: `${left}%` }}>
       <button
         type="button"
-        class={`release-tag ${left > 100 - ROOM ? "left" : ""}`}
+        class={`release-tag ${markLook([left], 0)}`}
         aria-label={title}
         title={title}
         data-testid="rise"

@@ -28,6 +28,7 @@ interface Props {
   fixedBase: boolean; // the baseline's range was picked by itself
   by: string; // label of the series
   releases: Releases | null;
+  notes: ComponentChildren; // marks of them
   corner: ComponentChildren;
   onPick: (s: Span) => void; // dragged anew
   onCompare: (s: Span) => void; // with the range before it
@@ -145,6 +146,7 @@ function Boxes({ p, draft }: { p: Props; draft: Span | null }) {
       {p.releases && (
         <ReleaseMarks releases={p.releases} chart={p.span} onCompare={p.onCompareValues} />
       )}
+      {p.notes}
       {p.data && !a && !p.data.series && (
         <RiseMark curve={p.data} chart={p.span} onCompare={p.onCompare} />
       )}

@@ -19,6 +19,14 @@ interface BoxProps {
 export const percentOf = (ms: number, chart: Span): number =>
   Math.min(100, Math.max(0, ((ms - chart.from) / (chart.to - chart.from)) * 100));
 
+const ROOM = 10; // per cent of the plot that a name needs
+
+/** How the name of a mark is shown, of marks by their places from left to right. */
+export function markLook(lefts: number[], i: number): string {
+  const next = lefts[i + 1] ?? Infinity;
+  return next - lefts[i] < ROOM ? "narrow" : lefts[i] > 100 - ROOM ? "left" : "";
+}
+
 /** A range as an overlay of the plot; its position is a share of the plot's width. */
 export function RangeBox(p: BoxProps) {
   const [draft, setDraft] = useState<Span | null>(null); // while an edge is dragged
