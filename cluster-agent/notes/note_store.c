@@ -1,7 +1,7 @@
 /*
- * A note is one row, and a newer row of the same id says that it is deleted. FINAL leaves the newest
- * one: the table is small, and its key is the id. The column with the flame graph is read for one
- * note at a time only.
+ * A note is one row, and a newer row of the same id says that it is deleted. FINAL leaves the
+ * newest one: the table is small, and its key is the id. The column with the flame graph is read
+ * for one note at a time only.
  */
 #include "cluster-agent/notes/note_store.h"
 
@@ -21,10 +21,11 @@
 #define MAX_ROW_BYTES (2 * NOTE_STORE_SIDE_BYTES + ((size_t)64 << 10))
 
 #define NEWEST " FROM ${notes} FINAL WHERE Deleted = 0"
-#define SQL_LIST                                                                          \
-	"SELECT Id, ServiceName, Type, At, Created, Name, Text, Url, Size, BaseSize, "    \
-	"count() OVER ()" NEWEST " AND ({service:String} = '' OR "                        \
-	"ServiceName IN ('', {service:String})) AND ({id:UInt64} IN (0, Id)) ORDER BY At DESC, Id LIMIT {limit:UInt64}"
+#define SQL_LIST                                                                                 \
+	"SELECT Id, ServiceName, Type, At, Created, Name, Text, Url, Size, BaseSize, "           \
+	"count() OVER ()" NEWEST " AND ({service:String} = '' OR "                               \
+	"ServiceName IN ('', {service:String})) AND ({id:UInt64} IN (0, Id)) ORDER BY At DESC, " \
+	"Id LIMIT {limit:UInt64}"
 #define SQL_COUNT "SELECT count(), sum(Size) + sum(BaseSize)" NEWEST
 #define SQL_FIND "SELECT Created" NEWEST " AND Id = {id:UInt64}"
 #define SQL_BODY "SELECT Body" NEWEST " AND Id = {id:UInt64}"

@@ -1,8 +1,8 @@
 /*
- * What readers write down, in the table profiling_notes: a note about an application or about all of
- * them, at a moment, with the address of a view of the page; and snapshots, which are notes with the
- * flame graph itself, so that it outlives its profiles. All of it is text of strangers, and reaches
- * the store as rows and bound parameters only.
+ * What readers write down, in the table profiling_notes: a note about an application or about all
+ * of them, at a moment, with the address of a view of the page; and snapshots, which are notes
+ * with the flame graph itself, so that it outlives its profiles. All of it is text of strangers,
+ * and reaches the store as rows and bound parameters only.
  *
  * Blocks on the store: call it from a thread that may wait.
  */
@@ -36,10 +36,10 @@ struct note {
 	const char *type;
 	const char *name;
 	const char *text;
-	const char *url;    /* the query of the page's address: "" or "?..." */
-	int64_t at_ns;      /* the moment that it is about */
-	int64_t created_ns; /* from then on it is kept for --notes-ttl */
-	uint64_t n_bytes;   /* of the snapshot; 0: there is none */
+	const char *url;       /* the query of the page's address: "" or "?..." */
+	int64_t at_ns;         /* the moment that it is about */
+	int64_t created_ns;    /* from then on it is kept for --notes-ttl */
+	uint64_t n_bytes;      /* of the snapshot; 0: there is none */
 	uint64_t n_base_bytes; /* of the side that it is compared with */
 };
 

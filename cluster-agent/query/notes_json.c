@@ -35,8 +35,8 @@ int profile_query_notes(struct store *store, const struct query_request *p, stru
 {
 	struct note_list list;
 	struct json_writer w;
-	int r = note_store_list(store, &p->filter, p->id,
-				p->limit > 0 ? p->limit : DEFAULT_NOTES, &list, err);
+	int r = note_store_list(store, &p->filter, p->id, p->limit > 0 ? p->limit : DEFAULT_NOTES,
+				&list, err);
 
 	if (r == 0) {
 		json_writer_init(&w, out);
@@ -54,7 +54,7 @@ int profile_query_notes(struct store *store, const struct query_request *p, stru
 	return r;
 }
 
-/* Whether a text has neither control characters, of which `allowed` may be, nor bytes of no text. */
+/* Whether it is UTF-8 without control characters but `allowed`. */
 static bool is_plain(const char *text, const char *allowed)
 {
 	if (!utf8_is_valid(text, strlen(text)))

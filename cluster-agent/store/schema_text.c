@@ -8,9 +8,10 @@
  * samples, and the upload that it came with. profiling_functions has the sums of a day by function,
  * which are kept for much longer (function_sums.h). A function is the first column of its key, so
  * that all applications that use it are one piece of each part. profiling_notes has what readers
- * write down, with the flame graphs that they keep (note_store.h): a note that is deleted has a newer
- * row that says so, of the same partition, so that a merge removes its text. profiling_claims,
- * usually empty, is by what several agents agree who inserts an upload (store_claims.h).
+ * write down, with the flame graphs that they keep (note_store.h): a note that is deleted has a
+ * newer row that says so, of the same partition, so that a merge removes its text.
+ * profiling_claims, usually empty, is by what several agents agree who inserts an upload
+ * (store_claims.h).
  *
  * On a cluster each table exists on all its servers, replicated within a shard, and has a
  * <table>_distributed in front, which knows the shards. The view is between the tables of one

@@ -46,8 +46,8 @@ struct query_job_ops {
 	/* Answers the exchange; body is from malloc(3) and adopted. */
 	void (*send)(struct query_job *j, char *body_adopt, size_t len);
 	/*
-	 * Answers the exchange with 400, 404, 499, 500 or 503. error is that of ask(), -EBUSY if the
-	 * request was not run, or -ECANCELED if its client has left.
+	 * Answers the exchange with 400, 404, 499, 500 or 503. error is that of ask(), -EBUSY if
+	 * the request was not run, or -ECANCELED if its client has left.
 	 */
 	void (*fail)(struct query_job *j, unsigned status, int error, const char *reason);
 	/* Frees the job after its answer, and when it was refused. */

@@ -80,8 +80,7 @@ static bool is_settled(const struct web_endpoint *e, const struct query_request 
 
 	if (p->has_base && p->base.to_ns > to_ns)
 		to_ns = p->base.to_ns;
-	return e->is_constant ||
-	       (!e->method && to_ns <= (int64_t)now_ns - SETTLED_AFTER_NS);
+	return e->is_constant || (!e->method && to_ns <= (int64_t)now_ns - SETTLED_AFTER_NS);
 }
 
 /* Weak, because the body is gzipped for some clients. */

@@ -389,8 +389,8 @@ int web_params_parse(struct query_request *ret, enum web_endpoint_id endpoint,
 	r = set_ranges(&ps, now_ms, err);
 	if (r < 0)
 		return r;
-	ret->at_ns = (ps.has_time[TIME_AT] ? (int64_t)ps.times[TIME_AT] : now_ms) *
-		     (int64_t)NS_PER_MS;
+	ret->at_ns =
+		(ps.has_time[TIME_AT] ? (int64_t)ps.times[TIME_AT] : now_ms) * (int64_t)NS_PER_MS;
 	complete_sides(&ps);
 	return 0;
 }

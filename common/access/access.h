@@ -18,8 +18,8 @@ struct metrics;
 
 /* What a route needs. The first one is what a route gets that says nothing. */
 enum access_scope {
-	ACCESS_READ,   /* the read key or a session: the page's data, targets */
-	ACCESS_WRITE,  /* the write key: uploads */
+	ACCESS_READ,  /* the read key or a session: the page's data, targets */
+	ACCESS_WRITE, /* the write key: uploads */
 	/*
 	 * The key of notes; without one, the write key, or else what opens reading. A session opens
 	 * it where it has the keys of reading.

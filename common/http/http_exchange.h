@@ -15,7 +15,7 @@ struct http_exchange;
  * Borrowed until the answer. Path and query parameters are percent-decoded; %00 and what is not a
  * valid %XX stay as they are. If a parameter is given twice, the first one counts. NULL if absent.
  */
-const char *http_exchange_path(const struct http_exchange *x); /* without the base path */
+const char *http_exchange_path(const struct http_exchange *x);   /* without the base path */
 const char *http_exchange_method(const struct http_exchange *x); /* of its route: HEAD is "GET" */
 const char *http_exchange_param(const struct http_exchange *x, const char *name);
 const char *http_exchange_header(const struct http_exchange *x, const char *name);

@@ -88,6 +88,7 @@ const TYPES = {
 const NOT_OPTIONS = new Set(
   (
     "listen tls-cert tls-key api-key api-key-file read-api-key read-api-key-file " +
+    "notes-api-key " +
     "ca-file insecure-skip-verify collector-endpoint wal-dir kubernetes-api data-dir " +
     "storage profiles-ttl clickhouse-address clickhouse-user clickhouse-password " +
     "clickhouse-password-file clickhouse-database clickhouse-tls " +

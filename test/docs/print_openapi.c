@@ -2,6 +2,9 @@
  * Prints the paths of docs/openapi.json, with the parameters that the server's own tables have.
  * openapi.js puts them beside the schemas of the answers, which are written by hand.
  */
+#include <ctype.h>
+
+#include "cluster-agent/notes/note_store.h"
 #include "cluster-agent/web/web_params.h"
 #include "common/text/json_writer.h"
 
@@ -136,28 +139,68 @@ static void put_responses(struct json_writer *w, const struct web_endpoint *e)
 		put_columns(w);
 	json_close(w, '}');
 	json_close(w, '}');
-	put_reference(w, "304", "responses", "NotModified");
+	if (!e->method)
+		put_reference(w, "304", "responses", "NotModified");
 	put_reference(w, "400", "responses", "BadRequest");
 	put_reference(w, "401", "responses", "Unauthorized");
 	put_reference(w, "503", "responses", "Unavailable");
 	json_close(w, '}');
 }
 
-static void put_path(struct json_writer *w, enum web_endpoint_id id)
+static void put_body(struct json_writer *w)
+{
+	json_key(w, "requestBody");
+	json_open(w, '{');
+	json_key(w, "content");
+	json_open(w, '{');
+	json_key(w, "text/plain");
+	json_open(w, '{');
+	json_key(w, "schema");
+	json_open(w, '{');
+	json_member_text(w, "type", "string");
+	put_int(w, "maxLength", NOTE_STORE_TEXT_BYTES);
+	json_close(w, '}');
+	json_close(w, '}');
+	json_close(w, '}');
+	json_close(w, '}');
+}
+
+static void put_method(struct json_writer *w, enum web_endpoint_id id)
 {
 	const struct web_endpoint *e = &web_endpoints[id];
-	char path[100];
+	char method[8], operation[40];
+	size_t n = strlen(e->method ?: "GET");
 
-	snprintf(path, sizeof(path), "/api/%s", e->path);
-	json_key(w, path);
+	for (size_t i = 0; i <= n; i++)
+		method[i] = (char)tolower((e->method ?: "GET")[i]);
+	snprintf(operation, sizeof(operation), "%s%s%s", e->method ? method : "",
+		 e->method ? "_" : "", e->path);
+	json_key(w, method);
 	json_open(w, '{');
-	json_key(w, "get");
-	json_open(w, '{');
-	json_member_text(w, "operationId", e->path);
+	json_member_text(w, "operationId", operation);
 	json_member_text(w, "summary", e->summary);
 	put_params(w, id);
+	if (e->takes_text)
+		put_body(w);
 	put_responses(w, e);
 	json_close(w, '}');
+}
+
+/* With all its methods, at the first of them. */
+static void put_path(struct json_writer *w, enum web_endpoint_id id)
+{
+	const char *path = web_endpoints[id].path;
+	char full[100];
+
+	for (unsigned i = 0; i < id; i++)
+		if (strcmp(web_endpoints[i].path, path) == 0)
+			return;
+	snprintf(full, sizeof(full), "/api/%s", path);
+	json_key(w, full);
+	json_open(w, '{');
+	for (unsigned i = id; i < WEB_ENDPOINT_MAX; i++)
+		if (strcmp(web_endpoints[i].path, path) == 0)
+			put_method(w, i);
 	json_close(w, '}');
 }
 

@@ -114,6 +114,34 @@ test("the page asks for the key once, and shows nothing without it", async (t) =
   assert.strictEqual(await cluster.metric("cluster_agent_logins_total", 'result="wrong"'), 1);
 });
 
+test("notes are written by their own key, and are there after a restart", async (t) => {
+  const args = [...withKeys, `--notes-api-key=n-${RIGHT}`];
+  let cluster = await startCluster({ args });
+  t.after(() => cluster.stop());
+  const ask = (method, path, key, body) =>
+    fetch(cluster.url + path, { method, body, headers: { "X-Api-Key": `${key}-${RIGHT}` } });
+  const path = `/api/notes?service=/shop/cart&name=${encodeURIComponent("Release <1.4>")}`;
+  for (const key of ["r", "w"])
+    assert.strictEqual((await ask("POST", path, key, "text")).status, 401);
+  const written = await ask("POST", path, "n", "line one\nline two");
+  assert.strictEqual(written.status, 200);
+  const { id } = await written.json();
+  assert.strictEqual((await ask("GET", "/api/notes", "n")).status, 401);
+  assert.strictEqual((await ask("DELETE", `/api/notes?id=${id}`, "r")).status, 401);
+  assert.strictEqual((await ask("POST", path, "n", "x".repeat(5000))).status, 413);
+
+  const { dataDir } = cluster;
+  await cluster.stop({ keep: true });
+  cluster = await startCluster({ args, dataDir });
+  const { notes } = await (await ask("GET", "/api/notes?service=/shop/cart", "r")).json();
+  assert.deepStrictEqual(
+    notes.map((n) => [n.id, n.name, n.text]),
+    [[id, "Release <1.4>", "line one\nline two"]],
+  );
+  assert.strictEqual((await ask("DELETE", `/api/notes?id=${id}`, "n")).status, 200);
+  assert.strictEqual((await ask("DELETE", `/api/notes?id=${id}`, "n")).status, 404);
+});
+
 // Sends what a page of another site can send without being asked, and by a form.
 async function attack(page, cluster, key) {
   const target = `${cluster.url}/v1/profiles?service.name=/attack`;

@@ -83,7 +83,16 @@ const after = (testId, ...more) => async () => {
 };
 const MALLOC = "fn=runtime.mallocgc@/usr/local/go/src/runtime/table.go";
 
-pageTest("axe: the profile and what opens on it", {}, () =>
+const NOTES = [
+  { service: APP, name: "Release 1.4", text: "Ticket 17", url: `?service=${APP}`, bytes: 9 },
+];
+const marked = async () => {
+  await drawn();
+  await id("note-mark").getByRole("button").first().click();
+  await id("note-view").first().waitFor();
+};
+
+pageTest("axe: the profile and what opens on it", { notes: NOTES }, () =>
   check([
     ["profile", `?service=${APP}`, drawn],
     ["search", `?service=${APP}&search=malloc`, drawn],
@@ -95,6 +104,8 @@ pageTest("axe: the profile and what opens on it", {}, () =>
     ["sandwich", `?service=${APP}&panel=sandwich&${MALLOC}`, sees("sandwich")],
     ["series", `?service=${APP}&by=version`, drawn],
     ["details", `?service=${APP}&${MALLOC}`, sees("details-figures")],
+    ["notes", `?service=${APP}`, after("notes", "note", "note-form")],
+    ["note", `?service=${APP}`, marked],
     ["selection", `?service=${APP}&select=${Date.now() - 300_000}-${Date.now()}`, drawn],
   ]),
 );

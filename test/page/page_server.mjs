@@ -9,6 +9,7 @@ import { pathToFileURL } from "node:url";
 import { Refusal } from "./page_answers.mjs";
 import { columnsOf } from "./page_columns.mjs";
 import { createFixture } from "./page_fixture.mjs";
+import { createNotes } from "./page_notes.mjs";
 
 const types = {
   ".html": "text/html",
@@ -48,6 +49,7 @@ const saved = {
 export async function servePage(dist, fixture, port = 0) {
   const requests = [];
   let underWay = 0;
+  const answerNotes = createNotes(fixture);
   const { login } = fixture.options;
   const answerLogin = (name, req, res) => {
     const json = (status, body) => {
@@ -107,6 +109,14 @@ export async function servePage(dist, fixture, port = 0) {
       return json(404, { error: "profiles are forwarded, nothing is stored here" });
     if (options.faults?.[name])
       return json(options.faultStatus ?? 503, { error: options.faults[name] });
+    let text = "";
+    if (req.method !== "GET") for await (const part of req) text += part;
+    const noted = answerNotes(name, params, req.method, text, req.headers["x-api-key"]);
+    if (noted) {
+      if (noted.json) return json(noted.status, noted.json);
+      res.writeHead(noted.status, { "content-type": "text/plain" });
+      return res.end(noted.body);
+    }
     if (!endpoints.has(name)) return json(404, { error: "no such endpoint" });
     try {
       if (!saved[name]) {

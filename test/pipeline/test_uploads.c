@@ -484,7 +484,8 @@ static void bad_questions_are_answered_with_a_sentence(void **state)
 		 "{\"error\":\"no such path; there are /api/types /api/applications /api/movers "
 		 "/api/fleet /api/names /api/labels /api/timeline /api/heatmap /api/flamegraph "
 		 "/api/functions /api/function "
-		 "/api/source /api/matches /api/stacks /api/pprof /api/folded /api/speedscope\"}"},
+		 "/api/source /api/matches /api/stacks /api/pprof /api/folded /api/speedscope "
+		 "/api/notes /api/snapshot\"}"},
 	};
 
 	(void)state;

@@ -110,6 +110,33 @@ TEST(a_read_key_alone_leaves_uploads_open)
 	assert_int_equal(ask(a, ACCESS_WRITE, WRITES()), ACCESS_GRANTED);
 }
 
+TEST(notes_are_written_by_the_key_that_is_nearest)
+{
+	CLEANUP(access_freep) struct access *none = make(&(struct access_config){0});
+	CLEANUP(access_freep)
+	struct access *own =
+		make(&(struct access_config){.write_key = "w", .read_key = "r", .notes_key = "n"});
+	CLEANUP(access_freep)
+	struct access *both = make(&(struct access_config){.write_key = "w", .read_key = "r"});
+	CLEANUP(access_freep)
+	struct access *reading = make(&(struct access_config){.read_key = "r"});
+	CLEANUP(access_freep)
+	struct access *open = make(&(struct access_config){.notes_key = "n"});
+
+	assert_int_equal(ask(none, ACCESS_NOTES, WRITES()), ACCESS_GRANTED);
+	assert_int_equal(ask(own, ACCESS_NOTES, WRITES(.api_key = "n")), ACCESS_GRANTED);
+	assert_int_equal(ask(own, ACCESS_NOTES, WRITES(.api_key = "w")), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(own, ACCESS_NOTES, WRITES(.api_key = "r")), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(own, ACCESS_READ, READS(.api_key = "n")), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(own, ACCESS_WRITE, WRITES(.api_key = "n")), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(both, ACCESS_NOTES, WRITES(.api_key = "w")), ACCESS_GRANTED);
+	assert_int_equal(ask(both, ACCESS_NOTES, WRITES(.api_key = "r")), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(reading, ACCESS_NOTES, WRITES(.api_key = "r")), ACCESS_GRANTED);
+	assert_int_equal(ask(reading, ACCESS_NOTES, WRITES()), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(open, ACCESS_NOTES, WRITES()), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(open, ACCESS_READ, READS()), ACCESS_GRANTED);
+}
+
 /* ---- names and origins ---- */
 
 TEST(a_foreign_name_reads_nothing_without_a_key)
@@ -290,6 +317,27 @@ TEST(a_cookie_of_a_page_over_tls_is_sent_over_tls_only)
 	assert_int_equal(access_login(a, WRITES(.origin = "http://127.0.0.1:10301"), "k", cookie),
 			 ACCESS_LOGIN_RIGHT);
 	assert_null(strstr(cookie, "Secure"));
+}
+
+TEST(a_session_writes_notes_where_its_key_would)
+{
+	CLEANUP(access_freep) struct access *one = make(&(struct access_config){.write_key = "k"});
+	CLEANUP(access_freep)
+	struct access *two = make(&(struct access_config){.write_key = "w", .read_key = "k"});
+	CLEANUP(access_freep)
+	struct access *own = make(&(struct access_config){.read_key = "k", .notes_key = "n"});
+	char cookie[ACCESS_COOKIE_BYTES];
+
+	assert_int_equal(access_login(one, WRITES(), "k", cookie), ACCESS_LOGIN_RIGHT);
+	assert_int_equal(ask(one, ACCESS_NOTES, WRITES(.cookie = cookie)), ACCESS_GRANTED);
+	assert_int_equal(ask(one, ACCESS_WRITE, WRITES(.cookie = cookie)), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(two, ACCESS_READ, READS(.cookie = cookie)), ACCESS_GRANTED);
+	assert_int_equal(ask(two, ACCESS_NOTES, WRITES(.cookie = cookie)), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(own, ACCESS_NOTES, WRITES(.cookie = cookie)), ACCESS_REFUSED_KEY);
+	/* of another site */
+	assert_int_equal(
+		ask(one, ACCESS_NOTES, WRITES(.cookie = cookie, .origin = "https://evil.example")),
+		ACCESS_REFUSED_ORIGIN);
 }
 
 TEST(guessing_is_slowed_down)

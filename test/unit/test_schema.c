@@ -15,8 +15,8 @@
 
 static const struct schema_topology single, cloud = {.cloud = true}, cluster = {.cluster = "main"};
 static const struct schema_config config = {.ttl_ns = WEEK_NS};
-static const struct schema_config with_functions = {.ttl_ns = WEEK_NS,
-						    .function_ttl_ns = 2 * WEEK_NS};
+static const struct schema_config with_all = {
+	.ttl_ns = WEEK_NS, .function_ttl_ns = 2 * WEEK_NS, .note_ttl_ns = 3 * WEEK_NS};
 
 /* ---- texts ---- */
 
@@ -78,6 +78,18 @@ static const char *const statements[] = {
 	"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
 	"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
 
+	"CREATE TABLE IF NOT EXISTS profiling_notes ("
+	"Id UInt64 CODEC(ZSTD(1)), ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
+	"Type LowCardinality(String) CODEC(ZSTD(1)), At DateTime64(9) CODEC(Delta, ZSTD(1)), "
+	"Created DateTime64(9) CODEC(Delta, ZSTD(1)), "
+	"Written DateTime64(9) CODEC(Delta, ZSTD(1)), Deleted UInt8, "
+	"Name String CODEC(ZSTD(1)), Text String CODEC(ZSTD(1)), Url String CODEC(ZSTD(1)), "
+	"Size UInt64, BaseSize UInt64, Body String CODEC(NONE), Base String CODEC(NONE)) "
+	"ENGINE = ReplacingMergeTree(Written) PARTITION BY toDate(Created) ORDER BY Id "
+	"TTL toDateTime(Created) + toIntervalSecond(1814400) "
+	"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+	"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
+
 	"CREATE TABLE IF NOT EXISTS profiling_profiles ("
 	"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
 	"Type LowCardinality(String) CODEC(ZSTD(1)), "
@@ -103,7 +115,7 @@ TEST(tables_of_a_server_have_these_statements)
 		CLEANUP(buf_fini) struct buf sql;
 
 		buf_init(&sql, 8192);
-		assert_int_equal(schema_text_create(&sql, t, &single, &with_functions), 0);
+		assert_int_equal(schema_text_create(&sql, t, &single, &with_all), 0);
 		assert_string_equal(sql.data, statements[t]);
 	}
 }
@@ -178,6 +190,9 @@ TEST(distributed_tables_are_sharded_by_what_their_readers_join)
 		"AS profiling_functions "
 		"ENGINE = Distributed('main', currentDatabase(), 'profiling_functions', "
 		"cityHash64(ServiceName))",
+		"CREATE TABLE IF NOT EXISTS profiling_notes_distributed ON CLUSTER `main` "
+		"AS profiling_notes "
+		"ENGINE = Distributed('main', currentDatabase(), 'profiling_notes', Id)",
 		"CREATE TABLE IF NOT EXISTS profiling_profiles_distributed ON CLUSTER `main` "
 		"AS profiling_profiles "
 		"ENGINE = Distributed('main', currentDatabase(), 'profiling_profiles')",
@@ -400,30 +415,37 @@ TEST(older_tables_get_the_new_columns_in_front_of_the_shards_too)
 			       "\nALTER TABLE profiling_quality_distributed ON CLUSTER `main` "));
 }
 
-TEST(sums_of_functions_have_a_table_if_they_are_wanted)
+TEST(what_is_optional_has_a_table_if_it_is_wanted)
 {
 	CLEANUP(server_fini) struct server s;
 	struct err err = {0};
 
 	server_init(&s);
 	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
-	assert_int_equal(schema_apply(run, &s, &cluster, &with_functions, &err), 0);
+	assert_int_equal(schema_apply(run, &s, &cluster, &with_all, &err), 0);
 	assert_non_null(strstr(s.log.data, "\nCREATE TABLE IF NOT EXISTS profiling_functions ON "));
 	assert_non_null(strstr(s.log.data, "\nCREATE TABLE IF NOT EXISTS profiling_functions_dis"));
+	assert_non_null(strstr(s.log.data, "\nCREATE TABLE IF NOT EXISTS profiling_notes ON "));
+	assert_non_null(strstr(s.log.data, "\nCREATE TABLE IF NOT EXISTS profiling_notes_dis"));
 }
 
 /* An account may have the right to store profiles in tables that exist, and no more. */
-TEST(sums_of_functions_are_done_without_where_their_table_is_refused)
+TEST(what_is_optional_is_done_without_where_its_table_is_refused)
 {
-	CLEANUP(server_fini) struct server s;
-	struct err err = {0};
+	static const char *const tables[] = {"CREATE TABLE IF NOT EXISTS profiling_functions",
+					     "CREATE TABLE IF NOT EXISTS profiling_notes"};
 
-	server_init(&s);
-	s.rules[0] = (struct rule){"CREATE TABLE IF NOT EXISTS profiling_functions", NULL, 497, 0};
-	s.rules[1] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
 	log_set_level(LOG_LEVEL_ERROR);
-	assert_int_equal(schema_apply(run, &s, &single, &with_functions, &err), 0);
-	assert_string_equal(err.msg, "");
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		CLEANUP(server_fini) struct server s;
+		struct err err = {0};
+
+		server_init(&s);
+		s.rules[0] = (struct rule){tables[i], NULL, 497, 0};
+		s.rules[1] = (struct rule){"SELECT count() FROM system.columns", "8\n", 0, 0};
+		assert_int_equal(schema_apply(run, &s, &single, &with_all, &err), 0);
+		assert_string_equal(err.msg, "");
+	}
 }
 
 TEST(what_passes_is_repeated)

@@ -7,7 +7,7 @@ import { zoned } from "../../model/time_zone";
 import { emptyState, printState } from "../../model/url_state";
 import { noteUrlOf } from "../../state/api";
 import type { Navigate } from "../../state/hooks";
-import { NEEDS_KEY, sendNote } from "../../state/notes";
+import { NEEDS_KEY, sendNote } from "../../state/note_store";
 import { follow } from "../parts/links";
 import { ServiceName } from "../parts/service_name";
 import { NotesKey } from "./notes_key";

@@ -8,7 +8,7 @@ import { grouped } from "../../model/units";
 import type { UrlState } from "../../model/url_state";
 import { noteUrl, snapshotsUrl, type BaseSide, type Selection } from "../../state/api";
 import type { Navigate } from "../../state/hooks";
-import { NEEDS_KEY, notesKey, sendNote, type KnownNotes } from "../../state/notes";
+import { NEEDS_KEY, notesKey, sendNote, type KnownNotes } from "../../state/note_store";
 import { zoneToShow } from "../../state/zone";
 import { Popover } from "../parts/popover";
 import { NoteItem } from "./note_item";
@@ -35,6 +35,13 @@ const Check = (p: { text: string; on: boolean; set: (on: boolean) => void; testI
     {p.text}
   </label>
 );
+
+/** Where it is marked, and for whom; or what came of it. */
+function said(error: string | undefined, at: number, service: string): string {
+  if (error !== undefined) return error || "Saved.";
+  const place = `Marked at ${zoned(`${day(at)} ${clock(at)}`, at)}, for everybody`;
+  return service ? place : `${place} and all applications`;
+}
 
 function Form({ state, now, shown, subject, baseline }: Props) {
   const [name, setName] = useState("");
@@ -93,10 +100,7 @@ function Form({ state, now, shown, subject, baseline }: Props) {
       )}
       {(answer?.status === NEEDS_KEY || notesKey.value) && <NotesKey />}
       <p class={answer?.error ? "bad-text" : "dim"} role="status" data-testid="note-said">
-        {answer
-          ? answer.error || "Saved."
-          : `Marked at ${zoned(`${day(at)} ${clock(at)}`, at)}, for everybody` +
-            (subject.service ? "" : " and all applications")}
+        {said(answer?.error, at, subject.service)}
       </p>
       <button
         type="submit"
@@ -110,7 +114,7 @@ function Form({ state, now, shown, subject, baseline }: Props) {
   );
 }
 
-function List({ known, navigate, named }: { known: KnownNotes; named: boolean } & Pick<Props, "navigate">) {
+function List({ known, navigate, named }: Pick<Props, "known" | "navigate"> & { named: boolean }) {
   const { notes, n, error } = known;
   if (error) return <p class="dim notes-empty">{error}</p>;
   if (notes.length === 0) return <p class="dim notes-empty">There are no notes yet.</p>;

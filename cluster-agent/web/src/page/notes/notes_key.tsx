@@ -1,7 +1,7 @@
 // The field for the key that writing notes needs, once the server has asked for it.
 
 import { useCell } from "../../state/hooks";
-import { notesKey } from "../../state/notes";
+import { notesKey } from "../../state/note_store";
 
 export const NotesKey = () => (
   <label>

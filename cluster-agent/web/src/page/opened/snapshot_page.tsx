@@ -18,7 +18,7 @@ async function side(note: Note, base: boolean): Promise<File> {
 
 /** Reads what the server kept; null until it is there. */
 function useSides(note: Note | undefined, attempt: number) {
-  const [state, set] = useState<{ files: Opened | null; error: string }>({ files: null, error: "" });
+  const [state, set] = useState({ files: null as Opened | null, error: "" });
   useEffect(() => {
     if (!note) return;
     let left = false;

@@ -3,7 +3,7 @@
 import type { DiffScheme } from "../../model/diff";
 import type { UrlState } from "../../model/url_state";
 import type { Navigate, Theme } from "../../state/hooks";
-import type { KnownNotes } from "../../state/notes";
+import type { KnownNotes } from "../../state/note_store";
 import type { Pane } from "../parts/panes";
 import type { ProfilesData } from "./profiles_data";
 

@@ -7,7 +7,7 @@ import type { UrlState } from "../../model/url_state";
 import { outage, useRetry } from "../../state/connection";
 import { Cell, useHidden, useNow } from "../../state/hooks";
 import { useHueMemory } from "../../state/hue_memory";
-import { useNotes } from "../../state/notes";
+import { useNotes } from "../../state/note_store";
 import { useScheme } from "../../state/scheme";
 import { CompareMenu } from "../comparison/compare_menu";
 import { Header } from "../header/header";
