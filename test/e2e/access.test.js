@@ -131,7 +131,7 @@ test("notes are written by their own key, and are there after a restart", async 
   assert.strictEqual((await ask("POST", path, "n", "x".repeat(5000))).status, 413);
 
   const { dataDir } = cluster;
-  await cluster.stop({ keep: true });
+  await cluster.stop();
   cluster = await startCluster({ args, dataDir });
   const { notes } = await (await ask("GET", "/api/notes?service=/shop/cart", "r")).json();
   assert.deepStrictEqual(

@@ -105,7 +105,7 @@ pageTest("the key is asked for once, and two clicks delete", { notesKey: "n" }, 
   assert.equal(fixture.notes.length, 0);
 });
 
-pageTest("a snapshot shows the graph without its profiles, both sides of a comparison", {}, async () => {
+pageTest("a snapshot has both sides, and shows them without profiles", {}, async () => {
   await open(`?service=${APP}&base=previous&search=malloc`);
   await drawn();
   await id("notes").click();

@@ -56,6 +56,29 @@ TEST(what_is_not_given_has_a_default)
 	assert_true(p.zoom == 0);
 }
 
+TEST(a_note_is_about_a_moment_and_is_found_by_its_id)
+{
+	const struct web_param_text note[MAX_TEXTS] = {
+		{"name", "n"}, {"url", "?x"}, {"at", "1699999990000"}};
+	const struct web_param_text by_id[MAX_TEXTS] = {{"id", "00000000000000aa"}};
+	const struct web_param_text none[MAX_TEXTS] = {{NULL, NULL}};
+	struct query_request p;
+	struct err err = {""};
+
+	assert_int_equal(parse(&p, WEB_NOTE_ADD, note, NULL), 0);
+	assert_string_equal(p.name, "n");
+	assert_string_equal(p.url, "?x");
+	assert_true(p.at_ns == (NOW - 10000) * MS);
+	assert_int_equal(parse(&p, WEB_NOTES, none, NULL), 0);
+	assert_true(p.id == 0 && p.at_ns == NOW * MS && p.limit == 500);
+	assert_int_equal(parse(&p, WEB_NOTE_DELETE, by_id, NULL), 0);
+	assert_true(p.id == 0xaa);
+	assert_int_equal(parse(&p, WEB_SNAPSHOT, none, &err), -EINVAL);
+	assert_string_equal(err.msg, "id is missing");
+	assert_int_equal(parse(&p, WEB_SNAPSHOT_ADD, note, &err), -EINVAL);
+	assert_string_equal(err.msg, "service is missing");
+}
+
 TEST(nonsense_is_refused_with_a_sentence)
 {
 	static const struct {
