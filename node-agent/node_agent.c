@@ -122,8 +122,8 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	struct node_agent *a = ctx;
 	struct process_snapshot *snapshot;
 
-	if (e->end == WALK_END_NO_TABLE && a->unwinder)
-		unwinder_want(a->unwinder);
+	if (a->unwinder)
+		unwinder_see(a->unwinder, e);
 	if (event_processes_get(a->processes, e, &snapshot) < 0)
 		cycle_add_lost(cycle_turns_at(&a->cycles, e->header.ktime_ns), CYCLE_LOST_NO_MEMORY,
 			       1);

@@ -191,8 +191,7 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	snapshot = find_wanted(s, e);
 	if (!snapshot)
 		return;
-	if (e->end == WALK_END_NO_TABLE)
-		unwinder_want(s->unwinder);
+	unwinder_see(s->unwinder, e);
 	s->result->target_seen = true;
 	if (s->phase == RECORD_PREPARING || e->header.ktime_ns < s->recorded_ns)
 		s->result->n_prepared++;

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "node-agent/unwind/hot_code.h"
+
 static struct unwind_ref ref_to(const struct unwind_extent *e, size_t element_bytes)
 {
 	return (struct unwind_ref){e->block,
@@ -62,6 +64,12 @@ static struct unwind_extent rows_of(const struct unwind_page *p)
 	};
 }
 
+/* Nothing of the page is known. Such pages share one row, wherever they are. */
+static bool is_blank(const struct unwind_row *rows, uint32_t n)
+{
+	return n == 1 && rows[0].address == 0 && rows[0].rule == 0;
+}
+
 /* Whole pages of one rule, as programs in Go have, need their row once. */
 static bool same_rows(struct unwind_slabs *slabs, const struct unwind_page *before,
 		      const struct unwind_row *rows, uint32_t n)
@@ -93,6 +101,8 @@ int built_table_add_page(struct built_table *b, struct unwind_slabs *slabs, uint
 		return -ENOMEM;
 	b->n_rows += n;
 	before = page > 0 ? &b->directory[page - 1] : NULL;
+	if (is_blank(rows, n) && b->blank.n > 0)
+		before = &b->blank;
 	if (same_rows(slabs, before, rows, n)) {
 		*p = b->directory[page] = *before;
 		return 0;
@@ -102,6 +112,8 @@ int built_table_add_page(struct built_table *b, struct unwind_slabs *slabs, uint
 		return r;
 	*p = b->directory[page] =
 		(struct unwind_page){.rows = ref_to(&e, sizeof(*rows)), .n = (uint16_t)n};
+	if (is_blank(rows, n))
+		b->blank = *p;
 	return 0;
 }
 
@@ -110,6 +122,7 @@ int built_table_add_rules(struct built_table *b, struct unwind_slabs *slabs,
 {
 	if (n > UNWIND_TABLE_RULES)
 		return -EFBIG;
+	b->n_rules = n;
 	for (uint32_t done = 0; done < n; done += UNWIND_BLOCK_RULES) {
 		struct unwind_extent *e = &b->rules[done / UNWIND_BLOCK_RULES];
 		uint32_t some = n - done < UNWIND_BLOCK_RULES ? n - done : UNWIND_BLOCK_RULES;
@@ -166,6 +179,20 @@ static void put_unseen(struct unwind_slabs *slabs, const struct unwind_extent *e
 	unwind_slabs_put_unseen(slabs, e);
 }
 
+static bool is_same_page(const struct unwind_page *a, const struct unwind_page *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static void put_page(const struct unwind_page *p, struct unwind_slabs *slabs, put_fn *put,
+		     uint64_t now_ns)
+{
+	struct unwind_extent e = rows_of(p);
+
+	if (p->n > 0)
+		put(slabs, &e, now_ns);
+}
+
 static void put_rows(const struct built_table *b, struct unwind_slabs *slabs, put_fn *put,
 		     uint64_t now_ns)
 {
@@ -173,14 +200,13 @@ static void put_rows(const struct built_table *b, struct unwind_slabs *slabs, pu
 
 	for (uint32_t i = 0; i < b->extent.n_pages; i++) {
 		const struct unwind_page *p = &b->directory[i];
-		struct unwind_extent e;
 
-		if (p->n == 0 || memcmp(p, before, sizeof(*before)) == 0)
+		if (p->n == 0 || is_same_page(p, before) || is_same_page(p, &b->blank))
 			continue;
 		before = p;
-		e = rows_of(p);
-		put(slabs, &e, now_ns);
+		put_page(p, slabs, put, now_ns);
 	}
+	put_page(&b->blank, slabs, put, now_ns);
 }
 
 static void put_all(struct built_table *b, struct unwind_slabs *slabs, put_fn *put, uint64_t now_ns)
@@ -192,6 +218,7 @@ static void put_all(struct built_table *b, struct unwind_slabs *slabs, put_fn *p
 	for (size_t i = 0; i < ARRAY_SIZE(b->rules); i++)
 		put(slabs, &b->rules[i], now_ns);
 	free(b->directory);
+	hot_code_free(b->hot);
 	*b = (struct built_table){0};
 }
 
@@ -208,4 +235,140 @@ void built_table_withdraw(struct built_table *b, struct unwind_slabs *slabs,
 void built_table_discard(struct built_table *b, struct unwind_slabs *slabs)
 {
 	put_all(b, slabs, put_unseen, 0);
+}
+
+/* ---- parts ---- */
+
+int built_table_read_rules(const struct built_table *b, struct unwind_slabs *slabs,
+			   struct unwind_rule *ret)
+{
+	for (uint32_t done = 0; done < b->n_rules; done += UNWIND_BLOCK_RULES) {
+		uint32_t n = b->n_rules - done;
+		const struct unwind_rule *rules =
+			unwind_slabs_at(slabs, &b->rules[done / UNWIND_BLOCK_RULES]);
+
+		if (!rules)
+			return -ENOMEM;
+		memcpy(ret + done, rules,
+		       (n < UNWIND_BLOCK_RULES ? n : UNWIND_BLOCK_RULES) * sizeof(*ret));
+	}
+	return 0;
+}
+
+int built_part_add_page(struct built_part *part, struct unwind_slabs *slabs, uint32_t page,
+			const struct unwind_row *rows, uint32_t n)
+{
+	struct unwind_extent e;
+	int r;
+
+	if (page >= CFI_PART_PAGES || n > UNWIND_BLOCK_ROWS)
+		return -EFBIG;
+	if (is_blank(rows, n))
+		return 0;
+	r = unwind_slabs_write(slabs, rows, n * sizeof(*rows), &e);
+	if (r < 0)
+		return r;
+	part->pages[page] =
+		(struct unwind_page){.rows = ref_to(&e, sizeof(*rows)), .n = (uint16_t)n};
+	part->bytes += (uint64_t)e.n_units * UNWIND_UNIT_BYTES;
+	part->n_rows += n;
+	return 0;
+}
+
+void built_part_discard(struct built_part *part, struct unwind_slabs *slabs)
+{
+	for (uint32_t i = 0; i < CFI_PART_PAGES; i++)
+		put_page(&part->pages[i], slabs, put_unseen, 0);
+	*part = (struct built_part){.n = 0};
+}
+
+static uint64_t bytes_of(const struct unwind_extent *e)
+{
+	return (uint64_t)e->n_units * UNWIND_UNIT_BYTES;
+}
+
+/* Puts all rules where there is room for more. Walks may read either. */
+static int replace_rules(struct built_table *b, struct unwind_slabs *slabs,
+			 const struct unwind_rule *rules, uint32_t n,
+			 struct unwind_table *published, uint64_t now_ns)
+{
+	struct built_table with = {.n_rules = 0};
+	int r;
+
+	if (n == b->n_rules)
+		return 0;
+	r = built_table_add_rules(&with, slabs, rules, n);
+	for (size_t i = 0; i < ARRAY_SIZE(b->rules); i++) {
+		struct unwind_extent old = b->rules[i];
+
+		if (r < 0) {
+			unwind_slabs_put_unseen(slabs, &with.rules[i]);
+			continue;
+		}
+		write_ref(&published->rules[i], ref_to(&with.rules[i], sizeof(struct unwind_rule)));
+		unwind_slabs_put(slabs, &old, now_ns);
+		b->bytes += bytes_of(&with.rules[i]) - bytes_of(&old);
+		b->rules[i] = with.rules[i];
+	}
+	if (r == 0)
+		b->n_rules = n;
+	return r;
+}
+
+typedef uint64_t __attribute__((may_alias)) page_word;
+
+_Static_assert(sizeof(page_word) == sizeof(struct unwind_page), "a page is one word");
+
+/*
+ * Rows of a page that is between others with the same rows cannot be freed, and those others would
+ * then look as if they had rows of their own; such a page stays as it is. Blank ones are no such.
+ */
+static bool may_replace(const struct built_table *b, uint32_t page)
+{
+	const struct unwind_page *p = &b->directory[page];
+	bool like_last = page > 0 && is_same_page(p, p - 1);
+	bool like_next = page + 1 < b->extent.n_pages && is_same_page(p, p + 1);
+
+	return is_same_page(p, &b->blank) || (!like_last && !like_next);
+}
+
+static void replace_page(struct built_table *b, struct unwind_slabs *slabs, uint32_t page,
+			 struct unwind_page *with, uint64_t now_ns)
+{
+	struct unwind_page *to = page_at(b, slabs, page), *old = &b->directory[page];
+	page_word word;
+
+	if (with->n == 0 || !to || !may_replace(b, page))
+		return; /* what is left of the part is discarded */
+	b->n_rows += with->n - (uint64_t)old->n;
+	memcpy(&word, with, sizeof(word));
+	__atomic_store_n((page_word *)(void *)to, word, __ATOMIC_RELEASE);
+	if (!is_same_page(old, &b->blank)) {
+		struct unwind_extent e = rows_of(old);
+
+		b->bytes -= old->n > 0 ? bytes_of(&e) : 0;
+		put_page(old, slabs, unwind_slabs_put, now_ns);
+	}
+	*old = *with;
+	b->bytes += bytes_of(&(struct unwind_extent){.n_units = rows_of(with).n_units});
+	*with = (struct unwind_page){.n = 0};
+}
+
+/*
+ * Rules come first, then the rows that refer to them. Once all are there, the generation makes
+ * walks forget what they remember; until then they may find either.
+ */
+int built_table_replace(struct built_table *b, struct unwind_slabs *slabs, struct built_part *part,
+			const struct unwind_rule *rules, uint32_t n_rules,
+			struct unwind_table *published, uint64_t now_ns)
+{
+	int r = replace_rules(b, slabs, rules, n_rules, published, now_ns);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < part->n && part->first + i < b->extent.n_pages; i++)
+		replace_page(b, slabs, part->first + i, &part->pages[i], now_ns);
+	built_part_discard(part, slabs);
+	__atomic_store_n(&published->generation, published->generation + 1, __ATOMIC_RELEASE);
+	return 0;
 }

@@ -10,6 +10,8 @@
 
 #define BUILT_TABLE_PAGES_MAX (UNWIND_TABLE_PIECES * UNWIND_BLOCK_PAGES)
 
+struct hot_code;
+
 /* The memory of one table. */
 struct built_table {
 	struct cfi_extent extent;
@@ -18,6 +20,10 @@ struct built_table {
 	struct unwind_page *directory; /* a copy, so that nothing need be mapped to free the rows */
 	uint64_t bytes;
 	uint64_t n_rows;
+	uint32_t n_rules;
+	struct unwind_page blank; /* all pages without any known rule; zeroed: there is none */
+	bool has_debug_file;      /* it is made of one, too */
+	struct hot_code *hot;     /* owned; NULL: no code is deferred */
 };
 
 /*
@@ -37,6 +43,37 @@ int built_table_add_rules(struct built_table *b, struct unwind_slabs *slabs,
 
 /* Makes the table visible to walks; ret is an element of unwind_tables. */
 void built_table_publish(const struct built_table *b, struct unwind_table *ret);
+
+/* Pages of a published table that are about to be replaced. */
+struct built_part {
+	uint32_t first, n; /* pages; at most CFI_PART_PAGES */
+	struct unwind_page pages[CFI_PART_PAGES];
+	uint64_t bytes, n_rows;
+};
+
+/*
+ * The rules of the table, for struct cfi_part; ret has room for UNWIND_TABLE_RULES. Returns 0 or
+ * -ENOMEM.
+ */
+int built_table_read_rules(const struct built_table *b, struct unwind_slabs *slabs,
+			   struct unwind_rule *ret) MUST_CHECK;
+
+/*
+ * Writes the rows of page part->first + page; one without any known rule will not be replaced.
+ * Errors as of built_table_add_page().
+ */
+int built_part_add_page(struct built_part *part, struct unwind_slabs *slabs, uint32_t page,
+			const struct unwind_row *rows, uint32_t n) MUST_CHECK;
+void built_part_discard(struct built_part *part, struct unwind_slabs *slabs);
+
+/*
+ * Replaces the pages while walks read them; rules are those of the table and new ones after them.
+ * An error is one of built_table_add_rules(); then nothing has changed, and the part must be
+ * discarded.
+ */
+int built_table_replace(struct built_table *b, struct unwind_slabs *slabs, struct built_part *part,
+			const struct unwind_rule *rules, uint32_t n_rules,
+			struct unwind_table *published, uint64_t now_ns) MUST_CHECK;
 
 /* Hides a published table from walks and frees its memory; cannot fail. */
 void built_table_withdraw(struct built_table *b, struct unwind_slabs *slabs,

@@ -12,6 +12,9 @@
  * more than a share of the room and that of the other one would not, because else they would evict
  * each other in turns. A table that finds no room is tried again as long as walks ask for it.
  *
+ * Of files with more code without descriptions than can be analysed at once, parts are analysed as
+ * samples come to them (hot_code.h), while no table waits to be built.
+ *
  * The memory of an evicted table can be used only after the grace period, so what needed the room
  * waits for that long, and for its turn. An index is reused after the grace period, too.
  */
@@ -22,6 +25,7 @@
 #include "common/data/table.h"
 #include "common/system/clock.h"
 #include "node-agent/unwind/code_files.h"
+#include "node-agent/unwind/hot_code.h"
 #include "node-agent/unwind/table_builder.h"
 #include "node-agent/unwind/table_owners.h"
 
@@ -49,9 +53,9 @@ struct table {
 	bool postponed;             /* counted as such */
 	struct mapped_file *source; /* a reference, while it is pending; NULL: the vDSO */
 	struct table *next;         /* in the list of pending ones */
-	uint64_t retry_ns;
-	uint64_t retry_delay_ns; /* after the next failure */
-	uint64_t born;           /* as in unwind_used */
+	uint64_t retry_ns;          /* of a table that is built: when parts of it may be again */
+	uint64_t retry_delay_ns;    /* after the next failure */
+	uint64_t born;              /* as in unwind_used */
 	struct built_table built;
 };
 
@@ -130,6 +134,7 @@ static void withdraw(struct file_tables *t, struct table *e, uint64_t now_ns)
 	t->stats.n_rows -= e->built.n_rows;
 	t->stats.bytes -= e->built.bytes;
 	t->owners.owners[e->owner].bytes -= e->built.bytes;
+	t->stats.n_deferred -= e->built.hot != NULL;
 	built_table_withdraw(&e->built, t->cfg.slabs, &t->cfg.memory->tables[e->index], now_ns);
 }
 
@@ -443,7 +448,8 @@ static bool is_current(void *ctx)
 	return code_files_is_current(b->tables->files, b->table->source, &b->table->key);
 }
 
-static int build(struct file_tables *t, const struct table *e, struct built_table *ret)
+/* Builds the table, or if there is an extent, that part of its deferred code. */
+static int build(struct file_tables *t, struct table *e, const struct cfi_extent *part)
 {
 	const struct debug_cfi_query debug = debug_query(t, e);
 	struct build build = {t, e};
@@ -463,13 +469,18 @@ static int build(struct file_tables *t, const struct table *e, struct built_tabl
 	_Static_assert(sizeof(key) == sizeof(e->key), "the same words");
 	memcpy(&key, &e->key, sizeof(key));
 	code_files_open(t->files, e->source, &src);
+	if (part)
+		return table_builder_build_part(&builder, &src, &e->built, part,
+						&t->cfg.memory->tables[e->index],
+						clock_monotonic_ns());
 	return table_builder_build(&builder, &src, table_key_is_of_build(&e->key) ? &key : NULL,
-				   ret);
+				   &e->built);
 }
 
 static void note_built(struct file_tables *t, struct table *e, uint64_t now_ns)
 {
 	e->state = TABLE_BUILT;
+	e->retry_ns = 0;
 	e->retry_delay_ns = RETRY_MIN_NS;
 	e->born = used_clock(now_ns);
 	t->stats.built++;
@@ -477,29 +488,100 @@ static void note_built(struct file_tables *t, struct table *e, uint64_t now_ns)
 	t->stats.n_rows += e->built.n_rows;
 	t->stats.bytes += e->built.bytes;
 	t->owners.owners[e->owner].bytes += e->built.bytes;
+	t->stats.n_deferred += e->built.hot != NULL;
 	built_table_publish(&e->built, &t->cfg.memory->tables[e->index]);
+}
+
+/* The source is the table's, and is dropped. */
+static int build_and_charge(struct file_tables *t, struct table *e, const struct cfi_extent *part)
+{
+	uint64_t begin_ns = clock_thread_cpu_ns(), cpu_ns;
+	int r;
+
+	e->n_refs++;
+	r = build(t, e, part);
+	cpu_ns = clock_thread_cpu_ns() - begin_ns;
+	t->stats.build_ns += cpu_ns;
+	table_owners_charge(&t->owners, e->owner, cpu_ns);
+	e->n_refs--;
+	drop_source(e);
+	return r;
+}
+
+/* ---- parts ---- */
+
+void file_tables_note_sample(struct file_tables *t, uint32_t table, uint64_t vaddr)
+{
+	struct table *e = table < UNWIND_TABLES ? t->by_index[table] : NULL;
+
+	if (e && e->state == TABLE_BUILT && e->built.hot)
+		hot_code_note(e->built.hot, vaddr);
+}
+
+/* The table with the part that most samples came to, NULL if there is none. */
+static struct table *find_hot(const struct file_tables *t, uint64_t now_ns)
+{
+	struct table *found = NULL;
+	unsigned most = 0;
+
+	for (struct table *e = t->stats.n_deferred > 0 ? t->tables : NULL; e; e = e->hh.next) {
+		unsigned n;
+
+		if (e->state != TABLE_BUILT || !e->built.hot || now_ns < e->retry_ns ||
+		    !table_owners_may_build(&t->owners, e->owner))
+			continue;
+		n = hot_code_samples(e->built.hot);
+		if (n > most) {
+			found = e;
+			most = n;
+		}
+	}
+	return found;
+}
+
+/* Returns false if there is none that may be built. */
+static bool build_next_part(struct file_tables *t, uint64_t now_ns)
+{
+	struct table *e = find_hot(t, now_ns);
+	struct mapped_file *source = e ? source_of(t, e) : NULL;
+	uint64_t bytes, n_rows;
+	struct cfi_extent part;
+	int r;
+
+	if (!e)
+		return false;
+	if (!source || source->fd < 0 || hot_code_take(e->built.hot, &part) < 0) {
+		e->retry_ns = now_ns + RETRY_MIN_NS;
+		return true;
+	}
+	e->source = mapped_file_ref(source);
+	bytes = e->built.bytes;
+	n_rows = e->built.n_rows;
+	r = build_and_charge(t, e, &part);
+	if (r < 0) /* its code stays as it is: there is no room, or it cannot be read */
+		e->retry_ns = now_ns + RETRY_MIN_NS;
+	t->stats.lost_budget += r == -ENOSPC || r == -EFBIG;
+	t->stats.lost_unreadable += r < 0 && r != -ENOSPC && r != -EFBIG && r != -ECANCELED;
+	t->stats.built_parts += r == 0;
+	t->stats.n_rows += e->built.n_rows - n_rows;
+	t->stats.bytes += e->built.bytes - bytes;
+	t->owners.owners[e->owner].bytes += e->built.bytes - bytes;
+	return true;
 }
 
 bool file_tables_build_next(struct file_tables *t, uint64_t now_ns)
 {
-	uint64_t begin_ns = clock_thread_cpu_ns(), cpu_ns;
 	struct table *e;
 	int r;
 
 	table_owners_tick(&t->owners, now_ns);
 	e = take_pending(t);
 	if (!e)
-		return false;
+		return build_next_part(t, now_ns);
 	e->postponed = false;
 	e->state = TABLE_WAITING; /* so that on_pause() leaves it alone */
 	e->retry_ns = UINT64_MAX;
-	e->n_refs++;
-	r = build(t, e, &e->built);
-	cpu_ns = clock_thread_cpu_ns() - begin_ns;
-	t->stats.build_ns += cpu_ns;
-	table_owners_charge(&t->owners, e->owner, cpu_ns);
-	e->n_refs--;
-	drop_source(e);
+	r = build_and_charge(t, e, NULL);
 	if (r < 0)
 		note_failure(t, e, r, e->built.bytes, now_ns);
 	else

@@ -42,9 +42,11 @@ struct file_tables_stats {
 	uint64_t n_tables; /* built; so are the next two */
 	uint64_t n_rows;
 	uint64_t bytes;
-	uint64_t n_waiting; /* for room, or for their turn */
+	uint64_t n_waiting;  /* for room, or for their turn */
+	uint64_t n_deferred; /* tables with code that is analysed once samples come to it */
 	/* totals */
 	uint64_t built;
+	uint64_t built_parts; /* of their deferred code */
 	uint64_t evicted;
 	uint64_t postponed;       /* tables that waited because enough was built lately */
 	uint64_t build_ns;        /* CPU time */
@@ -82,6 +84,12 @@ void file_tables_find_wanted(struct file_tables *t);
  * lately for those that wait.
  */
 bool file_tables_build_next(struct file_tables *t, uint64_t now_ns);
+
+/*
+ * A sample of whose stack something was guessed, or cut off, came to this address of the table's
+ * file. Code that is deferred there will be analysed by file_tables_build_next().
+ */
+void file_tables_note_sample(struct file_tables *t, uint32_t table, uint64_t vaddr);
 
 /* Retries tables that had no room. To be called about once a second. */
 void file_tables_tick(struct file_tables *t, uint64_t now_ns);

@@ -140,6 +140,50 @@ void process_mappings_sweep(struct process_mappings *p, uint64_t now_ns)
 	}
 }
 
+/* ---- samples ---- */
+
+/* The last of n starts that is not after the address; n if there is none. */
+static uint32_t find_start(const uint64_t *starts, uint32_t n, uint64_t address)
+{
+	uint32_t first = 0, end = n;
+
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2;
+
+		if (starts[middle] <= address)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first > 0 ? first - 1 : n;
+}
+
+void process_mappings_note_sample(struct process_mappings *p, pid_t pid, uint64_t start_boottime_ns,
+				  const uint64_t *addresses, size_t n)
+{
+	const struct record *c = find(p, pid);
+	const struct unwind_mapping *mappings[2], *m;
+	const uint64_t *starts;
+
+	if (!c || c->n == 0 || c->snapshot->start_boottime_ns != start_boottime_ns)
+		return;
+	starts = unwind_slabs_at(p->cfg.slabs, &c->extents[1]);
+	mappings[0] = unwind_slabs_at(p->cfg.slabs, &c->extents[2]);
+	mappings[1] = c->extents[3].n_units > 0 ? unwind_slabs_at(p->cfg.slabs, &c->extents[3])
+						: mappings[0];
+	if (!starts || !mappings[0] || !mappings[1])
+		return;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t at = find_start(starts, c->n, addresses[i]);
+
+		if (at == c->n)
+			continue;
+		m = &mappings[at / UNWIND_BLOCK_MAPPINGS][at % UNWIND_BLOCK_MAPPINGS];
+		if ((addresses[i] - starts[at]) >> UNWIND_MAPPING_SHIFT < m->n_pages)
+			file_tables_note_sample(p->cfg.tables, m->table, addresses[i] - m->bias);
+	}
+}
+
 /* ---- make ---- */
 
 /* Neighbours that are the same to a walk become one mapping. */

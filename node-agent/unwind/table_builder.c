@@ -5,6 +5,7 @@
 #include "common/elf/elf_debug_link.h"
 #include "common/elf/elf_layout.h"
 #include "node-agent/unwind/cfi/cfi_dotnet.h"
+#include "node-agent/unwind/hot_code.h"
 
 struct build {
 	const struct table_builder *builder;
@@ -44,7 +45,10 @@ static bool lacks_descriptions(const struct elf_layout *l, const struct cfi_tabl
 	return t->bare_bytes > (l->text_end - l->text_start) / 16;
 }
 
-/* A table that a debug file could complete is not kept on disk: the next search may find it. */
+/*
+ * A table that a debug file could complete is not kept on disk: the next search may find it. Nor is
+ * one with deferred code, whose parts come later.
+ */
 static int parse_once(struct build *b, const struct table_file_key *key, const struct cfi_input *in,
 		      const struct cfi_extent *extent, struct cfi_table *ret)
 {
@@ -60,7 +64,8 @@ static int parse_once(struct build *b, const struct table_file_key *key, const s
 		r = -ESTALE;
 	}
 	/* a debug file is no part of the key */
-	if (r == 0 && !in->debug_layout && !lacks_descriptions(in->layout, ret))
+	if (r == 0 && !in->debug_layout && !lacks_descriptions(in->layout, ret) &&
+	    ret->deferred.n == 0)
 		unwind_cache_finish(b->file, key, ret);
 	else
 		unwind_cache_file_free(b->file);
@@ -83,7 +88,9 @@ static int parse(struct build *b, const struct table_file_key *key, const struct
 	both.debug_src = &debug->src;
 	built_table_discard(b->table, b->builder->slabs);
 	cfi_table_fini(ret);
-	return parse_once(b, key, &both, extent, ret);
+	r = parse_once(b, key, &both, extent, ret);
+	b->table->has_debug_file = true;
+	return r;
 }
 
 /* Whether parsing the file would fail as loading its table has. */
@@ -113,6 +120,8 @@ static int make(struct build *b, const struct table_file_key *key, const struct 
 	if (r < 0)
 		return r;
 	r = built_table_add_rules(b->table, slabs, table.rules, table.n_rules);
+	if (r == 0 && table.deferred.n > 0)
+		r = hot_code_new(&b->table->hot, &extent, &table.deferred);
 	cfi_table_fini(&table);
 	return r;
 }
@@ -142,6 +151,74 @@ int table_builder_build(const struct table_builder *b, const struct byte_source 
 	bytes = ret->bytes;
 	built_table_discard(ret, b->slabs);
 	ret->bytes = bytes;
+	return r;
+}
+
+/* ---- parts ---- */
+
+struct part_build {
+	const struct table_builder *builder;
+	struct built_part part;
+};
+
+static int add_part_page(void *ctx, uint32_t page, const struct unwind_row *rows, uint32_t n)
+{
+	struct part_build *b = ctx;
+
+	if (b->builder->on_pause && b->builder->on_pause(b->builder->ctx))
+		return -ECANCELED;
+	return built_part_add_page(&b->part, b->builder->slabs, page, rows, n);
+}
+
+/* Returns like cfi_table_build(). */
+static int parse_part(struct part_build *b, const struct built_table *table, struct cfi_input *in,
+		      struct cfi_table *ret)
+{
+	CLEANUP(debug_cfi_freep) struct debug_cfi *debug = NULL;
+	int r = 0;
+
+	if (table->has_debug_file && b->builder->debug) {
+		r = debug_cfi_open(&debug, b->builder->debug, in->layout, in->src);
+		if (r < 0)
+			return r; /* without it, less would be known than is now */
+		in->debug_layout = &debug->layout;
+		in->debug_src = &debug->src;
+	}
+	r = cfi_table_build(ret, in, add_part_page, b);
+	if (r == 0 && b->builder->is_current && !b->builder->is_current(b->builder->check_ctx)) {
+		cfi_table_fini(ret);
+		return -ESTALE;
+	}
+	return r;
+}
+
+int table_builder_build_part(const struct table_builder *b, const struct byte_source *src,
+			     struct built_table *table, const struct cfi_extent *extent,
+			     struct unwind_table *published, uint64_t now_ns)
+{
+	AUTO_FREE struct unwind_rule *rules = calloc(UNWIND_TABLE_RULES, sizeof(*rules));
+	AUTO_FREE struct elf_layout *layout = malloc(sizeof(*layout));
+	struct cfi_part part = {.extent = *extent, .rules = rules, .n_rules = table->n_rules};
+	struct cfi_input in = {.layout = layout, .src = src, .part = &part};
+	struct part_build build = {.builder = b};
+	struct cfi_table found = {0};
+	int r = -ENOMEM;
+
+	build.part.first = (uint32_t)(extent->first_page - table->extent.first_page);
+	build.part.n = extent->n_pages;
+	if (rules && layout)
+		r = built_table_read_rules(table, b->slabs, rules);
+	if (r == 0)
+		r = elf_layout_parse(layout, src);
+	if (r == 0)
+		r = parse_part(&build, table, &in, &found);
+	if (r == 0 && table->bytes + build.part.bytes > b->max_table_bytes)
+		r = -EFBIG;
+	if (r == 0)
+		r = built_table_replace(table, b->slabs, &build.part, found.rules, found.n_rules,
+					published, now_ns);
+	cfi_table_fini(&found);
+	built_part_discard(&build.part, b->slabs);
 	return r;
 }
 

@@ -68,4 +68,12 @@ struct table_builder {
 int table_builder_build(const struct table_builder *b, const struct byte_source *src,
 			const struct table_file_key *key, struct built_table *ret) MUST_CHECK;
 
+/*
+ * Analyses deferred code of a published table: these pages of the file (hot_code.h). Returns 0,
+ * -ENOSPC, -ESTALE and others as above; after a failure, the table is as it was.
+ */
+int table_builder_build_part(const struct table_builder *b, const struct byte_source *src,
+			     struct built_table *table, const struct cfi_extent *extent,
+			     struct unwind_table *published, uint64_t now_ns) MUST_CHECK;
+
 #endif /* NODE_AGENT_UNWIND_TABLE_BUILDER_H */

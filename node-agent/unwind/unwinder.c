@@ -20,12 +20,14 @@
 #include "common/thread/worker_thread.h"
 #include "node-agent/interpreter/process/interpreter_files.h"
 #include "node-agent/interpreter/process/process_memory.h"
+#include "node-agent/sample/event_parse.h"
 #include "node-agent/unwind/file_tables.h"
 #include "node-agent/unwind/process_mappings.h"
 #include "node-agent/unwind/unwind_cache.h"
 #include "node-agent/unwind/unwind_slabs.h"
 
 #define QUEUE_JOBS 8192u
+#define SEEN_ADDRESSES 64u /* of a sample, from its leaf */
 #define READ_TIMEOUT_NS NS_PER_S
 #define HUNG_PAUSE_NS (60 * NS_PER_S)
 #define TICK_NS NS_PER_S
@@ -44,6 +46,8 @@ enum unwinder_metric {
 	CHAINS,
 	WAITING_TABLES,
 	BUILT,
+	DEFERRED,
+	BUILT_PARTS,
 	EVICTED,
 	POSTPONED,
 	CACHE_HITS,
@@ -131,6 +135,13 @@ static const struct metric_def metric_defs[METRICS] = {
 	[BUILT] = {.name = "coroot_node_agent_unwind_tables_built_total",
 		   .help = "Unwinding tables that were built",
 		   .kind = METRIC_COUNTER},
+	[DEFERRED] = {.name = "coroot_node_agent_unwind_tables_deferred",
+		      .help = "Unwinding tables of files with so much code without unwinding "
+			      "information that its parts are analysed once samples come to them",
+		      .kind = METRIC_GAUGE},
+	[BUILT_PARTS] = {.name = "coroot_node_agent_unwind_parts_built_total",
+			 .help = "Parts of such code that were analysed",
+			 .kind = METRIC_COUNTER},
 	[EVICTED] = {.name = "coroot_node_agent_unwind_tables_evicted_total",
 		     .help = "Unwinding tables that made room for others",
 		     .kind = METRIC_COUNTER},
@@ -175,6 +186,7 @@ enum job_kind {
 	JOB_SNAPSHOT,
 	JOB_EXITED,
 	JOB_WANTED,
+	JOB_SAMPLE,
 };
 
 struct job {
@@ -188,6 +200,14 @@ struct unwinder {
 	struct process_listener listener;
 	struct queue *jobs;
 	atomic_bool wanted; /* JOB_WANTED is in the queue */
+	atomic_bool defers; /* code of some table is analysed once samples come to it */
+	atomic_bool sees;   /* JOB_SAMPLE is in the queue, and this is the thread's: */
+	struct {
+		pid_t pid;
+		uint64_t start_boottime_ns;
+		uint64_t addresses[SEEN_ADDRESSES];
+		uint16_t n;
+	} seen;
 	atomic_uint n_submitted,
 		n_idle; /* jobs; as many as there were when all tables were built */
 	struct worker_thread *thread;
@@ -229,6 +249,11 @@ static void run_job(struct unwinder *u, struct job *j)
 	case JOB_WANTED:
 		atomic_store(&u->wanted, false);
 		file_tables_find_wanted(u->tables);
+		break;
+	case JOB_SAMPLE:
+		process_mappings_note_sample(u->processes, u->seen.pid, u->seen.start_boottime_ns,
+					     u->seen.addresses, u->seen.n);
+		atomic_store(&u->sees, false);
 		break;
 	}
 	free_job(j);
@@ -299,6 +324,9 @@ static void set_metrics(struct unwinder *u)
 	metric_set(&u->metrics[CHAINS], processes.n_chains);
 	metric_set(&u->metrics[WAITING_TABLES], tables.n_waiting);
 	metric_set(&u->metrics[BUILT], tables.built);
+	metric_set(&u->metrics[DEFERRED], tables.n_deferred);
+	metric_set(&u->metrics[BUILT_PARTS], tables.built_parts);
+	atomic_store(&u->defers, tables.n_deferred > 0);
 	metric_set(&u->metrics[EVICTED], tables.evicted);
 	metric_set(&u->metrics[POSTPONED], tables.postponed);
 	metric_set(&u->metrics[BUILD_NS], tables.build_ns);
@@ -401,12 +429,37 @@ static void on_exited(void *ctx, const struct process_snapshot *last)
 		(void)submit(ctx, &job);
 }
 
-void unwinder_want(struct unwinder *u)
+static void want(struct unwinder *u)
 {
 	const struct job job = {.kind = JOB_WANTED};
 
 	if (!atomic_exchange(&u->wanted, true) && !submit(u, &job))
 		atomic_store(&u->wanted, false);
+}
+
+/* While one is not looked at yet, others are not kept: what is hot comes again. */
+static void see_addresses(struct unwinder *u, const struct sample_event *e)
+{
+	const struct job job = {.kind = JOB_SAMPLE};
+
+	if (atomic_exchange(&u->sees, true))
+		return;
+	u->seen.pid = (pid_t)e->header.tgid;
+	u->seen.start_boottime_ns = e->header.start_boottime_ns;
+	u->seen.n = e->n_user < SEEN_ADDRESSES ? e->n_user : SEEN_ADDRESSES;
+	memcpy(u->seen.addresses, sample_event_addrs(e) + e->n_kernel,
+	       u->seen.n * sizeof(u->seen.addresses[0]));
+	if (!submit(u, &job))
+		atomic_store(&u->sees, false);
+}
+
+void unwinder_see(struct unwinder *u, const struct sample_event *e)
+{
+	if (e->end == WALK_END_NO_TABLE)
+		want(u);
+	else if (atomic_load(&u->defers) &&
+		 (e->flags & SAMPLE_GUESSED || e->end == WALK_END_NO_UNWIND_INFO))
+		see_addresses(u, e);
 }
 
 /* ---- create and destroy ---- */

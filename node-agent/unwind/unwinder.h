@@ -12,6 +12,8 @@
 #include "node-agent/process/process_table.h"
 #include "node-agent/unwind/unwind_memory.h"
 
+#include "bpf/sample_event.h"
+
 struct unwinder;
 struct unwind_cache;
 
@@ -39,8 +41,11 @@ DEFINE_CLEANUP(struct unwinder *, unwinder_free);
 /* For process_table_subscribe(). */
 struct process_listener *unwinder_listener(struct unwinder *u);
 
-/* Reports that a walk ended at code without a table (WALK_END_NO_TABLE). Loop thread. */
-void unwinder_want(struct unwinder *u);
+/*
+ * Reports a sample: its walk may have ended at code without a table, or have gone by guesses
+ * through code that is analysed once samples come to it. Loop thread.
+ */
+void unwinder_see(struct unwinder *u, const struct sample_event *e);
 
 /*
  * Whether everything that was reported so far has its table, or can have none. Loop thread.

@@ -165,8 +165,7 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	if ((pid_t)e->header.tgid != f->child)
 		return;
 	assert_int_equal(process_table_get(f->with.processes, &seen, clock_monotonic_ns(), &s), 0);
-	if (e->end == WALK_END_NO_TABLE)
-		unwinder_want(f->with.unwinder);
+	unwinder_see(f->with.unwinder, e);
 	if (e->end != WALK_END_BOTTOM || e->flags & SAMPLE_GUESSED || e->n_chain == 0)
 		return;
 	f->n_seen++;

@@ -138,8 +138,7 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	if (!f->unreported)
 		assert_int_equal(
 			process_table_get(f->with.processes, &seen, clock_monotonic_ns(), &s), 0);
-	if (e->end == WALK_END_NO_TABLE)
-		unwinder_want(f->with.unwinder);
+	unwinder_see(f->with.unwinder, e);
 	if (!(e->flags & SAMPLE_BY_TABLES) || e->n_user == 0)
 		return;
 	f->n_by_tables++;

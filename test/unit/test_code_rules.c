@@ -38,6 +38,13 @@ static int run(struct fixture *f)
 	int r;
 
 	l.text_end = TEXT + f->len;
+	l.segments[0] = (struct elf_segment){
+		.vaddr = TEXT,
+		.file_bytes = f->len,
+		.memory_bytes = f->len,
+		.executable = true,
+	};
+	l.n_segments = 1;
 	l.entry = f->entry ? TEXT + f->entry : 0;
 	f->last = 0;
 	byte_source_from_memory(&src, f->code, f->len);
@@ -341,6 +348,68 @@ TEST(calls_and_last_jumps_lead_from_one_stretch_of_code_to_the_next)
 	expect(&f, 17, UNWIND_CFA_SP, 2);
 	expect(&f, 20, UNWIND_CFA_SP, 1);
 	expect(&f, 22, UNWIND_CFA_SP, 3);
+}
+
+/* Bytes of code, one after another. */
+static void append(struct fixture *f, const uint8_t *code, size_t len)
+{
+	assert_true(f->len + len <= CODE_MAX);
+	memcpy(f->code + f->len, code, len);
+	f->len += len;
+}
+
+TEST(what_follows_a_call_without_return_is_a_function_if_it_begins_like_one)
+{
+	/* push %rbp; mov %rsp,%rbp; push %rbx; jmp *%rax */
+	static const uint8_t before[] = {0x55, 0x48, 0x89, 0xe5, 0x53, 0xff, 0xe0};
+	/* test %edi,%edi; je to the call; pop %rbx; pop %rbp; ret; call: a case of a switch */
+	static const uint8_t a_case[] = {0x85, 0xff, 0x74, 3,    0x5b, 0x5d,
+					 0xc3, 0xe8, 0xed, 0xff, 0xff, 0xff};
+	/* push %rbp; mov %rsp,%rbp; pop %rbp; ret */
+	static const uint8_t next[] = {0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3};
+	struct fixture f = {.len = 0};
+
+	append(&f, before, sizeof(before));
+	append(&f, a_case, sizeof(a_case));
+	append(&f, next, sizeof(next));
+	assert_int_equal(run(&f), 0);
+	expect(&f, 7, UNWIND_CFA_FP, 2);  /* the case has the frame of its function */
+	expect(&f, 14, UNWIND_CFA_FP, 2); /* the call */
+	expect(&f, 19, UNWIND_CFA_SP, 1); /* and the next function its own */
+	expect(&f, 20, UNWIND_CFA_SP, 2);
+}
+
+/* Functions, with code that nothing leads to and that has a call after them. */
+static size_t put_functions(struct fixture *f, unsigned n, const uint8_t *first, size_t first_len)
+{
+	/* push %rbp; mov %rsp,%rbp; pop %rbp; ret */
+	static const uint8_t function[] = {0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3};
+	/* mov %rax,%rcx; call *%rcx; hlt */
+	static const uint8_t lost[] = {0x48, 0x89, 0xc1, 0xff, 0xd1, 0xf4};
+
+	*f = (struct fixture){.len = 0};
+	append(f, first, first_len);
+	for (unsigned i = 0; i < n; i++)
+		append(f, function, sizeof(function));
+	append(f, lost, sizeof(lost));
+	return f->len - 3;
+}
+
+TEST(calls_have_a_frame_where_all_code_keeps_frame_pointers)
+{
+	static const uint8_t ret[] = {0xc3}, uses[] = {0x55, 0x48, 0x89, 0xfd, 0x5d, 0xc3};
+	struct fixture f;
+	size_t call = put_functions(&f, 40, ret, sizeof(ret));
+
+	assert_int_equal(run(&f), 0);
+	expect(&f, call - 3, UNWIND_CFA_UNKNOWN, 0); /* it may be before the frame is set up */
+	expect(&f, call, UNWIND_CFA_FP, 2);
+	call = put_functions(&f, 40, uses, sizeof(uses)); /* mov %rdi,%rbp */
+	assert_int_equal(run(&f), 0);
+	expect(&f, call, UNWIND_CFA_UNKNOWN, 0);
+	call = put_functions(&f, 4, ret, sizeof(ret)); /* too few */
+	assert_int_equal(run(&f), 0);
+	expect(&f, call, UNWIND_CFA_UNKNOWN, 0);
 }
 
 TEST(nothing_is_known_once_the_return_address_was_moved)

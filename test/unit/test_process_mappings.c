@@ -15,6 +15,7 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "node-agent/process/process_table.h"
+#include "test/lib/large_text.h"
 #include "test/lib/unit.h"
 #include "test/lib/unwind_plain.h"
 
@@ -192,6 +193,56 @@ TEST(test_functions_of_this_program_have_rules)
 		assert_int_equal(rule->cfa, 1);
 #endif
 	}
+	end(&f);
+}
+
+/* A file with too much code to analyse all of it, mapped here. */
+static const uint8_t *map_large_text(size_t text_bytes)
+{
+	uint8_t *file = large_text_new(text_bytes);
+	size_t bytes = LARGE_TEXT_OFFSET + text_bytes;
+	AUTO_CLOSE int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0700);
+	void *code;
+
+	assert_non_null(file);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, file, bytes), bytes);
+	free(file);
+	code = mmap(NULL, text_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, LARGE_TEXT_OFFSET);
+	assert_true(code != MAP_FAILED);
+	return code;
+}
+
+TEST(test_code_of_a_large_file_has_rules_once_samples_come_to_it)
+{
+	static struct fixture f;
+	const uint8_t *code = map_large_text(12 * MIB);
+	uint64_t addresses[] = {1, (uintptr_t)code + 9 * MIB + LARGE_TEXT_CALL, UINT64_MAX / 2};
+	uint64_t other = (uintptr_t)code + MIB + LARGE_TEXT_CALL;
+	uint64_t start;
+
+	begin(&f, 64 * MIB);
+	put(&f, getpid());
+	build_all(&f);
+	start = read_process(&f, getpid())->start_boottime_ns;
+	assert_int_equal(table_stats(&f).n_deferred, 1);
+	assert_int_equal(unwind_plain_rule(&f.plain, getpid(), addresses[1])->base,
+			 UNWIND_CFA_UNKNOWN);
+	for (unsigned i = 0; i < 10; i++) {
+		process_mappings_note_sample(f.processes, getpid(), start + 1, addresses, 3);
+		process_mappings_note_sample(f.processes, getpid() + 1, start, addresses, 3);
+	}
+	assert_false(file_tables_build_next(f.tables, f.now_ns)); /* they are of other processes */
+	for (unsigned i = 0; i < 10; i++)
+		process_mappings_note_sample(f.processes, getpid(), start, addresses, 3);
+	assert_true(file_tables_build_next(f.tables, f.now_ns));
+	assert_false(file_tables_build_next(f.tables, f.now_ns));
+	assert_int_equal(table_stats(&f).built_parts, 1);
+	assert_int_equal(unwind_plain_rule(&f.plain, getpid(), addresses[1])->base, UNWIND_CFA_FP);
+	assert_int_equal(unwind_plain_rule(&f.plain, getpid(), other)->base, UNWIND_CFA_UNKNOWN);
+	process_mappings_remove(f.processes, getpid(), read_process(&f, getpid())->start_time,
+				f.now_ns);
+	(void)munmap((void *)(uintptr_t)code, 12 * MIB);
 	end(&f);
 }
 

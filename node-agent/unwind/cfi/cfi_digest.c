@@ -36,7 +36,7 @@ struct digest {
 	gnutls_hash_hd_t hash;
 	const struct elf_layout *layout;
 	const struct byte_source *src;
-	uint64_t left_bytes;
+	uint64_t left_bytes, left_code_bytes;
 	uint8_t *buffer;
 	bool has_code; /* so much that symbols are read for it */
 	int error;     /* the first one */
@@ -111,6 +111,9 @@ static int add_code(void *ctx, uint64_t offset, uint64_t len)
 {
 	struct digest *d = ctx;
 
+	if (len > d->left_code_bytes)
+		return -EFBIG;
+	d->left_code_bytes -= len;
 	add_bytes(d, offset, len);
 	d->has_code |= code_rules_need_symbols(d->layout, len);
 	return d->error;
@@ -145,7 +148,12 @@ static void add_segments(struct digest *d, const struct elf_layout *l)
 
 int cfi_digest(const struct elf_layout *layout, const struct byte_source *src, uint64_t ret[4])
 {
-	struct digest d = {.layout = layout, .src = src, .left_bytes = CFI_DIGEST_MAX_BYTES};
+	struct digest d = {
+		.layout = layout,
+		.src = src,
+		.left_bytes = CFI_DIGEST_MAX_BYTES,
+		.left_code_bytes = CFI_DIGEST_CODE_MAX_BYTES,
+	};
 	AUTO_FREE uint8_t *buffer = malloc(READ_BYTES);
 
 	_Static_assert(DIGEST_BYTES == 4 * sizeof(ret[0]), "all of it is kept");

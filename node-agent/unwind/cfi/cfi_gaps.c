@@ -16,6 +16,9 @@
 /* _start of all C libraries is shorter; what follows in a gap is other code. */
 #define ENTRY_BYTES 32u
 #define EMBEDDED_MIN_BYTES (1u << 20)
+#define DEFERRED_MIN_BYTES (1u << 18)
+/* If functions are larger on average, most of them are not described: they have 200 or 300. */
+#define FUNCTION_MAX_BYTES 2048u
 /* Sections between which there is nothing but padding. */
 #define SECTIONS_APART_BYTES 64u
 
@@ -75,6 +78,14 @@ int cfi_gaps_init(struct cfi_gaps *g, const struct elf_layout *layout, struct fi
 	if (elf_layout_is_text(layout, layout->entry) && layout->entry < UINT64_MAX - ENTRY_BYTES)
 		add_special(g, CFI_SPECIAL_ENTRY, layout->entry, layout->entry + ENTRY_BYTES);
 	return 0;
+}
+
+void cfi_gaps_limit(struct cfi_gaps *g, uint64_t start, uint64_t end)
+{
+	g->part_start = start;
+	g->part_end = end;
+	if (g->code)
+		code_rules_limit(g->code, start, end);
 }
 
 void cfi_gaps_fini(struct cfi_gaps *g)
@@ -203,44 +214,101 @@ static uint64_t end_of_code(const struct elf_layout *l, uint64_t *from, uint64_t
 	return end < to ? end : to;
 }
 
+static uint64_t text_bytes(const struct cfi_gaps *g)
+{
+	return g->layout->text_end - g->layout->text_start;
+}
+
+static bool describes_most(const struct cfi_gaps *g)
+{
+	return g->n_described > text_bytes(g) / FUNCTION_MAX_BYTES;
+}
+
 /*
  * A file that describes most of its code, but not a large stretch of it: that was not made by its
  * compiler. V8 embeds its interpreter in node; it keeps frame pointers.
  */
-static bool is_embedded(const struct elf_layout *l, uint64_t bytes)
+static bool is_embedded(const struct cfi_gaps *g, uint64_t bytes)
 {
-	return bytes > EMBEDDED_MIN_BYTES && bytes < (l->text_end - l->text_start) / 4;
+	return bytes > EMBEDDED_MIN_BYTES && bytes < text_bytes(g) / 4 && describes_most(g);
+}
+
+/* Of a large file without descriptions, most code never runs. */
+static bool must_defer(const struct cfi_gaps *g, uint64_t bytes)
+{
+	if (g->part_end > 0)
+		return false;
+	return bytes > g->left_analysed_bytes ||
+	       (bytes > DEFERRED_MIN_BYTES && text_bytes(g) > CFI_GAPS_ANALYSED_MAX_BYTES &&
+		!describes_most(g));
+}
+
+/* Leaves of a stretch what is in the part, or up to so many bytes from it. */
+static void clip(const struct cfi_gaps *g, uint64_t around, uint64_t *from, uint64_t *to,
+		 uint64_t *offset)
+{
+	uint64_t start = g->part_start > around ? g->part_start - around : 0;
+
+	if (g->part_end == 0)
+		return;
+	if (*to > g->part_end && *to - g->part_end > around)
+		*to = g->part_end + around;
+	if (*from < start) {
+		*offset += start - *from;
+		*from = start;
+	}
+}
+
+static bool is_in_part(const struct cfi_gaps *g, uint64_t from, uint64_t to)
+{
+	return g->part_end == 0 || (from < g->part_end && to > g->part_start);
+}
+
+static void defer(struct cfi_gaps *g, uint64_t from, uint64_t to)
+{
+	struct cfi_deferred *d = &g->deferred;
+
+	if (d->n < CFI_DEFERRED_MAX)
+		d->ranges[d->n++].start = from;
+	d->ranges[d->n - 1].end = to;
+	d->bytes += to - from;
 }
 
 static int run_code(struct cfi_gaps *g, uint64_t from, uint64_t to, uint64_t offset)
 {
-	if (is_embedded(g->layout, to - from))
+	bool embedded = is_embedded(g, to - from);
+
+	if (!is_in_part(g, from, to))
+		return 0;
+	clip(g, embedded ? 0 : CODE_AROUND_BYTES, &from, &to, &offset);
+	if (embedded)
 		return fill_code(g, from, to, offset);
 	if (g->on_code)
 		return g->on_code(g->ctx, offset, to - from);
+	if (must_defer(g, to - from)) {
+		defer(g, from, to);
+		return fill_code(g, from, to, offset);
+	}
+	if (g->part_end == 0)
+		g->left_analysed_bytes -= to - from;
 	return code_rules_run(g->code, from, to, offset, add_state, g);
 }
 
-/* Code that is in the file is analysed, as much as may be. */
+/* Code that is in the file is analysed, or deferred. */
 static int analyse(struct cfi_gaps *g, uint64_t from, uint64_t to, uint64_t offset)
 {
 	int r = 0;
 
-	while (r == 0 && from < to && g->left_analysed_bytes > 0) {
+	while (r == 0 && from < to) {
 		uint64_t start = from, end = end_of_code(g->layout, &start, to);
 
-		if (end - start > g->left_analysed_bytes)
-			end = start + g->left_analysed_bytes;
 		if (start > from)
 			r = cfi_rows_add(g->rows, from, &unknown);
 		if (r == 0 && start < end)
 			r = run_code(g, start, end, offset + (start - from));
-		g->left_analysed_bytes -= end - start;
 		offset += end - from;
 		from = end;
 	}
-	if (r == 0 && from < to)
-		r = fill_code(g, from, to, offset);
 	return r;
 }
 
@@ -273,6 +341,8 @@ static int fill_plain(struct cfi_gaps *g, uint64_t from, uint64_t to)
 
 static int fill_special(struct cfi_gaps *g, const struct cfi_special *s)
 {
+	if (!is_in_part(g, s->start, s->end))
+		return 0;
 	switch (s->kind) {
 	case CFI_SPECIAL_GO:
 		return cfi_go_add(g->go, g->rows);

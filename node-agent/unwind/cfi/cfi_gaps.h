@@ -14,8 +14,11 @@
 
 /* Instructions of all gaps together that are looked at. */
 #define CFI_GAPS_READ_MAX_BYTES (UINT64_C(64) << 20)
-/* Likewise, of those that are analysed, which takes more time: some 100 ms per MiB, once. */
-#define CFI_GAPS_ANALYSED_MAX_BYTES (UINT64_C(32) << 20)
+/*
+ * Likewise, of those that are analysed at once, which takes more time: 100 to 300 ms per MiB. More
+ * is deferred, and so is most of a larger text that is not described.
+ */
+#define CFI_GAPS_ANALYSED_MAX_BYTES (UINT64_C(8) << 20)
 
 enum cfi_special_kind {
 	CFI_SPECIAL_GO,
@@ -38,6 +41,9 @@ struct cfi_gaps {
 	struct cfi_rows *rows;
 	const struct cfi_go *go; /* NULL: there is none */
 	struct code_rules *code; /* owned; NULL: no code is analysed */
+	uint64_t n_described;    /* functions of the file that are; set by the caller */
+	struct cfi_deferred deferred;
+	uint64_t part_start, part_end; /* only this is analysed, nothing deferred; 0: no limit */
 	uint64_t left_bytes;
 	uint64_t left_analysed_bytes;
 	bool knows_code;                              /* rules have come from instructions */
@@ -48,6 +54,8 @@ struct cfi_gaps {
 /* Returns 0 or -ENOMEM. cfi_gaps_fini() frees it; zeroed is allowed. */
 int cfi_gaps_init(struct cfi_gaps *g, const struct elf_layout *layout, struct file_windows *windows,
 		  const struct cfi_go *go, struct cfi_rows *rows) MUST_CHECK;
+/* Only for these addresses, rows are needed. */
+void cfi_gaps_limit(struct cfi_gaps *g, uint64_t start, uint64_t end);
 void cfi_gaps_fini(struct cfi_gaps *g);
 
 /*

@@ -94,6 +94,16 @@ static int add_rule(struct cfi_rows *w, const struct unwind_rule *rule, uint16_t
 	return 0;
 }
 
+int cfi_rows_know(struct cfi_rows *w, const struct unwind_rule *rules, uint32_t n)
+{
+	uint16_t index;
+	int r = 0;
+
+	for (uint32_t i = 1; r == 0 && i < n; i++)
+		r = add_rule(w, &rules[i], &index);
+	return r;
+}
+
 static int find_known(struct cfi_rows *w, const struct unwind_rule *rule, uint16_t *ret)
 {
 	struct unwind_rule plain = *rule;

@@ -11,6 +11,8 @@ struct cfi_rows;
 /* table is borrowed; its extent is set, its dictionary and counters are filled. -ENOMEM or 0. */
 int cfi_rows_new(struct cfi_rows **ret, struct cfi_table *table, cfi_page_fn *on_page,
 		 void *ctx) MUST_CHECK;
+/* Puts rules into the dictionary, before any row. The first one is "unknown". 0 or -ENOMEM. */
+int cfi_rows_know(struct cfi_rows *w, const struct unwind_rule *rules, uint32_t n) MUST_CHECK;
 void cfi_rows_free(struct cfi_rows *w);
 DEFINE_CLEANUP(struct cfi_rows *, cfi_rows_free);
 

@@ -41,7 +41,9 @@ struct builder {
 	void *code_ctx;
 	uint64_t left_bytes; /* of instructions */
 	uint64_t at;         /* all code before has its rows */
-	uint64_t end;
+	uint64_t end;        /* of all code */
+	uint64_t stop;       /* rows from here on are not needed */
+	bool is_part;
 
 	/* of the function whose instructions are executed */
 	const struct cfi_cie *cie;
@@ -166,6 +168,38 @@ static int next_function(struct builder *b, size_t index, struct cfi_function *r
 	return cfi_index_function(&b->indexes[index], b->next[index], ret, ret_cie);
 }
 
+/* Moves on to the last description that does not begin after the address. */
+static int seek_address(struct builder *b, size_t index, uint64_t address)
+{
+	uint64_t first = 0, end = b->indexes[index].n;
+	int r = 0;
+
+	while (r == 0 && first < end) {
+		uint64_t middle = first + (end - first) / 2, start;
+
+		r = cfi_index_start(&b->indexes[index], middle, &start);
+		if (start <= address)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return r < 0 ? r : seek(b, index, first > 0 ? first - 1 : 0);
+}
+
+/* Moves on to the part. All code before the last description that begins before it is skipped. */
+static int seek_part(struct builder *b)
+{
+	uint64_t address = b->table.extent.first_page << UNWIND_PAGE_SHIFT;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < b->n_indexes; i++) {
+		r = seek_address(b, i, address);
+		if (r == 0 && b->start[i] <= address && b->start[i] > b->at)
+			b->at = b->start[i];
+	}
+	return r;
+}
+
 /* The index whose next function comes first, INDEXES_MAX if there are no more. */
 static size_t first_index(const struct builder *b)
 {
@@ -186,7 +220,9 @@ static int add_functions(struct builder *b)
 
 	for (size_t i = 0; r == 0 && i < b->n_indexes; i++)
 		r = seek(b, i, 0);
-	while (r == 0 && (index = first_index(b)) < INDEXES_MAX) {
+	if (r == 0 && b->is_part)
+		r = seek_part(b);
+	while (r == 0 && b->at < b->stop && (index = first_index(b)) < INDEXES_MAX) {
 		const struct cfi_cie *cie;
 		struct cfi_function f;
 
@@ -201,7 +237,7 @@ static int add_functions(struct builder *b)
 		if (r == 0)
 			r = seek(b, index, b->next[index] + 1);
 	}
-	if (r == 0 && b->at < b->end)
+	if (r == 0 && b->at < b->stop)
 		r = fill_gap(b, b->at, b->end);
 	return r == 0 ? cfi_rows_finish(b->rows) : r;
 }
@@ -242,17 +278,37 @@ static int find_descriptions(struct builder *b, const struct cfi_input *in)
 			  CFI_ORIGIN_DEBUG_FILE);
 }
 
-static int build(struct builder *b, const struct cfi_input *in, cfi_page_fn *on_page, void *ctx)
+static uint64_t end_of(const struct cfi_extent *e)
 {
-	const struct cfi_extent *extent = &b->table.extent;
-	struct cfi_registers registers;
-	int r;
+	return (e->first_page + e->n_pages) << UNWIND_PAGE_SHIFT;
+}
 
-	r = cfi_rows_new(&b->rows, &b->table, on_page, ctx);
+/* Sets out for all of the table, or for a part of it. */
+static int begin(struct builder *b, const struct cfi_input *in, cfi_page_fn *on_page, void *ctx)
+{
+	struct cfi_extent all;
+	int r = cfi_table_extent(in->layout, &all);
+
 	if (r < 0)
 		return r;
-	b->at = extent->first_page << UNWIND_PAGE_SHIFT;
-	b->end = b->at + ((uint64_t)extent->n_pages << UNWIND_PAGE_SHIFT);
+	b->is_part = in->part;
+	b->table.extent = in->part ? in->part->extent : all;
+	b->at = all.first_page << UNWIND_PAGE_SHIFT;
+	b->end = end_of(&all);
+	b->stop = end_of(&b->table.extent);
+	r = cfi_rows_new(&b->rows, &b->table, on_page, ctx);
+	if (r == 0 && in->part)
+		r = cfi_rows_know(b->rows, in->part->rules, in->part->n_rules);
+	return r;
+}
+
+static int build(struct builder *b, const struct cfi_input *in, cfi_page_fn *on_page, void *ctx)
+{
+	struct cfi_registers registers;
+	int r = begin(b, in, on_page, ctx);
+
+	if (r < 0)
+		return r;
 	if (in->pe) {
 		b->table.origin = CFI_ORIGIN_DOTNET;
 		r = cfi_dotnet_add(b->rows, &b->table, in->pe, &b->src);
@@ -271,10 +327,15 @@ static int build(struct builder *b, const struct cfi_input *in, cfi_page_fn *on_
 	if (b->is_go && b->table.origin == CFI_ORIGIN_NONE)
 		b->table.origin = CFI_ORIGIN_GO;
 	r = cfi_gaps_init(&b->gaps, in->layout, b->windows, b->is_go ? &b->go : NULL, b->rows);
+	for (size_t i = 0; i < b->n_indexes; i++)
+		b->gaps.n_described += b->indexes[i].n;
 	b->gaps.on_code = b->on_code;
 	b->gaps.ctx = b->code_ctx;
+	if (in->part)
+		cfi_gaps_limit(&b->gaps, in->part->extent.first_page << UNWIND_PAGE_SHIFT, b->stop);
 	if (r == 0)
 		r = add_functions(b);
+	b->table.deferred = b->gaps.deferred;
 	if (b->gaps.knows_code && b->table.origin == CFI_ORIGIN_NONE)
 		b->table.origin = CFI_ORIGIN_CODE;
 	return r;
@@ -291,9 +352,6 @@ static int run(struct builder *b, const struct cfi_input *in, cfi_page_fn *on_pa
 
 	b->layout = in->layout;
 	b->left_bytes = CFI_TABLE_CODE_MAX_BYTES;
-	r = cfi_table_extent(in->layout, &b->table.extent);
-	if (r < 0)
-		return r;
 	byte_source_with_budget(&b->src, &budget);
 	if (in->debug_src)
 		byte_source_with_budget(&b->debug_src, &debug_budget);

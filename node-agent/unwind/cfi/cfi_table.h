@@ -34,19 +34,33 @@
  */
 #define CFI_TABLE_CODE_MAX_BYTES (UINT64_C(256) << 20)
 
+/* What a table covers: pages of UNWIND_PAGE_BYTES of the file's addresses (not file offsets). */
+struct cfi_extent {
+	uint64_t first_page; /* address of its first byte / UNWIND_PAGE_BYTES */
+	uint32_t n_pages;
+};
+
+/*
+ * Pages of a table that was built before, whose deferred code is to be analysed now. Their rows
+ * refer to the rules that the table has, and to new ones after those.
+ */
+struct cfi_part {
+	struct cfi_extent extent;        /* of these pages: at most CFI_PART_PAGES */
+	const struct unwind_rule *rules; /* borrowed */
+	uint32_t n_rules;
+};
+
+/* 256 KiB of code: analysing it takes some 30 ms. */
+#define CFI_PART_PAGES 8u
+
 struct cfi_input {
 	const struct elf_layout *layout;
 	const struct byte_source *src;
 	/* A separate debug file of the same build; NULL: none. Only .debug_frame of it is read. */
 	const struct elf_layout *debug_layout;
 	const struct byte_source *debug_src;
-	const struct pe_image *pe; /* layout is that of this assembly (cfi_dotnet.h); or NULL */
-};
-
-/* What a table covers: pages of UNWIND_PAGE_BYTES of the file's addresses (not file offsets). */
-struct cfi_extent {
-	uint64_t first_page; /* address of its first byte / UNWIND_PAGE_BYTES */
-	uint32_t n_pages;
+	const struct pe_image *pe;   /* layout is that of this assembly (cfi_dotnet.h); or NULL */
+	const struct cfi_part *part; /* NULL: the whole table */
 };
 
 /*
@@ -63,6 +77,21 @@ int cfi_table_extent(const struct elf_layout *layout, struct cfi_extent *ret) MU
  * result other than 0 ends the build, which returns it.
  */
 typedef int cfi_page_fn(void *ctx, uint32_t page, const struct unwind_row *rows, uint32_t n);
+
+#define CFI_DEFERRED_MAX 8u
+
+/*
+ * Code that nothing describes and that is too much to analyse all of it: its rule is "unknown"
+ * until a part with it is built. Ascending; if there are more ranges, the last one includes what
+ * lies between them.
+ */
+struct cfi_deferred {
+	struct {
+		uint64_t start, end;
+	} ranges[CFI_DEFERRED_MAX];
+	uint32_t n;
+	uint64_t bytes;
+};
 
 /* The first of these that describes code of the file; there may be more. */
 enum cfi_origin {
@@ -88,6 +117,7 @@ struct cfi_table {
 	 * a program in Go.
 	 */
 	uint64_t bare_bytes;
+	struct cfi_deferred deferred; /* some of it; empty for a part */
 	/* What the table cannot express or could not read; such code has the rule "unknown". */
 	uint64_t n_bad_functions; /* descriptions that are broken or overlap others */
 	uint64_t n_unknown_rows;  /* rules that the walk does not have */
@@ -99,6 +129,8 @@ struct cfi_table {
  * CFI_TABLE_READ_MAX_BYTES would be read; the result of on_page; or -ENODATA, -EIO and others if
  * the file cannot be read. Broken or missing descriptions are not an error. *ret is written on
  * success only.
+ *
+ * Of a part, *ret has its extent, and the dictionary begins with the rules of the part.
  */
 int cfi_table_build(struct cfi_table *ret, const struct cfi_input *in, cfi_page_fn *on_page,
 		    void *ctx) MUST_CHECK;

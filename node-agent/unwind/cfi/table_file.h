@@ -13,7 +13,7 @@
 #include "node-agent/unwind/cfi/cfi_table.h"
 
 /* To be raised when the format, or what tables say, changes. */
-#define TABLE_FILE_VERSION 6u
+#define TABLE_FILE_VERSION 7u
 /* Twice the largest table in memory, where pages with the same rows share them. */
 #define TABLE_FILE_MAX_BYTES (UINT64_C(64) << 20)
 

@@ -386,6 +386,9 @@ static bool go_on(struct code_flow *f, const struct x86_instruction *i, uint32_t
 		code_flow_add_edge(f, target, number);
 		return true;
 	case X86_JUMP:
+		if (target >= f->len && !f->trial.is_entry && number != CODE_END &&
+		    code_state_is_callers(&f->states.states[number]))
+			fits(f, true); /* the end of a function */
 		*at = target;
 		*way = CODE_BY_JUMP;
 		return true;

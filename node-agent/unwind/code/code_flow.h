@@ -49,6 +49,7 @@ struct code_arrival {
 /* A hypothesis that is tried: what was written is undone if it does not fit. */
 struct code_trial {
 	bool is_on;
+	bool is_entry;     /* its state is that of a function's start */
 	uint32_t *written; /* places */
 	size_t n, max;
 	uint32_t n_fitting; /* ends that agree with what is known */

@@ -59,6 +59,7 @@ static enum verdict try(struct code_flow *f, uint32_t at, uint16_t number)
 	bool is_over;
 
 	t->is_on = true;
+	t->is_entry = number == CODE_ENTRY;
 	t->n = 0;
 	t->n_fitting = t->n_misfits = 0;
 	f->left_steps = most;

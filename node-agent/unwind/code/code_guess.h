@@ -16,6 +16,12 @@ bool code_guess_returns(struct code_flow *f, uint32_t next, uint16_t number);
 /* Gives a state to code that is not reached, where that fits. */
 void code_guess(struct code_flow *f);
 
+/*
+ * Where code is compiled with frame pointers, gives a state to calls that have none
+ * (code_frames.c). Nothing is to be followed afterwards.
+ */
+void code_guess_frames(struct code_flow *f);
+
 /* Marks functions that never return. Returns whether there are new ones. */
 bool code_never_find(struct code_flow *f);
 

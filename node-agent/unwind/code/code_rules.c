@@ -27,6 +27,13 @@
 #define CODE_OF_MANY_SYMBOLS_BYTES 4096u
 #define FEW_SYMBOLS_BYTES (1u << 20)
 #define STUBS 512u
+/* single bytes of instructions */
+#define RET 0xc3
+#define INT3 0xcc
+#define NOP 0x90
+#define CALL 0xe8
+#define JMP 0xe9
+#define JMP_NEAR 0xeb
 #define STUB_BYTES 16u
 
 struct code_leaving {
@@ -39,8 +46,9 @@ struct code_rules {
 	struct file_windows *windows;
 	struct code_flow *flow;
 	uint8_t *code;
-	uint32_t max;     /* bytes of code */
-	bool has_symbols; /* they are read */
+	uint32_t max;        /* bytes of code */
+	bool has_symbols;    /* they are read */
+	uint64_t start, end; /* addresses that symbols are kept of */
 	struct code_symbols symbols;
 	struct {
 		uint64_t address;
@@ -70,8 +78,15 @@ int code_rules_new(struct code_rules **ret, const struct elf_layout *layout,
 		return -ENOMEM;
 	c->layout = layout;
 	c->windows = windows;
+	c->end = UINT64_MAX;
 	*ret = c;
 	return 0;
+}
+
+void code_rules_limit(struct code_rules *c, uint64_t start, uint64_t end)
+{
+	c->start = start > CODE_AROUND_BYTES ? start - CODE_AROUND_BYTES : 0;
+	c->end = end + CODE_AROUND_BYTES;
 }
 
 void code_rules_free(struct code_rules *c)
@@ -206,12 +221,51 @@ static bool never_returns(void *ctx, uint64_t address, bool is_slot)
 	return c->stubs[i].never;
 }
 
+/* Whether what ends before this place does not go on here, or is a call, whose code follows. */
+static bool is_after_end(const struct code_rules *c, uint64_t from, uint32_t at)
+{
+	const uint8_t *p = c->code + at;
+	int32_t distance;
+
+	if (at == 0)
+		return false;
+	if (p[-1] == RET || p[-1] == INT3 || p[-1] == NOP)
+		return true;
+	if (at >= 2 && ((p[-2] == 0x0f && p[-1] == 0x0b) || p[-2] == JMP_NEAR))
+		return true;
+	if (at < 5 || (p[-5] != CALL && p[-5] != JMP))
+		return false;
+	memcpy(&distance, p - 4, sizeof(distance));
+	return elf_layout_is_text(c->layout, from + at + (uint64_t)(int64_t)distance);
+}
+
+/*
+ * Compilers that keep frame pointers begin functions in this way. A few of their functions do
+ * something else before, and have the same state then as any function at its start.
+ */
+static void find_prologues(struct code_rules *c, uint64_t from, uint32_t len)
+{
+	/* push %rbp; mov %rsp,%rbp, as compilers write it, and V8 */
+	static const uint8_t gnu[] = {0x55, 0x48, 0x89, 0xe5}, v8[] = {0x55, 0x48, 0x8b, 0xec};
+
+	for (uint32_t at = 0; len - at >= sizeof(gnu); at++) {
+		const uint8_t *p = memchr(c->code + at, gnu[0], len - at - (sizeof(gnu) - 1));
+
+		if (!p)
+			return;
+		at = (uint32_t)(p - c->code);
+		if ((memcmp(p, gnu, sizeof(gnu)) == 0 || memcmp(p, v8, sizeof(v8)) == 0) &&
+		    is_after_end(c, from, at))
+			code_flow_add_start(c->flow, at, CODE_LIKELY);
+	}
+}
+
 static int find_starts(struct code_rules *c, uint64_t from, uint32_t len, uint64_t total)
 {
 	uint64_t base = from - c->layout->text_start;
 
 	if (code_rules_need_symbols(c->layout, total) && !c->has_symbols) {
-		int r = code_symbols_read(&c->symbols, c->layout, c->windows);
+		int r = code_symbols_read(&c->symbols, c->layout, c->windows, c->start, c->end);
 
 		if (r < 0 && r != -ENODATA)
 			return r;
@@ -504,13 +558,16 @@ static int run_piece(struct code_rules *c, uint64_t from, uint64_t total, uint32
 	find_signal_returns(c, len);
 	find_arrivals(c, from, len);
 	add_called_starts(c, from, len);
+	find_prologues(c, from, len);
 	r = find_starts(c, from, len, total);
 	if (r == 0)
 		r = run_rounds(c->flow, entry >= from && entry - from < len
 						? (uint32_t)(entry - from)
 						: UINT32_MAX);
-	if (r == 0)
+	if (r == 0) {
+		code_guess_frames(c->flow);
 		mark_signal_returns(c->flow);
+	}
 	return r;
 }
 

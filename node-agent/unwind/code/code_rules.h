@@ -15,6 +15,9 @@
 /* A section whose code leads to other files, such as .plt.sec, is not larger. */
 #define CODE_STUBS_MAX_BYTES 262144u
 
+/* Before and after a part of code, so much is analysed with it: functions may begin there. */
+#define CODE_AROUND_BYTES 32768u
+
 /* Whether so many bytes of code are worth reading all symbols of the file. */
 bool code_rules_need_symbols(const struct elf_layout *layout, uint64_t len);
 
@@ -26,6 +29,11 @@ struct code_rules;
  */
 int code_rules_new(struct code_rules **ret, const struct elf_layout *layout,
 		   struct file_windows *windows) MUST_CHECK;
+/*
+ * Only the code between these addresses will be analysed, or up to CODE_AROUND_BYTES from it: what
+ * symbols say of other code is not kept.
+ */
+void code_rules_limit(struct code_rules *c, uint64_t start, uint64_t end);
 void code_rules_free(struct code_rules *c);
 DEFINE_CLEANUP(struct code_rules *, code_rules_free);
 

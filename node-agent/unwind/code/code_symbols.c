@@ -13,6 +13,7 @@ struct reading {
 	struct code_symbols found;
 	const struct elf_layout *layout;
 	struct file_windows *windows;
+	uint64_t start, end;     /* addresses */
 	struct code_names names; /* of the table that is read */
 	/* symbols of functions of other files that never return, by index */
 	uint32_t imports[CODE_SYMBOLS_NEVER_MAX];
@@ -44,6 +45,8 @@ static int add_symbol(struct reading *r, const Elf64_Sym *s, uint32_t index)
 		return 0;
 	if (name == CODE_NAME_NEVER && r->found.n_never < CODE_SYMBOLS_NEVER_MAX)
 		r->found.never[r->found.n_never++] = s->st_value;
+	if (s->st_value < r->start || s->st_value >= r->end)
+		return 0;
 	return add_start(&r->found, s->st_value - r->layout->text_start);
 }
 
@@ -53,8 +56,8 @@ static int add_taken(struct reading *r, uint64_t address)
 	struct code_symbols *to = &r->found;
 	uint64_t offset = address - r->layout->text_start;
 
-	if (to->n_taken == CODE_SYMBOLS_MAX || offset > UINT32_MAX ||
-	    !elf_layout_is_text(r->layout, address))
+	if (to->n_taken == CODE_SYMBOLS_MAX || offset > UINT32_MAX || address < r->start ||
+	    address >= r->end || !elf_layout_is_text(r->layout, address))
 		return 0;
 	if (ARRAY_RESERVE(to->taken, to->max_taken, to->n_taken + 1) < 0)
 		return -ENOMEM;
@@ -124,10 +127,10 @@ static int compare(const void *a, const void *b)
 }
 
 int code_symbols_read(struct code_symbols *ret, const struct elf_layout *layout,
-		      struct file_windows *windows)
+		      struct file_windows *windows, uint64_t start, uint64_t end)
 {
 	const struct elf_section *s = layout->sections;
-	struct reading r = {.layout = layout, .windows = windows};
+	struct reading r = {.layout = layout, .windows = windows, .start = start, .end = end};
 	int e;
 
 	e = read_symbols(&r, &s[ELF_SECTION_DYNSYM], &s[ELF_SECTION_DYNSYM_STRINGS]);

@@ -32,10 +32,11 @@ struct code_symbols {
 };
 
 /*
- * Returns 0, -ENOMEM, or an error of file_windows_get(). A file without symbols has none.
+ * Reads what is said of code between these addresses, and of functions that never return. Returns
+ * 0, -ENOMEM, or an error of file_windows_get(). A file without symbols has none.
  */
 int code_symbols_read(struct code_symbols *ret, const struct elf_layout *layout,
-		      struct file_windows *windows) MUST_CHECK;
+		      struct file_windows *windows, uint64_t start, uint64_t end) MUST_CHECK;
 void code_symbols_fini(struct code_symbols *s);
 
 /* The first start at or behind an offset; an index, n_starts if there is none. */
