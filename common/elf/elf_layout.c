@@ -224,6 +224,7 @@ static const struct {
 	{".gnu_debuglink", ELF_SECTION_DEBUG_LINK},
 	{".gnu_debugdata", ELF_SECTION_DEBUG_DATA},
 	{".debug_info", ELF_SECTION_DEBUG_INFO},
+	{".zdebug_info", ELF_SECTION_DEBUG_INFO}, /* as binutils compressed it before 2.26 */
 	{".debug_frame", ELF_SECTION_DEBUG_FRAME},
 };
 

@@ -267,6 +267,25 @@ TEST(the_build_id_is_gnus_before_gos)
 	assert_memory_not_equal(go.layout.build_id, gnu.layout.build_id, 16);
 }
 
+TEST(dwarf_is_found_under_the_name_that_older_linkers_give_it_compressed)
+{
+	static const char *const names[] = {".debug_info", ".zdebug_info", ".zdebug_line"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		AUTO_FREE struct elf_builder *b = calloc(1, sizeof(*b));
+		struct elf_layout l;
+		struct byte_source src;
+
+		assert_non_null(b);
+		elf_builder_init(b, EM_X86_64);
+		elf_builder_section(b, names[i], SHT_PROGBITS, 0, 0, "dwarf", 5);
+		elf_builder_finish(b);
+		byte_source_from_memory(&src, b->data, b->len);
+		assert_int_equal(elf_layout_parse_debug(&l, &src), 0);
+		assert_int_equal(l.sections[ELF_SECTION_DEBUG_INFO].size_bytes, i < 2 ? 5 : 0);
+	}
+}
+
 /* endbr64; jmp *slot(%rip) in a section of stubs, and the relocation of the slot. */
 TEST(a_linkage_stub_has_the_name_of_its_import)
 {
