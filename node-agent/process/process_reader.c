@@ -193,8 +193,9 @@ static int check_lock(const struct process_reader *reader, const struct process_
 				  id->start_time);
 
 	if (r == -ETIMEDOUT)
-		log_warn_limited("a process's mappings cannot be read now: something that hangs "
-				 "keeps its memory locked",
+		log_warn_limited("cannot read a process's mappings for now: its memory was locked "
+				 "for too long, by something that hangs or is slow; trying again "
+				 "when the lock is free",
 				 "pid=%d name=%s", (int)id->pid, LOG_QUOTED(id->comm));
 	return r < 0 && r != -ENOMEM ? 1 : r;
 }
