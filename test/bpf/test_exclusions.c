@@ -1,6 +1,9 @@
 /*
  * From the user's wish to no samples: real processes in cgroups with paths like those of
  * container runtimes, the real table of processes, and the sampler. Needs root.
+ *
+ * There is one sampler for all tests (test_sampler.c says why); what a test has excluded is included
+ * again at its end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,18 +27,35 @@
 /* Of containers, and the beginnings that names have; other runs of this test have others. */
 static char ids[2][65];
 static char short_ids[2][13];
+static struct cgroup_hierarchy *hierarchy;
+static struct sampler *sampler;
 
-static int make_ids(void **state)
+static int start_group(void **state)
 {
+	AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct sampler_config cfg = {.hz = HZ, .ring_bytes = SAMPLER_RING_MAX_BYTES};
+	struct err err = {""};
 	char head[32];
 
 	(void)state;
+	assert_int_equal(cgroup_hierarchy_new(&hierarchy, proc), 0);
+	cfg.cgroups = sampler_cgroups_of(hierarchy);
+	if (sampler_new(&sampler, &cfg, &err) < 0)
+		fail_msg("%s", err.msg);
 	for (int i = 0; i < 2; i++) {
 		int len = snprintf(head, sizeof(head), "%d%010d", i + 1, (int)getpid());
 		memset(ids[i], '0', sizeof(ids[i]) - 1);
 		memcpy(ids[i], head, (size_t)len);
 		snprintf(short_ids[i], sizeof(short_ids[i]), "%.12s", ids[i]);
 	}
+	return 0;
+}
+
+static int stop_group(void **state)
+{
+	(void)state;
+	sampler_free(sampler);
+	cgroup_hierarchy_free(hierarchy);
 	return 0;
 }
 
@@ -48,11 +68,9 @@ struct busy {
 
 /* All that one test needs. */
 struct fixture {
-	struct cgroup_hierarchy *hierarchy;
 	struct profile_filter *filter;
 	struct name_rules *name_rules;
 	struct process_table *processes;
-	struct sampler *sampler;
 	struct exclusions *exclusions;
 	struct loop *loop;
 	struct container_directory *directory;
@@ -120,10 +138,8 @@ static void answer(struct fixture *f, const char *id, bool profiling_disabled)
 
 static void begin_with(struct fixture *f, const char *denylist, bool with_directory)
 {
-	AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct profile_filter_config filter = {.denylist = denylist};
 	struct process_table_config processes = {0};
-	struct sampler_config sampler = {.hz = HZ};
 	struct exclusions_config exclusions;
 	struct err err = {""};
 
@@ -131,19 +147,15 @@ static void begin_with(struct fixture *f, const char *denylist, bool with_direct
 	/* by their executables, whatever has started this test: below make all would be a build */
 	assert_int_equal(name_rules_new(&f->name_rules, "^([^ ]*/)?([^/ ]+)( .*)?$=\\2", &err), 0);
 	processes.name_rules = f->name_rules;
-	assert_int_equal(cgroup_hierarchy_new(&f->hierarchy, proc), 0);
 	assert_int_equal(profile_filter_new(&f->filter, &filter, &err), 0);
 	assert_int_equal(process_table_new(&f->processes, &processes, &err), 0);
-	sampler.cgroups = (enum sampler_cgroups)cgroup_hierarchy_kind(f->hierarchy);
-	if (sampler_new(&f->sampler, &sampler, &err) < 0)
-		fail_msg("%s", err.msg);
 	if (with_directory)
 		make_directory(f);
 	exclusions = (struct exclusions_config){
 		.directory = f->directory,
 		.filter = f->filter,
-		.hierarchy = f->hierarchy,
-		.sampler = f->sampler,
+		.hierarchy = hierarchy,
+		.sampler = sampler,
 		.processes = f->processes,
 		.recheck_ns = f->recheck_ns,
 	};
@@ -164,13 +176,11 @@ static void end(struct fixture *f)
 	for (size_t i = 0; i < f->n_cgroups; i++)
 		test_cgroup_remove(&f->cgroups[i]);
 	exclusions_free(f->exclusions);
-	sampler_free(f->sampler);
 	process_table_free(f->processes);
 	name_rules_unref(f->name_rules);
 	container_directory_free(f->directory);
 	loop_free(f->loop);
 	profile_filter_free(f->filter);
-	cgroup_hierarchy_free(f->hierarchy);
 }
 
 static struct test_cgroup *make_cgroup(struct fixture *f, const char *parent, const char *id)
@@ -179,7 +189,7 @@ static struct test_cgroup *make_cgroup(struct fixture *f, const char *parent, co
 	char path[256];
 
 	snprintf(path, sizeof(path), "/test_exclusions.%d%s%s", (int)getpid(), parent, id);
-	test_cgroup_make(c, f->hierarchy, path);
+	test_cgroup_make(c, hierarchy, path);
 	return c;
 }
 
@@ -287,7 +297,7 @@ static void drain(struct fixture *f)
 	const struct sampler_handlers h = {on_sample, on_fork, on_exec, on_exit_event,
 					   on_map,    NULL,    f};
 
-	assert_true(sampler_drain(f->sampler, &h) >= 0);
+	assert_true(sampler_drain(sampler, &h) >= 0);
 }
 
 static struct exclusions_stats stats_of(const struct fixture *f)
@@ -298,35 +308,35 @@ static struct exclusions_stats stats_of(const struct fixture *f)
 	return s;
 }
 
-static uint64_t n_in_kernel(struct fixture *f)
+static uint64_t n_in_kernel(void)
 {
 	struct sampler_stats s;
 
-	assert_int_equal(sampler_read_stats(f->sampler, &s), 0);
+	assert_int_equal(sampler_read_stats(sampler, &s), 0);
 	return s.kernel.excluded;
 }
 
 /* Until the kernel has refused some samples, and the other process has as many as one has. */
 static void watch_excluded(struct fixture *f, const struct busy *other)
 {
-	uint64_t from = n_in_kernel(f);
+	uint64_t from = n_in_kernel();
 	unsigned profiled = other->n_profiled;
 
-	for (int i = 0; i < 2400; i++) {
+	for (int i = 0; i < 6000; i++) {
 		usleep(50000);
 		drain(f);
-		if (n_in_kernel(f) >= from + ENOUGH && other->n_profiled >= profiled + ENOUGH)
+		if (n_in_kernel() >= from + ENOUGH && other->n_profiled >= profiled + ENOUGH)
 			return;
 	}
 	fail_msg("%llu samples excluded, %u of the other process",
-		 (unsigned long long)(n_in_kernel(f) - from), other->n_profiled - profiled);
+		 (unsigned long long)(n_in_kernel() - from), other->n_profiled - profiled);
 }
 
 static void watch_profiled(struct fixture *f, const struct busy *b)
 {
 	unsigned from = b->n_profiled;
 
-	for (int i = 0; i < 2400 && b->n_profiled < from + ENOUGH; i++) {
+	for (int i = 0; i < 6000 && b->n_profiled < from + ENOUGH; i++) {
 		usleep(50000);
 		drain(f);
 	}
@@ -335,7 +345,7 @@ static void watch_profiled(struct fixture *f, const struct busy *b)
 
 static void await_exclusions(struct fixture *f, uint64_t n)
 {
-	for (int i = 0; i < 2400 && stats_of(f).cgroups + stats_of(f).processes < n; i++) {
+	for (int i = 0; i < 6000 && stats_of(f).cgroups + stats_of(f).processes < n; i++) {
 		usleep(50000);
 		drain(f);
 	}
@@ -358,7 +368,7 @@ static void wait_for_sh(const struct busy *b)
 	char path[64], comm[32] = "";
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)b->pid);
-	for (int i = 0; i < 12000 && strcmp(comm, "sh\n") != 0; i++) {
+	for (int i = 0; i < 60000 && strcmp(comm, "sh\n") != 0; i++) {
 		FILE *file = fopen(path, "r");
 
 		assert_non_null(file);
@@ -434,7 +444,7 @@ static void check_layout(const char *path, const char *container_id)
 
 	begin(&f, NULL);
 	c = &f.cgroups[f.n_cgroups++];
-	test_cgroup_make(c, f.hierarchy, path);
+	test_cgroup_make(c, hierarchy, path);
 	b = start(&f, c, "A=1");
 	wait_for_sh(b);
 	drain(&f);
@@ -447,7 +457,7 @@ static void check_layout(const char *path, const char *container_id)
 	begin(&f, container_id);
 	other = start(&f, make_cgroup(&f, "/other", ""), "A=1");
 	c = &f.cgroups[f.n_cgroups++];
-	test_cgroup_make(c, f.hierarchy, path);
+	test_cgroup_make(c, hierarchy, path);
 	b = start(&f, c, "A=1");
 	wait_for_sh(b);
 	wait_for_sh(other);
@@ -496,23 +506,23 @@ static int read_own_path(const struct cgroup_hierarchy *h,
 }
 
 /* Returns what the test's process expects as 0. In a child, because the namespace changes. */
-static int join_from_a_namespace(const struct fixture *f, const struct test_cgroup *c)
+static int join_from_a_namespace(const struct test_cgroup *c)
 {
 	AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int first = open("/proc/1/ns/cgroup", O_RDONLY | O_CLOEXEC);
 	char path[CGROUP_HIERARCHY_PATH_BYTES];
 
 	test_cgroup_enter(c);
-	if (unshare(CLONE_NEWCGROUP) < 0 || read_own_path(f->hierarchy, path) < 0)
+	if (unshare(CLONE_NEWCGROUP) < 0 || read_own_path(hierarchy, path) < 0)
 		return 2;
 	if (strcmp(path, "/") != 0)
 		return 3;
 	cgroup_hierarchy_join_host(proc);
 	if (first < 0) /* not allowed here */
 		return 0;
-	if (read_own_path(f->hierarchy, path) < 0 || strcmp(path, c->path) != 0)
+	if (read_own_path(hierarchy, path) < 0 || strcmp(path, c->path) != 0)
 		return 4;
-	return cgroup_hierarchy_id(f->hierarchy, path) == c->id ? 0 : 5;
+	return cgroup_hierarchy_id(hierarchy, path) == c->id ? 0 : 5;
 }
 
 static void an_agent_in_a_cgroup_namespace_sees_whole_paths(void **state)
@@ -527,7 +537,7 @@ static void an_agent_in_a_cgroup_namespace_sees_whole_paths(void **state)
 	c = make_cgroup(&f, "/docker/", ids[0]);
 	pid = fork();
 	if (pid == 0)
-		_exit(join_from_a_namespace(&f, c));
+		_exit(join_from_a_namespace(c));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	end(&f);
@@ -541,7 +551,7 @@ static struct test_cgroup *make_pod_cgroup(struct fixture *f, const char *id)
 	char path[256];
 
 	snprintf(path, sizeof(path), IN_POD "cri-containerd-%s.scope", id);
-	test_cgroup_make(c, f->hierarchy, path);
+	test_cgroup_make(c, hierarchy, path);
 	return c;
 }
 
@@ -652,7 +662,7 @@ static void a_cgroup_that_does_not_name_the_container_is_not_excluded(void **sta
 	other = &f.busy[f.n_busy++];
 	other->pid = fork();
 	if (other->pid == 0) {
-		alarm(300);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		test_cgroup_enter(shared);
 		for (volatile unsigned n = 0;; n++)
 			;
@@ -757,7 +767,7 @@ static void check_children(const char *variable, const char *child, bool is_drop
 	drain(&f);
 	f.parent = b;
 	f.watched = c->id;
-	for (int i = 0; i < 600 && f.n_children_dropped + f.n_children_profiled < ENOUGH; i++) {
+	for (int i = 0; i < 1000 && f.n_children_dropped + f.n_children_profiled < ENOUGH; i++) {
 		usleep(300000);
 		drain(&f);
 	}
@@ -795,5 +805,5 @@ int main(void)
 		cmocka_unit_test(children_that_exit_at_once_are_treated_as_their_parent),
 	};
 
-	return cmocka_run_group_tests(tests, make_ids, NULL);
+	return cmocka_run_group_tests(tests, start_group, stop_group);
 }

@@ -39,6 +39,26 @@ static void __attribute__((noinline)) burn(void)
 	}
 }
 
+static struct sampler *sampler; /* of both tests (test_sampler.c says why) */
+
+static int start_group(void **state)
+{
+	const struct sampler_config cfg = {.hz = HZ, .ring_bytes = RING_BYTES};
+	struct err err = {0};
+
+	(void)state;
+	if (sampler_new(&sampler, &cfg, &err) < 0)
+		fail_msg("%s", err.msg);
+	return 0;
+}
+
+static int stop_group(void **state)
+{
+	(void)state;
+	sampler_free(sampler);
+	return 0;
+}
+
 struct seen {
 	struct process_table *table;
 	const struct process_snapshot *own; /* of this process */
@@ -182,7 +202,7 @@ static void burn_after_exec(void)
 }
 
 /* Whether an event was lost since the last call, which makes *lost their number. */
-static bool has_lost_events(struct sampler *sampler, uint64_t *lost)
+static bool has_lost_events(uint64_t *lost)
 {
 	struct sampler_stats stats;
 	uint64_t before = *lost;
@@ -198,16 +218,13 @@ static bool has_lost_events(struct sampler *sampler, uint64_t *lost)
  */
 static void run(struct seen *s, void (*body)(void), const char *comm)
 {
-	const struct sampler_config cfg = {.hz = HZ, .ring_bytes = RING_BYTES};
 	const struct sampler_handlers h = {on_sample, on_fork, on_exec, on_exit_event,
 					   on_map,    NULL,    s};
-	CLEANUP(sampler_freep) struct sampler *sampler = NULL;
 	uint64_t lost = 0;
-	struct err err = {0};
 
 	s->comm = comm;
-	if (sampler_new(&sampler, &cfg, &err) < 0)
-		fail_msg("%s", err.msg);
+	assert_true(sampler_drain(sampler, &h) >= 0);
+	(void)has_lost_events(&lost);
 	for (unsigned n = 0; s->n_named < ENOUGH_SAMPLES && n < MAX_CHILDREN; n += TOGETHER) {
 		unsigned n_before = s->n_children;
 
@@ -224,7 +241,7 @@ static void run(struct seen *s, void (*body)(void), const char *comm)
 		while (waitpid(-1, NULL, 0) > 0)
 			;
 		assert_int_equal(errno, ECHILD);
-		if (has_lost_events(sampler, &lost))
+		if (has_lost_events(&lost))
 			s->n_children = n_before;
 		assert_true(sampler_drain(sampler, &h) >= 0);
 	}
@@ -283,5 +300,5 @@ int main(int argc, char **argv)
 		burn();
 		return 0;
 	}
-	return unit_run(NULL, NULL);
+	return unit_run(start_group, stop_group);
 }

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "node-agent/sample/sampler.h"
@@ -14,7 +15,7 @@
 
 #define HZ 499
 #define ENOUGH 20        /* samples */
-#define MAX_POLLS 12000u /* of 10 ms */
+#define MAX_POLLS 30000u /* of 10 ms */
 #define PAGE_BYTES 4096u
 
 /* Each calls the one below it; the last does not return. Frames are 2, 4, 12 and 0 words. */
@@ -163,14 +164,10 @@ static void drain(struct fixture *f)
 	assert_true(sampler_drain(f->sampler, &h) >= 0);
 }
 
-/* Discards what was sampled so far, and waits for some samples. */
-static void sample(struct fixture *f)
+static void await_samples(struct fixture *f, unsigned n)
 {
-	drain(f);
-	usleep(20000); /* of a walk that began before the tables were changed */
-	drain(f);
 	f->n_samples = f->n_whole = f->n_others = 0;
-	for (unsigned i = 0; f->n_samples < ENOUGH; i++) {
+	for (unsigned i = 0; f->n_samples < n; i++) {
 		if (i == MAX_POLLS)
 			fail_msg("%u samples, %u of them elsewhere, the last one at %#llx in %#llx",
 				 f->n_samples + f->n_others, f->n_others,
@@ -179,6 +176,17 @@ static void sample(struct fixture *f)
 		usleep(10000);
 		drain(f);
 	}
+}
+
+/*
+ * Waits for some samples. Discards one before them: its walk may have begun before the tables were
+ * changed, and the process, which has one thread, has no other one then.
+ */
+static void sample(struct fixture *f)
+{
+	drain(f);
+	await_samples(f, 1);
+	await_samples(f, ENOUGH);
 }
 
 /* ---- tables ---- */
@@ -206,23 +214,40 @@ static void report(struct fixture *f, uint64_t end, uint32_t table)
 	unwind_maps_report(f->sampler, &f->blocks, &f->last.header, &mapping, 1);
 }
 
-static int set_up(void **state)
+/* One sampler for all tests (test_sampler.c says why), and a process for each. */
+static struct fixture fixture;
+
+static int start_group(void **state)
 {
-	static struct fixture f;
 	const struct sampler_config cfg = {.hz = HZ, .ring_bytes = 1 << 20};
 	struct err err = {0};
 
-	f = (struct fixture){0};
-	if (sampler_new(&f.sampler, &cfg, &err) < 0)
+	(void)state;
+	if (sampler_new(&fixture.sampler, &cfg, &err) < 0)
 		fail_msg("%s", err.msg);
-	unwind_maps_make(f.sampler, &f.blocks);
-	f.used = unwind_maps_map(sampler_map_fd(f.sampler, "unwind_used"),
-				 UNWIND_TABLES * sizeof(uint64_t));
-	f.pid = fork();
-	assert_true(f.pid >= 0);
-	if (f.pid == 0)
+	unwind_maps_make(fixture.sampler, &fixture.blocks);
+	fixture.used = unwind_maps_map(sampler_map_fd(fixture.sampler, "unwind_used"),
+				       UNWIND_TABLES * sizeof(uint64_t));
+	return 0;
+}
+
+static int stop_group(void **state)
+{
+	(void)state;
+	sampler_free(fixture.sampler);
+	munmap(fixture.blocks.slab, UNWIND_MAPS_SLAB_BYTES);
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	fixture.pid = fork();
+	assert_true(fixture.pid >= 0);
+	if (fixture.pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		unwind_root();
-	*state = &f;
+	}
+	*state = &fixture;
 	return 0;
 }
 
@@ -232,8 +257,6 @@ static int tear_down(void **state)
 
 	kill(f->pid, SIGKILL);
 	waitpid(f->pid, NULL, 0);
-	sampler_free(f->sampler);
-	munmap(f->blocks.slab, UNWIND_MAPS_SLAB_BYTES);
 	return 0;
 }
 
@@ -293,3 +316,5 @@ TEST_FIXTURE(a_process_is_forgotten_when_it_exits, set_up, tear_down)
 					&ref) < 0);
 	assert_int_equal(errno, ENOENT);
 }
+
+GROUP_FIXTURE(start_group, stop_group)

@@ -2,6 +2,8 @@
  * From the unwinding information of real files to whole stacks: a child of this program runs in a
  * function that the C library calls, whose code has no frame pointers, and is sampled while tables
  * are made for it. Needs root.
+ *
+ * All tests have one sampler (test_sampler.c says why), unwinder and table of processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +24,10 @@
 #define ENOUGH 50u  /* whole stacks */
 #define SPIN "spin" /* makes this program its own child */
 
+static struct sampling with;
+static struct metrics *metrics;
+
 struct fixture {
-	struct sampling with;
-	struct metrics *metrics;
 	pid_t child;
 	bool unreported;  /* the process table is not told of the child */
 	const char *path; /* of what the child executes: this program, with functions elsewhere */
@@ -136,9 +139,9 @@ static void on_sample(void *ctx, const struct sample_event *e)
 		return;
 	f->n_samples++;
 	if (!f->unreported)
-		assert_int_equal(
-			process_table_get(f->with.processes, &seen, clock_monotonic_ns(), &s), 0);
-	unwinder_see(f->with.unwinder, e);
+		assert_int_equal(process_table_get(with.processes, &seen, clock_monotonic_ns(), &s),
+				 0);
+	unwinder_see(with.unwinder, e);
 	if (!(e->flags & SAMPLE_BY_TABLES) || e->n_user == 0)
 		return;
 	f->n_by_tables++;
@@ -155,25 +158,27 @@ static void start_child(struct fixture *f)
 	assert_true(f->child > 0);
 }
 
-static void begin(struct fixture *f)
+static int start_group(void **state)
 {
-	*f = (struct fixture){0};
-	sampling_begin(&f->with, HZ);
-	assert_int_equal(metrics_new(&f->metrics), 0);
-	assert_int_equal(unwinder_register_metrics(f->with.unwinder, f->metrics), 0);
+	(void)state;
+	sampling_begin(&with, HZ);
+	assert_int_equal(metrics_new(&metrics), 0);
+	assert_int_equal(unwinder_register_metrics(with.unwinder, metrics), 0);
+	return 0;
 }
 
-static void end(struct fixture *f)
+static int stop_group(void **state)
 {
-	metrics_free(f->metrics);
-	sampling_end(&f->with);
+	(void)state;
+	metrics_free(metrics);
+	sampling_end(&with);
+	return 0;
 }
 
 static void on_exit_event(void *ctx, const struct event_header *e)
 {
-	struct fixture *f = ctx;
-
-	process_table_exit(f->with.processes, (pid_t)e->tgid, e->start_boottime_ns,
+	(void)ctx;
+	process_table_exit(with.processes, (pid_t)e->tgid, e->start_boottime_ns,
 			   clock_monotonic_ns());
 }
 
@@ -182,15 +187,14 @@ static void drain(struct fixture *f)
 	struct sampler_handlers handlers = sampling_handlers(on_sample, f);
 
 	handlers.on_exit = on_exit_event;
-	assert_true(sampler_drain(f->with.sampler, &handlers) >= 0);
+	assert_true(sampler_drain(with.sampler, &handlers) >= 0);
 	(void)usleep(10000);
 }
 
 TEST(test_frames_of_the_c_library_are_unwound)
 {
-	struct fixture f;
+	struct fixture f = {0};
 
-	begin(&f);
 	start_child(&f);
 	while (f.n_whole < ENOUGH)
 		drain(&f);
@@ -201,16 +205,15 @@ TEST(test_frames_of_the_c_library_are_unwound)
 	assert_int_equal(f.n_by_tables, f.n_whole);
 	(void)kill(f.child, SIGKILL);
 	assert_int_equal(waitpid(f.child, NULL, 0), f.child);
-	end(&f);
 }
 
-static double metric(struct fixture *f, const char *name)
+static double metric(const char *name)
 {
 	CLEANUP(buf_fini) struct buf text;
 	const char *p;
 
 	buf_init(&text, 1 << 20);
-	assert_int_equal(metrics_write(f->metrics, &text), 0);
+	assert_int_equal(metrics_write(metrics, &text), 0);
 	assert_int_equal(buf_add(&text, "", 1), 0);
 	p = strstr(text.data, name);
 	assert_non_null(p);
@@ -219,9 +222,8 @@ static double metric(struct fixture *f, const char *name)
 
 TEST(test_nothing_is_left_of_processes_that_exited)
 {
-	struct fixture f;
+	struct fixture f = {0};
 
-	begin(&f);
 	for (unsigned i = 0; i < 3; i++) {
 		start_child(&f);
 		f.n_by_tables = 0;
@@ -231,12 +233,11 @@ TEST(test_nothing_is_left_of_processes_that_exited)
 		assert_int_equal(waitpid(f.child, NULL, 0), f.child);
 	}
 	/* as if its exit event had come and lingered */
-	assert_true(process_table_scan(f.with.processes) > 0);
+	assert_true(process_table_scan(with.processes) > 0);
 	/* metrics are set once a second */
-	while (metric(&f, "\ncoroot_node_agent_unwind_tables_built_total ") == 0 ||
-	       metric(&f, "\ncoroot_node_agent_unwind_processes ") > 0)
+	while (metric("\ncoroot_node_agent_unwind_tables_built_total ") == 0 ||
+	       metric("\ncoroot_node_agent_unwind_processes ") > 0)
 		(void)usleep(10000);
-	end(&f);
 }
 
 static void copy_program_to(int to)
@@ -300,11 +301,10 @@ static void expect_known(struct fixture *f, const char *path)
 /* What most processes of a compiler driver are: gone before they can be read. */
 TEST(test_processes_that_are_not_reported_use_tables_of_known_files)
 {
-	struct fixture f;
+	struct fixture f = {0};
 	char path[32];
 
 	copy_program(path);
-	begin(&f);
 	execute(&f, path);
 	while (f.n_whole < ENOUGH)
 		drain(&f);
@@ -322,7 +322,6 @@ TEST(test_processes_that_are_not_reported_use_tables_of_known_files)
 		drain(&f);
 	assert_int_equal(f.n_whole, 0);
 	stop_child(&f);
-	end(&f);
 	(void)unlink(path);
 }
 
@@ -351,7 +350,7 @@ static int mount_container(const char *name)
 
 TEST(test_files_of_an_image_are_known_in_each_container)
 {
-	struct fixture f;
+	struct fixture f = {0};
 
 	assert_true(own_mounts_enter());
 	assert_true(mkdir(LAYERS, 0700) == 0 || errno == EEXIST);
@@ -361,7 +360,6 @@ TEST(test_files_of_an_image_are_known_in_each_container)
 	if (mount_container("one") == -ENODEV)
 		return; /* a kernel without overlayfs */
 	assert_int_equal(mount_container("two"), 0);
-	begin(&f);
 	execute(&f, LAYERS "/one/root/program");
 	while (f.n_whole < ENOUGH)
 		drain(&f);
@@ -380,7 +378,6 @@ TEST(test_files_of_an_image_are_known_in_each_container)
 	stop_child(&f);
 	f.unreported = true;
 	expect_known(&f, LAYERS "/two/root/program");
-	end(&f);
 	(void)umount2(LAYERS, MNT_DETACH);
 	(void)rmdir(LAYERS);
 }
@@ -390,5 +387,5 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], SPIN) == 0)
 		return (int)run_child();
 
-	return unit_run(NULL, NULL);
+	return unit_run(start_group, stop_group);
 }
