@@ -1,8 +1,9 @@
 #!/bin/sh
-# boot-kernel.sh NAME ARCH DIR INITRAMFS LOG: boots DIR/boot/vmlinuz-* in plain emulation and prints
-# one line with the results in its log, and the whole log if something failed.
+# boot-kernel.sh NAME ARCH DIR INITRAMFS LOG TESTS: boots DIR/boot/vmlinuz-* in plain emulation and
+# prints one line with the results in its log, and the whole log if something failed. TESTS are those of
+# test/bpf: "all", or names with commas.
 set -u
-name=$1 arch=$2 dir=$3 initramfs=$4 log=$5
+name=$1 arch=$2 dir=$3 initramfs=$4 log=$5 tests=$6
 seconds=${BOOT_TIMEOUT:-2400}
 image=$(ls "$dir"/boot/vmlinuz-*)
 release=${image##*/vmlinuz-}
@@ -10,12 +11,14 @@ from=$(date +%s)
 
 # A simple x86 processor is fast to emulate. It has no cmpxchg16b, because qemu 7.2 sometimes hands
 # wrong EFLAGS to an interrupt after that instruction, which the kernel's allocator uses a lot.
+# mitigations=off: what protects a processor costs an emulated one much, and protects nothing here.
 # no_timer_check: on a busy host, the guest may see no tick while the kernel waits for one, and panic.
+options="quiet panic=-1 mitigations=off bpf_tests=$tests"
 case $arch in
 amd64) set -- qemu-system-x86_64 -cpu qemu64,cx16=off \
-	-append "console=ttyS0 quiet panic=-1 no_timer_check" ;;
+	-append "console=ttyS0 no_timer_check $options" ;;
 arm64) set -- qemu-system-aarch64 -machine virt -cpu max,pauth-impdef=on \
-	-append "console=ttyAMA0 quiet panic=-1" ;;
+	-append "console=ttyAMA0 $options" ;;
 esac
 # A kernel that stops before its first process runs has not met our code: qemu's emulation of two
 # processors is not exact where a kernel patches itself while it boots, which shows on a busy host as

@@ -6,11 +6,12 @@ cd "$(dirname "$0")/../.."
 deps=${DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/coroot-agents}/kernels
 out=build/kernels
 fetch=test/kernels/fetch-packages.sh
-# name, suite, architecture
-kernels='5.10 bullseye amd64
-6.1 bookworm amd64
-6.12 bookworm-backports amd64
-6.1-arm64 bookworm arm64'
+# name, suite, architecture, tests of test/bpf (test/README.md says why these)
+some=sampler_budget,sampler,unwind,unwinder
+kernels="5.10 bullseye amd64 all
+6.1 bookworm amd64 $some
+6.12 bookworm-backports amd64 all
+6.1-arm64 bookworm arm64 $some"
 
 [ "$(uname -m)" = x86_64 ] || {
 	echo "kernels: the programs of this machine do not run on amd64 kernels" >&2
@@ -18,7 +19,7 @@ kernels='5.10 bullseye amd64
 }
 mkdir -p "$out"
 rm -f "$out"/*.result
-echo "$kernels" | while read -r name suite arch; do
+echo "$kernels" | while read -r name suite arch _; do
 	$fetch these "$suite" "$arch" "$deps/$name" "linux-image-cloud-$arch"
 done
 for arch in amd64 arm64; do
@@ -33,7 +34,7 @@ test/kernels/make-initramfs.sh "$out/arm64.cpio" "$deps/tools-arm64/bin/busybox"
 	"$sysroot" build/arm64/bin/*
 # shellcheck disable=SC2016 # expanded by the inner shell
 echo "$kernels" | xargs -P "$(nproc)" -L 1 sh -c \
-	'test/kernels/boot-kernel.sh "$2" "$4" "$0/$2" "$1/$4.cpio" "$1/$2.log"' "$deps" "$out"
+	'test/kernels/boot-kernel.sh "$2" "$4" "$0/$2" "$1/$4.cpio" "$1/$2.log" "$5"' "$deps" "$out"
 awk '
 	{ p += $1; f += $2 }
 	END {

@@ -99,7 +99,8 @@ $(O)/test/kernels/whole_stacks: $(call obj,test/kernels/whole_stacks.c test/go-m
 build/kernels/chain: $(wildcard test/accuracy/workloads/chain*)
 	@mkdir -p $(@D)
 	$(Q)test/kernels/build-chain.sh $(CC) $@
-check-kernels: $(O)/coroot-node-agent $(bpf_tests) build/e2e/share build/kernels/chain $(O)/test/kernels/whole_stacks ## the sampler and the node-agent on Debian's kernels
+# (no Python there)
+check-kernels: $(O)/coroot-node-agent $(filter-out %/test_interpreter,$(bpf_tests)) build/e2e/share build/kernels/chain $(O)/test/kernels/whole_stacks ## the sampler and the node-agent on Debian's kernels
 	$(Q)test/kernels/run-kernels.sh $^
 
 # ---- Go programs of many releases --------------------------------------------
