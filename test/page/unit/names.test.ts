@@ -92,6 +92,14 @@ const shortNames: [string, string][] = [
   ["JS:~anonymous", "anonymous"],
 ];
 
+test("functions of files without names have the package that their names say", () => {
+  const of = (name: string): string => packageOf(name, "");
+  assert.equal(of("main.(*Cache).put"), "main");
+  assert.equal(of("encoding/json.Marshal"), "encoding/json");
+  assert.equal(of("std::map<int>::find"), "std");
+  assert.equal(of("kworker/0:1-events"), "kworker"); // a process
+});
+
 test("names lose their path and keep what distinguishes them", () => {
   for (const [name, short] of shortNames) assert.equal(shortName(name), short);
 });

@@ -70,7 +70,8 @@ test("ages are short", () => {
 
 test("the fields of the picker keep the second", () => {
   const ms = new Date(2026, 10, 20, 14, 5, 9).getTime();
-  assert.equal(t.toLocalInput(ms), "2026-11-20T14:05:09");
+  assert.equal(t.toLocalInput(ms), "2026-11-20 14:05:09");
+  assert.equal(t.fromLocalInput(" 2026-11-20T14:05:09"), ms);
   assert.equal(t.fromLocalInput(t.toLocalInput(ms)), ms);
   assert.equal(t.fromLocalInput("yesterday"), null);
 });

@@ -140,8 +140,12 @@ function importPath(name: string): string {
 export function packageOf(name: string, file: string, known?: FilePackages): string {
   if (file === KERNEL) return KERNEL;
   if (name.startsWith("[")) return "";
-  // a process; all of kworker/… are one
-  if (file === "") return javaPackage(name) || name.replace(/\/.*/, "");
+  if (file === "") {
+    const javas = javaPackage(name);
+    if (javas) return javas;
+    // a process; all of kworker/… are one
+    if (!/\w\.[A-Za-z_(]|::/.test(name)) return name.replace(/\/.*/, "");
+  }
   const { script, javaClass, ofClass } = known ?? filePackages(file);
   if (script) return script;
   if (javaClass && name.startsWith(javaClass)) return ofClass;

@@ -112,7 +112,7 @@ export const isSilent = (newest: number, nowMs: number): boolean => nowMs - newe
 /** The day before, from midnight to midnight in the zone that is shown. */
 export function yesterday(nowMs: number): Span {
   const midnight = (ms: number): number =>
-    fromLocalInput(toLocalInput(ms).replace(/T.*/, "T00:00:00")) ?? ms;
+    fromLocalInput(toLocalInput(ms).replace(/ .*/, " 00:00:00")) ?? ms;
   const to = midnight(nowMs);
   return { from: midnight(to - 3 * 3600_000), to };
 }
@@ -133,7 +133,7 @@ export function rangeAround(range: TimeRange, part: Span, nowMs: number): TimeRa
 /** Value of <input type="datetime-local"> in the zone that is shown, or another, and back. */
 export function toLocalInput(ms: number, zone = shownZone()): string {
   const d = fieldsAt(ms, zone);
-  return `${d.year}-${two(d.month)}-${two(d.day)}T${clockOf(d, true)}`;
+  return `${d.year}-${two(d.month)}-${two(d.day)} ${clockOf(d, true)}`;
 }
 
 export const fromLocalInput = (text: string, zone = shownZone()): number | null =>

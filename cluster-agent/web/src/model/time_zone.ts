@@ -87,7 +87,8 @@ function offsetAt(ms: number, zone: string): number {
 
 /** The instant of "2026-11-20T14:05:09" in the zone; null if it is no date and time. */
 export function instantOf(text: string, zone = shown): number | null {
-  const at = /^\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : NaN;
+  const given = /^\s*(\d{4,6}-\d\d-\d\d)[T ](\d\d:\d\d(:\d\d)?)\s*$/.exec(text);
+  const at = given ? Date.parse(`${given[1]}T${given[2]}Z`) : NaN;
   if (!Number.isFinite(at)) return null;
   // the offset of then, which is not known yet: one step suffices but where clocks change
   const first = at - offsetAt(at, zone);

@@ -152,7 +152,7 @@ function FromTo({ range, now, zone, pick }: PanelProps) {
     e.preventDefault();
     const a = fromLocalInput(from);
     const b = fromLocalInput(to);
-    if (a === null || b === null) setProblem("Not a date and time");
+    if (a === null || b === null) setProblem("Not a time, as 2026-01-31 14:05");
     else if (a >= b) setProblem("“From” must be before “to”");
     else pick({ from: a, to: b });
   };
@@ -160,8 +160,8 @@ function FromTo({ range, now, zone, pick }: PanelProps) {
     <label>
       {name}
       <input
-        type="datetime-local"
-        step="1"
+        spellcheck={false}
+        placeholder="2026-01-31 14:05"
         value={value}
         data-testid={testId}
         onInput={(e) => set(e.currentTarget.value)}

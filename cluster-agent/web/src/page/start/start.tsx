@@ -96,9 +96,11 @@ function Namespaces({ applications, state, navigate }: Props) {
   );
 }
 
-const noMatch = (text: string, namespace: string): string =>
+/** `functions`: whether some were found. */
+const noMatch = (text: string, namespace: string, functions: boolean): string =>
   `No application matches${text ? ` “${text}”` : ""}` +
-  (namespace ? ` in ${namespaceTitle(namespace)}` : "");
+  (namespace ? ` in ${namespaceTitle(namespace)}` : "") +
+  (text && !functions ? ". Functions are found some minutes after their first profile" : "");
 
 /** The rows that the filter leaves, in the order of the address. */
 function useRows(p: Props, text: string, open: ReadonlySet<string>) {
@@ -132,6 +134,7 @@ function Count({ shown, applications }: { shown: Application[]; applications: Ap
 interface BodyProps extends Props {
   found: ReturnType<typeof useRows>;
   text: string;
+  named: boolean; // functions are offered
   movers: boolean;
   toggle: (title: string) => void;
   pick: (service: string) => void;
@@ -156,7 +159,7 @@ function Body(p: BodyProps) {
         span={span}
         sparks={p.sparks}
         newest={p.newest}
-        note={shown.length > 0 ? "" : noMatch(text, state.namespace)}
+        note={shown.length > 0 ? "" : noMatch(text, state.namespace, p.named)}
       />
       {p.movers && (
         <MoversPanel state={state} navigate={navigate} span={span} attempt={p.attempt} />
@@ -211,7 +214,7 @@ export function Start(p: Props) {
       {state.function ? (
         <FleetList {...p} />
       ) : (
-        <Body {...p} found={found} text={text} movers={movers} toggle={toggle} pick={pick} />
+        <Body {...p} {...{ found, text, movers, toggle, pick }} named={names.length > 0} />
       )}
     </main>
   );
