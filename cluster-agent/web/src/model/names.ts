@@ -143,8 +143,8 @@ export function packageOf(name: string, file: string, known?: FilePackages): str
   if (file === "") {
     const javas = javaPackage(name);
     if (javas) return javas;
-    // a process; all of kworker/… are one
-    if (!/\w\.[A-Za-z_(]|::/.test(name)) return name.replace(/\/.*/, "");
+    // a process, whose name may have dots; all of kworker/… are one
+    if (!/^(main|runtime)\.|\/.*\.\w|\)\.|::/.test(name)) return name.replace(/\/.*/, "");
   }
   const { script, javaClass, ofClass } = known ?? filePackages(file);
   if (script) return script;
