@@ -71,12 +71,13 @@ const chart = (command, values, more = {}) =>
     values: { ...values, ...testImage },
     ...more,
   });
-const operatorChart = (command, more = {}) =>
+// set: more values than those that every release of it needs
+const operatorChart = (command, { set = {}, ...more } = {}) =>
   installChart(command, {
     release: "coroot-operator",
     namespace: operatorNamespace,
     chart: "coroot-operator",
-    set: { ...images, "rbac.secretNamespaces": `{${namespace}}` },
+    set: { ...images, "rbac.secretNamespaces": `{${namespace}}`, ...set },
     ...more,
   });
 
@@ -146,7 +147,7 @@ test("a second operator for the same resources is refused", async () => {
   const second = (set) =>
     operatorChart("install", {
       release: "second",
-      set: { ...images, "crds.install": "false", ...set },
+      set: { "crds.install": "false", ...set },
       args: ["--dry-run=server"],
     });
   const there = /Deployment coroot-operator in namespace coroot-operator, and two would undo/;
@@ -310,9 +311,15 @@ test("upgrades of both charts keep the profiles", async () => {
   past = { at, total: await totalUntil(at) };
   assert.ok(past.total > 0);
 
+  // what an upgrade would take away is said
+  const forgotten = { "rbac.secretNamespaces": "{default}" };
+  const notes = await operatorChart("upgrade", { set: forgotten, args: ["--dry-run=server"] });
+  assert.match(notes, /whose Secrets the operator may not use: coroot\.$/m);
+  assert.match(notes, /--set rbac\.secretNamespaces=\{default,coroot\}$/m);
+
   await operatorChart("upgrade", {
     chart: laterChart("coroot-operator", "99.0.0"),
-    set: { ...images, logLevel: "debug" },
+    set: { logLevel: "debug" },
   });
   await rolledOut(cluster, operatorNamespace, "deployments", "coroot-operator");
   const uid = (await podOf(namespace, (p) => p.metadata.name === "coroot-coroot-0")).metadata.uid;

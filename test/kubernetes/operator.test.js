@@ -16,6 +16,7 @@ const {
   coroots,
   create,
   exists,
+  grantOwnRights,
   installCrd,
   operatorKubeconfig,
   rbac,
@@ -322,6 +323,46 @@ test("default/a-b and default-a/b have cluster roles of their own", async () => 
   await cluster.post(rbac("clusterroles", ""), old);
   await cluster.patch(`${coroots()}/a-b`, { spec: { apiKey: "another" } });
   await vanishes(cluster, rbac("clusterroles", "default-a-b-node-agent"));
+});
+
+// The chart's default: the account that all these tests use has Secrets of "default" only.
+test("outside the namespaces of its Secrets, a resource works that needs none", async () => {
+  const namespace = "elsewhere";
+  await cluster.post("/api/v1/namespaces", { metadata: { name: namespace } });
+  const path = `${coroots(namespace)}/far`;
+  const far = { apiVersion: "coroot.com/v1", kind: "Coroot", metadata: { name: "far" } };
+  await cluster.post(coroots(namespace), far);
+  const is = (degraded) =>
+    eventually(`Degraded is ${degraded}`, async () => {
+      const r = await cluster.get(path);
+      const { status, message } = condition(r, "Degraded") || {};
+      if (status !== degraded || r.status.observedGeneration !== r.metadata.generation)
+        throw new Error(JSON.stringify(r.status));
+      return message;
+    });
+  await is("False");
+  const made = (kind, name) =>
+    appears(cluster, `/apis/apps/v1/namespaces/${namespace}/${kind}/far-${name}`);
+  await made("statefulsets", "coroot");
+  await made("daemonsets", "node-agent");
+
+  // one that it needs is named, with what gives the right to it; all else goes on
+  const projects = [{ name: "p", apiKeys: [{ keySecret: { name: "far-key", key: "key" } }] }];
+  await cluster.patch(path, { spec: { projects, metricsRefreshInterval: "20s" } });
+  const message = await is("True");
+  assert.match(message, /^Secret far-key: .*forbidden/);
+  assert.match(message, /in the namespace "elsewhere".*rbac\.secretNamespaces/s);
+  const agent = await made("daemonsets", "node-agent");
+  const { env } = agent.spec.template.spec.containers[0];
+  assert.strictEqual(env.find((e) => e.name === "SCRAPE_INTERVAL").value, "20s");
+  const secret = `/api/v1/namespaces/${namespace}/secrets/far-key`;
+  assert.strictEqual(await exists(cluster, secret), null);
+
+  await grantOwnRights(cluster, namespace);
+  await is("False");
+  await appears(cluster, secret);
+  await cluster.delete(path);
+  await vanishes(cluster, path);
 });
 
 test("an object of another resource is left to it", async () => {

@@ -7,6 +7,7 @@
 #include "cluster-agent/operator/reconcile/reconcile_events.h"
 #include "cluster-agent/operator/reconcile/reconcile_state.h"
 #include "cluster-agent/operator/reconcile/reconcile_status.h"
+#include "common/kubernetes/kube_status.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 
@@ -81,16 +82,30 @@ int reconcile_note(struct reconcile *rc, enum object_kind kind, const char *name
 	return spec_problems_wrong(&rc->failed, path, "%s", text);
 }
 
+#define SECRET_ADVICE "; rbac.secretNamespaces of the operator's chart gives the right"
+
+/* What the API server says, and of Secrets, to which the right is given by namespace, who gives it. */
+static void describe(char ret[static KUBE_STATUS_MESSAGE_BYTES + sizeof(SECRET_ADVICE)],
+		     enum object_kind kind, enum object_answer a, const struct kube_result *result)
+{
+	bool is_advised = kind == OBJECT_SECRET && a == OBJECT_ANSWER_FORBIDDEN;
+
+	snprintf(ret, KUBE_STATUS_MESSAGE_BYTES + sizeof(SECRET_ADVICE), "%.*s%s",
+		 (int)KUBE_STATUS_MESSAGE_BYTES, result->msg ? result->msg : "unexpected answer",
+		 is_advised ? SECRET_ADVICE : "");
+}
+
 bool reconcile_object_failed(struct reconcile *rc, enum object_kind kind, const char *name,
 			     const struct kube_result *result)
 {
 	enum object_answer a = object_answer_read(result);
-	const char *msg = result->msg ? result->msg : "unexpected answer";
+	char msg[KUBE_STATUS_MESSAGE_BYTES + sizeof(SECRET_ADVICE)];
 
 	if (a == OBJECT_ANSWER_UNREACHABLE) {
 		reconcile_give_up(rc, "apply objects", result);
 		return false;
 	}
+	describe(msg, kind, a, result);
 	operator_metrics_add_error(rc->cfg->metrics, a);
 	log_warn_limited("cannot apply an object of a Coroot resource, retrying",
 			 "resource=%s kind=%s name=%s reason=%s", rc->resource->key,

@@ -177,6 +177,19 @@ class KubeCluster {
     if (rules.length > 0)
       await this.isGranted(`system:serviceaccount:${namespace}:${name}`, rules[0]);
   }
+  // The rights of a Role's rules, for an account of this or another namespace.
+  async role(namespace, name, rules, account) {
+    const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
+    const metadata = { name };
+    await this.post(`${rbac}/roles`, { metadata, rules });
+    await this.post(`${rbac}/rolebindings`, {
+      metadata,
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
+      subjects: [{ kind: "ServiceAccount", ...account }],
+    });
+    const user = `system:serviceaccount:${account.namespace}:${account.name}`;
+    await this.isGranted(user, rules[0], namespace);
+  }
   // What an account may do outlives its namespace.
   async revoke(namespace, name) {
     const rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -184,8 +197,8 @@ class KubeCluster {
       await this.delete(`${rbac}/${kind}/${namespace}-${name}`);
   }
   // The authorizer learns of roles by a watch, some time after they were written.
-  isGranted(user, { apiGroups: [group], resources: [resource], verbs: [verb] }) {
-    const spec = { user, resourceAttributes: { group, resource, verb } };
+  isGranted(user, { apiGroups: [group], resources: [resource], verbs: [verb] }, namespace) {
+    const spec = { user, resourceAttributes: { namespace, group, resource, verb } };
     const ask = () => this.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", { spec });
     return eventually(`${user} may ${verb} ${resource}`, async () => (await ask()).status.allowed);
   }

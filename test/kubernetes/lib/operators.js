@@ -11,21 +11,31 @@ const { eventually } = require("../../e2e/lib/wait");
 
 const OPERATOR = "coroot_cluster_agent_operator_";
 
-// The table of rights as rules of RBAC.
-function documentedRules() {
+// The table of rights as rules of RBAC, those of a "ClusterRole" or of a "Role".
+function documentedRules(where) {
   const text = fs.readFileSync(path.join(root, "docs/operator.md"), "utf8");
-  const rows = [...text.matchAll(/^\| (?:Cluster)?Role[^|]*\|([^|]*)\|([^|]*)\|([^|]*)\|/gm)];
+  const row = new RegExp(`^\\| ${where}\\b[^|]*\\|([^|]*)\\|([^|]*)\\|([^|]*)\\|`, "gm");
   const words = (cell) => cell.replaceAll("`", "").trim().split(/,\s*/);
-  return rows.map(([, group, resources, verbs]) => ({
+  return [...text.matchAll(row)].map(([, group, resources, verbs]) => ({
     apiGroups: [group.trim() === "core" ? "" : words(group)[0]],
     resources: words(resources),
     verbs: words(verbs),
   }));
 }
 
-// A kubeconfig of an account that has these rights and no others.
+// What is granted in the operator's own namespace only, granted in another one: as the chart does
+// for each of rbac.secretNamespaces.
+const grantOwnRights = (cluster, namespace, account = "operator") =>
+  cluster.role(namespace, `default-${account}`, documentedRules("Role"), {
+    namespace: "default",
+    name: account,
+  });
+
+// A kubeconfig of an account that has the documented rights, where it is said to have them, and no
+// others.
 async function operatorKubeconfig(cluster, account = "operator") {
-  await cluster.serviceAccount("default", account, documentedRules());
+  await cluster.serviceAccount("default", account, documentedRules("ClusterRole"));
+  await grantOwnRights(cluster, "default", account);
   return cluster.writeKubeconfig(
     { token: await cluster.token("default", account) },
     { namespace: "default" },
@@ -148,6 +158,7 @@ module.exports = {
   coroots,
   create,
   exists,
+  grantOwnRights,
   installCrd,
   operatorKubeconfig,
   rbac,
