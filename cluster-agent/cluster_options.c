@@ -6,7 +6,7 @@
 #include "cluster-agent/source/source_code.h"
 #include "common/debuginfod/debuginfod_urls.h"
 #include "common/http/http_base_path.h"
-#include "common/kubernetes/pod_label_keys.h"
+#include "common/kubernetes/label_keys.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
 
@@ -187,6 +187,12 @@ const struct option_def cluster_option_defs[] = {
 	{STRING_OPTION("pod-labels", pod_labels), .def = POD_LABEL_KEYS_DEFAULT, .value = "LIST",
 	 .help = "keys of labels of pods, separated by commas, that become labels of the profiles "
 		 "scraped from them, if they are stored by a coroot-cluster-agent; empty: none"},
+	{STRING_OPTION("namespace-labels", namespace_labels), .value = "LIST",
+	 .help = "the same of labels of the pods' namespaces, which the account must be allowed to "
+		 "list and watch; unset: none"},
+	{STRING_OPTION("node-labels", node_labels), .value = "LIST",
+	 .help = "the same of labels of the pods' nodes, as topology.kubernetes.io/zone; unset: "
+		 "none"},
 	{UINT_OPTION("profiles-scrape-concurrency", scrape_concurrency), .def = "1000", .min = 1,
 	 .max = 20000, .value = "N", .help = "requests to pods at the same time"},
 	{UINT_OPTION("profiles-scrape-max-size", scrape_max_profile_mib), .def = "32", .min = 1,
@@ -368,13 +374,13 @@ static int check_sources(const struct cluster_options *o, struct err *err)
 	return source_code_new(&s, o->source_path, o->source_url_template, err);
 }
 
-static int check_pod_labels(const struct cluster_options *o, struct err *err)
+static int check_labels(const char *option, const char *list, struct err *err)
 {
-	struct pod_label_keys keys;
-	int r = pod_label_keys_parse(&keys, o->pod_labels, err);
+	struct label_keys keys;
+	int r = label_keys_parse(&keys, list, err);
 
-	pod_label_keys_fini(&keys);
-	return r < 0 ? err_wrap(err, r, "--pod-labels") : 0;
+	label_keys_fini(&keys);
+	return r < 0 ? err_wrap(err, r, "%s", option) : 0;
 }
 
 int cluster_options_check(const struct cluster_options *o, struct err *err)
@@ -383,7 +389,11 @@ int cluster_options_check(const struct cluster_options *o, struct err *err)
 	int r = check_scraping(o, err);
 
 	if (r == 0)
-		r = check_pod_labels(o, err);
+		r = check_labels("--pod-labels", o->pod_labels, err);
+	if (r == 0)
+		r = check_labels("--namespace-labels", o->namespace_labels, err);
+	if (r == 0)
+		r = check_labels("--node-labels", o->node_labels, err);
 	if (r == 0)
 		r = check_debuginfod(o, err);
 	if (r == 0)

@@ -67,6 +67,8 @@ struct cluster_options {
 	uint64_t scrape_cpu_duration_ns;
 	char *scrape_types;
 	char *pod_labels;
+	char *namespace_labels;
+	char *node_labels;
 	char *scrape_config;
 	char *scrape_docker_socket;
 	uint64_t scrape_concurrency;

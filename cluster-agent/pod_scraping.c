@@ -20,6 +20,7 @@
 #include "cluster-agent/scrape/target_file.h"
 #include "common/kubernetes/kube_client.h"
 #include "common/kubernetes/kube_config_load.h"
+#include "common/kubernetes/place_labels.h"
 #include "common/limits.h"
 #include "common/system/open_files.h"
 #include "common/telemetry/log.h"
@@ -34,6 +35,7 @@ struct pod_scraping {
 	struct kube_config kube;
 	struct kube_client *client;   /* NULL without an API server */
 	struct replica_set *replicas; /* NULL without --replica-group */
+	struct place_labels *places;  /* NULL without an API server */
 	struct scraper *scraper;
 	struct discovery *discovery;     /* NULL without an API server */
 	struct target_file *file;        /* NULL without --scrape-config */
@@ -69,6 +71,14 @@ static void put(void *ctx, uint64_t number, const struct upload_label *labels, s
 	struct pod_scraping *p = ctx;
 
 	p->cfg.put(p->cfg.ctx, number, labels, body);
+}
+
+static size_t labels_of_place(void *ctx, const char *namespace, const char *node,
+			      struct place_label ret[static PLACE_LABELS_MAX])
+{
+	const struct pod_scraping *p = ctx;
+
+	return place_labels_find(p->places, namespace, node, ret);
 }
 
 static void ownership_changed(void *ctx)
@@ -136,6 +146,21 @@ static int make_replicas(struct pod_scraping *p, struct err *err)
 		     : 0;
 }
 
+static int make_places(struct pod_scraping *p)
+{
+	const struct cluster_options *o = p->cfg.opts;
+	const struct place_labels_config cfg = {
+		.client = p->client,
+		.loop = p->cfg.loop,
+		.prefix = "coroot_cluster_agent",
+		.namespace_keys = o->namespace_labels,
+		.node_keys = o->node_labels,
+		.namespace = given(o->kube_namespace),
+	};
+
+	return p->client ? place_labels_new(&p->places, &cfg) : 0;
+}
+
 /* Leaves descriptors for the HTTP server, which would spin without one to accept into. */
 static unsigned requests_at_once(const struct cluster_options *o)
 {
@@ -175,6 +200,7 @@ static int make_scraper(struct pod_scraping *p, struct err *err)
 		.ctx = p,
 		.owns = owns,
 		.put = put,
+		.place_labels = labels_of_place,
 	};
 	int r = scraper_new(&p->scraper, &cfg, err);
 
@@ -245,6 +271,8 @@ int pod_scraping_new(struct pod_scraping **ret, const struct pod_scraping_config
 	if (r == 0)
 		r = make_replicas(p, err);
 	if (r == 0)
+		r = make_places(p);
+	if (r == 0)
 		r = make_scraper(p, err);
 	if (r == 0)
 		r = make_file(p, err);
@@ -283,6 +311,7 @@ void pod_scraping_free(struct pod_scraping *p)
 	discovery_free(p->discovery);
 	target_file_free(p->file);
 	scraper_free(p->scraper);
+	place_labels_free(p->places);
 	replica_set_free(p->replicas);
 	kube_client_free(p->client);
 	kube_config_fini(&p->kube);
@@ -300,6 +329,8 @@ int pod_scraping_register(struct pod_scraping *p, struct metrics *ms)
 		return r;
 	if (p->replicas)
 		r = replica_set_register(p->replicas, ms);
+	if (r == 0 && p->places)
+		r = place_labels_register(p->places, ms);
 	return r;
 }
 

@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <utlist.h>
 
-#include "common/kubernetes/pod_label_keys.h"
+#include "common/kubernetes/label_keys.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
@@ -27,7 +27,7 @@
 #define MAX_ITEMS 4096u
 #define MAX_BYTES (32 * MIB)
 #define N_OWN_LABELS 10u
-#define LABELS_MAX (12 + POD_LABEL_KEYS_MAX)
+#define LABELS_MAX (12 + LABEL_KEYS_MAX + PLACE_LABELS_MAX)
 
 enum {
 	METRIC_WAITING,
@@ -85,13 +85,16 @@ static bool sends_extra_labels(const struct named_uploads *n)
 	return n->cfg.extra_labels == EXTRA_LABELS_ON;
 }
 
-/* Cuts text, "key=value\n" of each, into labels, of which there is room for POD_LABEL_KEYS_MAX. */
-static void add_pod_labels(struct upload_label *labels, char *text)
+/*
+ * Cuts text, "key=value\n" of each, into labels, of which there is room for LABEL_KEYS_MAX. Returns
+ * how many.
+ */
+static size_t add_pod_labels(struct upload_label *labels, char *text)
 {
 	char *rest = NULL;
 	size_t n = 0;
 
-	for (char *line = strtok_r(text, "\n", &rest); line && n < POD_LABEL_KEYS_MAX;
+	for (char *line = strtok_r(text, "\n", &rest); line && n < LABEL_KEYS_MAX;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		char *value = strchr(line, '=');
 
@@ -99,6 +102,26 @@ static void add_pod_labels(struct upload_label *labels, char *text)
 			continue;
 		*value = '\0';
 		labels[n++] = (struct upload_label){line, value + 1};
+	}
+	return n;
+}
+
+/* Those that the pod has itself say more, and stay alone. The first n labels are the pod's. */
+static void add_place_labels(const struct named_uploads *u, const char *namespace,
+			     struct upload_label *labels, size_t n)
+{
+	struct place_label places[PLACE_LABELS_MAX];
+	size_t n_places = 0, end = n;
+
+	if (u->cfg.place_labels && namespace[0])
+		n_places = u->cfg.place_labels(u->cfg.place_ctx, namespace, places);
+	for (size_t i = 0; i < n_places; i++) {
+		size_t j = 0;
+
+		while (j < n && strcmp(labels[j].name, places[i].name) != 0)
+			j++;
+		if (j == n)
+			labels[end++] = (struct upload_label){places[i].name, places[i].value};
 	}
 }
 
@@ -126,7 +149,8 @@ static void send(struct named_uploads *n, const struct workload *w,
 	if (n->cfg.admit && !n->cfg.admit(n->cfg.admit_ctx, w, p))
 		return;
 	if (pod_labels)
-		add_pod_labels(labels + N_OWN_LABELS, pod_labels);
+		add_place_labels(n, w->namespace, labels + N_OWN_LABELS,
+				 add_pod_labels(labels + N_OWN_LABELS, pod_labels));
 	r = uploader_add(n->cfg.uploader, labels, p->pprof);
 
 	if (r < 0)

@@ -14,6 +14,7 @@
 
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "common/kubernetes/place_labels.h"
 #include "common/upload/receiver_wishes.h"
 #include "common/upload/uploader.h"
 #include "node-agent/container/container_directory.h"
@@ -57,6 +58,10 @@ struct named_uploads_config {
 	 */
 	bool (*admit)(void *ctx, const struct workload *w, const struct finished_profile *p);
 	void *admit_ctx;
+	/* More labels of a pod's profiles, as place_labels_find() has them. NULL: none. */
+	size_t (*place_labels)(void *ctx, const char *namespace,
+			       struct place_label ret[static PLACE_LABELS_MAX]);
+	void *place_ctx;
 };
 
 /* l and the pointers of cfg are borrowed. Returns 0, -ENOMEM, or -EMFILE and the like. */

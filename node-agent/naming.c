@@ -11,6 +11,7 @@
 struct naming {
 	struct agent *base; /* borrowed */
 	struct container_directory *directory;
+	struct kubernetes_names *kubernetes;
 	struct container_sources *sources;
 	struct named_uploads *uploads;
 	struct receiver_probe *probe;
@@ -50,6 +51,28 @@ static int make_directory(struct naming *n, const struct host_identity *host)
 	return r == 0 ? container_directory_register_metrics(n->directory, n->base->metrics) : r;
 }
 
+static int make_kubernetes(struct naming *n, const struct node_options *o,
+			   const struct host_identity *host, struct err *err)
+{
+	const struct kubernetes_names_config cfg = {
+		.directory = n->directory,
+		.loop = n->base->loop,
+		.metrics = n->base->metrics,
+		.options = o,
+		.node = host->name,
+	};
+
+	return kubernetes_names_new(&n->kubernetes, &cfg, err);
+}
+
+static size_t place_labels(void *ctx, const char *namespace,
+			   struct place_label ret[static PLACE_LABELS_MAX])
+{
+	const struct naming *n = ctx;
+
+	return kubernetes_names_labels(n->kubernetes, namespace, ret);
+}
+
 static int make_sources(struct naming *n, const struct node_options *o,
 			const struct host_identity *host)
 {
@@ -76,6 +99,8 @@ static int make_uploads(struct naming *n, const struct node_options *o,
 		.ctx = n,
 		.admit = naming->admit,
 		.admit_ctx = naming->ctx,
+		.place_labels = place_labels,
+		.place_ctx = n,
 	};
 	int r = named_uploads_new(&n->uploads, n->base->loop, &cfg);
 
@@ -107,8 +132,7 @@ int naming_new(struct naming **ret, struct agent *base, const struct node_option
 	n->listener = (struct process_listener){.on_snapshot = on_snapshot, .ctx = n};
 	r = make_directory(n, cfg->host);
 	if (r == 0)
-		r = kubernetes_names_add(n->directory, base->loop, base->metrics, o,
-					 cfg->host->name, err);
+		r = make_kubernetes(n, o, cfg->host, err);
 	if (r == 0)
 		r = make_sources(n, o, cfg->host);
 	if (r == 0)
@@ -132,6 +156,7 @@ void naming_free(struct naming *n)
 	named_uploads_free(n->uploads);
 	container_directory_free(n->directory);
 	container_sources_free(n->sources);
+	kubernetes_names_free(n->kubernetes);
 	free(n);
 }
 

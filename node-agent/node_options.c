@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "common/kubernetes/pod_label_keys.h"
+#include "common/kubernetes/label_keys.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/system/fs.h"
@@ -200,6 +200,11 @@ const struct option_def node_option_defs[] = {
 	 .help = "keys of labels of pods, separated by commas, that become labels of their "
 		 "profiles "
 		 "if the Kubernetes API is used and --extra-labels are sent; empty: none"},
+	{STRING_OPTION("namespace-labels", namespace_labels), .value = "LIST",
+	 .help = "the same of labels of the pods' namespaces, which the service account must be "
+		 "allowed to list and watch; unset: none"},
+	{STRING_OPTION("node-labels", node_labels), .value = "LIST",
+	 .help = "the same of labels of this node, as topology.kubernetes.io/zone; unset: none"},
 	{ENUM_OPTION("kubernetes-api", kubernetes_api), .def = "auto", .choices = kubernetes_modes,
 	 .help = "auto: learn from the Kubernetes API who controls the pods of this node, and "
 		 "follow their annotations, if --kubeconfig is given or the agent runs in a pod "
@@ -278,13 +283,13 @@ static int check_lists(const struct node_options *o, struct err *err)
 	return r;
 }
 
-static int check_pod_labels(const struct node_options *o, struct err *err)
+static int check_labels(const char *option, const char *list, struct err *err)
 {
-	struct pod_label_keys keys;
-	int r = pod_label_keys_parse(&keys, o->pod_labels, err);
+	struct label_keys keys;
+	int r = label_keys_parse(&keys, list, err);
 
-	pod_label_keys_fini(&keys);
-	return r < 0 ? err_wrap(err, r, "--pod-labels") : 0;
+	label_keys_fini(&keys);
+	return r < 0 ? err_wrap(err, r, "%s", option) : 0;
 }
 
 static int check_name_rules(const struct node_options *o, struct err *err)
@@ -380,5 +385,7 @@ int node_options_check(const struct node_options *o, struct err *err)
 			       "--collector-endpoint: \"%s\" is not an http:// or https:// URL",
 			       o->collector_endpoint);
 	return check_java(o, err) ?: check_lists(o, err) ?: check_name_rules(o, err)
-		?: check_pod_labels(o, err);
+		?: check_labels("--pod-labels", o->pod_labels, err)
+		?: check_labels("--namespace-labels", o->namespace_labels, err)
+		?: check_labels("--node-labels", o->node_labels, err);
 }

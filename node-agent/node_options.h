@@ -92,6 +92,8 @@ struct node_options {
 	char *cri_socket;                   /* NULL: those in the usual places */
 	enum extra_labels_mode extra_labels;
 	char *pod_labels;
+	char *namespace_labels;
+	char *node_labels;
 	enum kubernetes_mode kubernetes_api;
 	char *kubeconfig;
 	char *kube_context;

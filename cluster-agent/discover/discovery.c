@@ -23,7 +23,7 @@
 #include "cluster-agent/discover/pod_target.h"
 #include "common/data/arena.h"
 #include "common/kubernetes/kube_watch.h"
-#include "common/kubernetes/pod_label_keys.h"
+#include "common/kubernetes/label_keys.h"
 #include "common/system/clock.h"
 
 #define MAX_NAMESPACE_BYTES 63
@@ -43,7 +43,7 @@ struct discovery {
 	struct kube_watch *watch;
 	struct known_pods *known;
 	struct arena arena; /* of one pod */
-	struct pod_label_keys label_keys;
+	struct label_keys label_keys;
 	struct metric metrics[DISCOVERY_METRIC_MAX];
 };
 
@@ -127,7 +127,7 @@ static int read_labels(struct scrape_target *ret, struct discovery *d, const jso
 	if (!labels)
 		return -ENOMEM;
 	for (size_t i = 0; i < d->label_keys.n; i++) {
-		const char *value = pod_label_value(pod, d->label_keys.keys[i]);
+		const char *value = label_keys_value(pod, d->label_keys.keys[i]);
 
 		if (value)
 			labels[ret->n_labels++] =
@@ -216,7 +216,7 @@ int discovery_new(struct discovery **ret, const struct discovery_config *cfg)
 	/* the caller's, and not needed again */
 	d->cfg.namespace = d->cfg.pod_labels = NULL;
 	arena_init(&d->arena, POD_TARGET_ARENA_BYTES);
-	r = pod_label_keys_parse(&d->label_keys, cfg->pod_labels, NULL);
+	r = label_keys_parse(&d->label_keys, cfg->pod_labels, NULL);
 	if (r == 0)
 		r = known_pods_new(&d->known, DISCOVERY_MAX_TARGETS);
 	if (r == 0)
@@ -233,7 +233,7 @@ void discovery_free(struct discovery *d)
 		return;
 	kube_watch_free(d->watch);
 	known_pods_free(d->known);
-	pod_label_keys_fini(&d->label_keys);
+	label_keys_fini(&d->label_keys);
 	arena_fini(&d->arena);
 	free(d);
 }

@@ -27,7 +27,7 @@ struct discovery_config {
 	struct loop *loop;
 	const char *namespace;        /* all of them if NULL or "" */
 	bool kinds[PROFILE_KIND_MAX]; /* for pods that do not name the kinds they want */
-	const char *pod_labels;       /* become labels of profiles: pod_label_keys.h; checked */
+	const char *pod_labels;       /* become labels of profiles: label_keys.h; checked */
 	void *ctx;
 	/*
 	 * The target is new, or differs from the last one with its uid; valid during the call.

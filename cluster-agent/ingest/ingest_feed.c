@@ -50,13 +50,12 @@ enum feed_metric {
 struct item {
 	struct ingest_feed *feed;
 	struct ingest_upload upload;
-	struct row_label labels[INGEST_FEED_MAX_LABELS];
 	enum ingest_outcome outcome;
 	char *refusal; /* why ingest refused it for good; NULL if it did not, or without memory */
 	uint64_t receipt;
 	size_t body_len;
 	char *body;
-	char texts[]; /* of labels and service */
+	struct row_label labels[]; /* then their texts, and the service's */
 };
 
 struct ingest_feed {
@@ -247,7 +246,7 @@ static struct row_text copy_text(char **at, const char *s)
 	return t;
 }
 
-/* Does not take the body. Returns NULL if there is no memory, or if there are too many labels. */
+/* Does not take the body. Returns NULL if there is no memory. */
 static struct item *item_new(struct ingest_feed *f, const struct upload_label *labels)
 {
 	size_t n_bytes = 0, n = 0;
@@ -257,12 +256,12 @@ static struct item *item_new(struct ingest_feed *f, const struct upload_label *l
 	for (; labels[n].name; n++)
 		n_bytes += strlen(labels[n].name) + 2 +
 			   (labels[n].value ? strlen(labels[n].value) : 0);
-	it = n <= INGEST_FEED_MAX_LABELS ? calloc(1, sizeof(*it) + n_bytes) : NULL;
+	it = calloc(1, sizeof(*it) + n * sizeof(it->labels[0]) + n_bytes);
 	if (!it)
 		return NULL;
 	it->feed = f;
 	it->upload = (struct ingest_upload){.labels = it->labels, .done = on_answer, .ctx = it};
-	at = it->texts;
+	at = (char *)&it->labels[n];
 	for (size_t i = 0; i < n; i++) {
 		struct row_text value;
 

@@ -17,8 +17,6 @@
 #include "common/upload/upload_receipt.h"
 #include "common/upload/upload_url.h"
 
-#define INGEST_FEED_MAX_LABELS 16u
-
 struct ingest_feed;
 
 struct ingest_feed_config {

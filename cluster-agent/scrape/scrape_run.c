@@ -270,7 +270,7 @@ static void end_scrape(struct scrape_run *run, struct target_endpoint *e,
 /* ---- answers and conversions ---- */
 
 /* Room for those of a pod, or of another target, and the end. */
-#define MAX_LABELS (SCRAPE_TARGET_MAX_LABELS + 10)
+#define MAX_LABELS (SCRAPE_TARGET_MAX_LABELS + PLACE_LABELS_MAX + 10)
 
 /*
  * The id of the container by which the node agent's profiles of it are labelled too. "" if the
@@ -289,10 +289,36 @@ static void make_container_id(char ret[static KUBE_NAME_BYTES], const struct tar
 		ret[0] = '\0';
 }
 
+static bool has_label(const struct target *t, const char *name)
+{
+	for (size_t i = 0; i < t->n_labels; i++)
+		if (strcmp(t->labels[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The pod's own, then those of its namespace and node; returns how many. */
+static size_t label_more(const struct scraper_config *cfg, const struct target *t,
+			 struct upload_label *labels)
+{
+	struct place_label places[PLACE_LABELS_MAX];
+	size_t n = 0, n_places = 0;
+
+	for (size_t i = 0; i < t->n_labels; i++)
+		labels[n++] = (struct upload_label){t->labels[i].name, t->labels[i].value};
+	if (cfg->place_labels)
+		n_places = cfg->place_labels(cfg->ctx, t->namespace, t->node, places);
+	for (size_t i = 0; i < n_places; i++)
+		if (!has_label(t, places[i].name))
+			labels[n++] = (struct upload_label){places[i].name, places[i].value};
+	return n;
+}
+
 static void label_pod(struct upload_label labels[static MAX_LABELS],
-		      const struct target_endpoint *e, const struct receiver_wishes *w,
+		      const struct target_endpoint *e, const struct scraper_config *cfg,
 		      const char *port, const char *container_id)
 {
+	const struct receiver_wishes *w = &cfg->wishes;
 	const struct target *t = e->target;
 	const struct upload_label all[] = {
 		{"service.name", target_endpoint_service(e, w->naming)},
@@ -308,8 +334,8 @@ static void label_pod(struct upload_label labels[static MAX_LABELS],
 	size_t n = ARRAY_SIZE(all);
 
 	memcpy(labels, all, sizeof(all));
-	for (size_t i = 0; i < t->n_labels && w->extra_labels; i++)
-		labels[n++] = (struct upload_label){t->labels[i].name, t->labels[i].value};
+	if (w->extra_labels)
+		n += label_more(cfg, t, labels + n);
 	labels[n] = (struct upload_label){0};
 }
 
@@ -341,7 +367,7 @@ static void pass_on(struct scrape_run *run, struct target_endpoint *e, struct sc
 		snprintf(port, sizeof(port), "%u", e->port);
 	if (t->is_pod) {
 		make_container_id(container_id, e, &run->scraper->wishes);
-		label_pod(labels, e, &run->scraper->wishes, port, container_id);
+		label_pod(labels, e, run->scraper, port, container_id);
 	} else {
 		label_other(labels, t, port);
 	}

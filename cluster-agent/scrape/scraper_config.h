@@ -5,6 +5,7 @@
 #include "cluster-agent/discover/scrape_target.h"
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "common/kubernetes/place_labels.h"
 #include "common/system/loop.h"
 #include "common/upload/receiver_wishes.h"
 #include "common/upload/upload_url.h"
@@ -30,6 +31,12 @@ struct scraper_config {
 	 */
 	void (*put)(void *ctx, uint64_t number, const struct upload_label *labels,
 		    struct buf *body);
+	/*
+	 * More labels of a pod's profiles, as place_labels_find() has them, where the receiver
+	 * takes any; those that the pod has itself stay alone. NULL: none.
+	 */
+	size_t (*place_labels)(void *ctx, const char *namespace, const char *node,
+			       struct place_label ret[static PLACE_LABELS_MAX]);
 };
 
 #endif /* CLUSTER_AGENT_SCRAPE_SCRAPER_CONFIG_H */

@@ -23,7 +23,7 @@
 #include "common/data/table.h"
 #include "common/kubernetes/kube_client.h"
 #include "common/kubernetes/kube_watch.h"
-#include "common/kubernetes/pod_label_keys.h"
+#include "common/kubernetes/label_keys.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/text/kube_names.h"
@@ -88,7 +88,7 @@ struct pod_source {
 	uint64_t sweep_ns;
 	bool is_listed;
 	bool found_none; /* the last list was empty */
-	struct pod_label_keys label_keys;
+	struct label_keys label_keys;
 	const char *labels; /* container_facts.labels of the pod that is being read, or NULL */
 	bool no_memory;     /* for a container of the pod that is being read */
 	struct metric metrics[METRIC_MAX];
@@ -427,7 +427,7 @@ static char *read_labels(const struct pod_source *s, const json_t *pod)
 
 	buf_init(&out, LABELS_BYTES);
 	for (size_t i = 0; i < s->label_keys.n && r == 0; i++) {
-		const char *value = pod_label_value(pod, s->label_keys.keys[i]);
+		const char *value = label_keys_value(pod, s->label_keys.keys[i]);
 
 		if (value)
 			r = buf_addf(&out, "%s=%s\n", s->label_keys.keys[i], value);
@@ -539,7 +539,7 @@ int pod_source_new(struct pod_source **ret, const struct pod_source_config *cfg,
 	s->wait_ns = cfg->wait_ns ? cfg->wait_ns : WAIT_NS;
 	r = set_node(s, cfg->node, err);
 	if (r == 0)
-		r = pod_label_keys_parse(&s->label_keys, cfg->pod_labels, err);
+		r = label_keys_parse(&s->label_keys, cfg->pod_labels, err);
 	if (r == 0)
 		r = loop_add_timer(cfg->loop, on_timer, s, &s->timer);
 	if (r == 0)
@@ -569,7 +569,7 @@ void pod_source_free(struct pod_source *s)
 	{
 		drop(s, k);
 	}
-	pod_label_keys_fini(&s->label_keys);
+	label_keys_fini(&s->label_keys);
 	free(s->node);
 	free(s);
 }

@@ -27,7 +27,7 @@ struct pod_source_config {
 	const struct kube_config *kube; /* copied */
 	const char *node;               /* as the API names it; copied */
 	const struct container_sink *sink;
-	const char *pod_labels; /* which to read: pod_label_keys.h; NULL: none */
+	const char *pod_labels; /* which to read: label_keys.h; NULL: none */
 	uint64_t wait_ns;       /* for containers that are not known yet; 0: 2 s */
 };
 

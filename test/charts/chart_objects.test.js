@@ -184,6 +184,28 @@ test("this chart and the operator give the agents the same rights and resources"
   });
 });
 
+test("agents may read namespaces and nodes if their labels are asked for", async () => {
+  const file = path.join(charts.scratch, "labels.json");
+  const extraEnv = [{ name: "NAMESPACE_LABELS", value: "team" }];
+  fs.writeFileSync(file, JSON.stringify({ nodeAgent: { extraEnv } }));
+  const rolesOf = async (...args) =>
+    (await objects("profiling", REGISTRY, ...args))
+      .filter((o) => o.kind === "ClusterRole")
+      .map((o) => o.rules.map((r) => r.resources.join()).join());
+  assert.deepStrictEqual(await rolesOf("-f", file), ["pods,namespaces", "pods"]);
+  const option = "--set=clusterAgent.options.node-labels=topology\\.kubernetes\\.io/zone";
+  assert.deepStrictEqual(await rolesOf(option), ["pods", "pods,nodes"]);
+  const both = "--set=nodeAgent.extraArgs={--namespace-labels=a,--node-labels,b}";
+  assert.deepStrictEqual(await rolesOf(both), ["pods,namespaces,nodes", "pods"]);
+
+  // the operator does the same, with the same verbs
+  const rules = (list) => list.filter((o) => o.kind === "ClusterRole").map((o) => o.rules);
+  assert.deepStrictEqual(
+    rules(await objects("profiling", REGISTRY, "-f", file)),
+    rules(ofOperator({ NAMESPACE_LABELS: "team" })),
+  );
+});
+
 test("agents may read pods, and nothing else", async () => {
   const list = await objects("profiling", REGISTRY);
   assert.deepStrictEqual(
@@ -257,6 +279,7 @@ test("the operator has the documented rights, in whatever roles", async () => {
   );
   assert.deepStrictEqual(Object.keys(wide).sort(), [
     " namespaces",
+    " nodes",
     " pods",
     "rbac.authorization.k8s.io clusterrolebindings",
     "rbac.authorization.k8s.io clusterroles",

@@ -135,6 +135,12 @@ const agents = [];
 let store;
 let runtimeStore; // of the agent that asks nothing but the container runtime
 
+// labels that every namespace and every node has
+const placeLabels = [
+  "--namespace-labels=kubernetes.io/metadata.name",
+  "--node-labels=kubernetes.io/hostname",
+];
+
 // Only this test's pods are profiled: the agent sees the whole machine.
 async function startAgent(cluster, args) {
   const agent = await startNode({
@@ -159,14 +165,15 @@ async function startStore(starting) {
 before(async () => {
   await cluster.serviceAccount("default", "profiler", [
     { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
+    { apiGroups: [""], resources: ["namespaces", "nodes"], verbs: ["list", "watch"] },
   ]);
   const token = await cluster.token("default", "profiler");
   const kubeconfig = cluster.writeKubeconfig({ token });
-  const args = ["--profiles-scrape-types=cpu,heap"];
+  const args = ["--profiles-scrape-types=cpu,heap", ...placeLabels];
   store = await startStore(startScraper({ kubeconfig, interval: "3s", cpuDuration: "1s", args }));
   runtimeStore = await startStore(startCluster());
   // before there are any pods: names are right from the first sample on
-  await startAgent(store, [`--kubeconfig=${kubeconfig}`]);
+  await startAgent(store, [`--kubeconfig=${kubeconfig}`, ...placeLabels]);
   await startAgent(runtimeStore, ["--kubernetes-api=off"]);
   images("tag", "--force", IMAGE, PROMOTED);
   await create();
@@ -240,6 +247,8 @@ test("labels say which pod, container and image it was", async () => {
       pod: pod.metadata.name,
       "k8s.namespace.name": namespace,
       "k8s.pod.name": pod.metadata.name,
+      "kubernetes.io/metadata.name": namespace,
+      "kubernetes.io/hostname": "testnode",
     };
     const rows = await sql(
       store,

@@ -25,6 +25,7 @@
 struct put {
 	char service[64], pod[64], port[8], container[64], container_id[64];
 	bool has_extra_labels;
+	char more[128]; /* labels after those that every pod has: "name=value " */
 	char types[128];
 	uint32_t n_samples;
 	int64_t first, last; /* sums of the first and the last type */
@@ -193,6 +194,31 @@ static inline const char *label(const struct upload_label *labels, const char *n
 	return "?";
 }
 
+static inline void list_more(struct put *put, const struct upload_label *labels)
+{
+	bool is_more = false;
+	size_t used = 0;
+
+	for (; labels->name; labels++) {
+		if (is_more)
+			used += (size_t)snprintf(put->more + used, sizeof(put->more) - used,
+						 "%s=%s ", labels->name, labels->value);
+		is_more = is_more || strcmp(labels->name, "container.id") == 0;
+	}
+}
+
+/* A namespace and a node with labels. */
+static inline size_t labels_of_place(void *ctx, const char *namespace, const char *node,
+				     struct place_label ret[static PLACE_LABELS_MAX])
+{
+	(void)ctx;
+	assert_string_equal(namespace, "shop");
+	assert_string_equal(node, "node-1");
+	ret[0] = (struct place_label){"team", "of the namespace"};
+	ret[1] = (struct place_label){"zone", "z"};
+	return 2;
+}
+
 static inline void put(void *ctx, uint64_t number, const struct upload_label *labels,
 		       struct buf *body)
 {
@@ -214,6 +240,7 @@ static inline void put(void *ctx, uint64_t number, const struct upload_label *la
 		 label(labels, "k8s.container.name") ?: "");
 	snprintf(put->container_id, sizeof(put->container_id), "%s",
 		 label(labels, "container.id") ?: "");
+	list_more(put, labels);
 	assert_string_equal(label(labels, "namespace"), "shop");
 	assert_string_equal(label(labels, "node"), "node-1");
 	for (uint32_t i = 0; i < p.n_types; i++)
@@ -286,6 +313,7 @@ static inline struct scraper_config default_config(struct fixture *f)
 		.ctx = f,
 		.owns = owns,
 		.put = put,
+		.place_labels = labels_of_place,
 	};
 }
 

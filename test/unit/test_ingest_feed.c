@@ -122,6 +122,31 @@ static void put(struct fixture *f, const char *text)
 	ingest_feed_put(f->feed, ++f->n_put, labels, &body);
 }
 
+/* As many as the scraper gives: pods with keys of three lists, containers with labels of theirs. */
+TEST(many_labels_arrive)
+{
+	CLEANUP(buf_fini) struct buf body;
+	struct upload_label labels[62] = {{"service.name", "/docker/cart"}};
+	char names[60][8];
+	struct fixture f;
+
+	set_up(&f, 0, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(names[i], sizeof(names[i]), "l%zu", i);
+		labels[i + 1] = (struct upload_label){names[i], names[i]};
+	}
+	buf_init(&body, 1024);
+	assert_int_equal(buf_add(&body, "pprof", 5), 0);
+	ingest_feed_put(f.feed, 1, labels, &body);
+	assert_int_equal(fake.n_taken, 1);
+	assert_int_equal(fake.taken[0]->n_labels, 60);
+	assert_string_equal(fake.taken[0]->labels[59].name.data, "l59");
+	assert_string_equal(fake.taken[0]->labels[59].value.data, "l59");
+	answer_all(INGEST_STORED);
+	turn(&f, 5);
+	tear_down(&f);
+}
+
 static void shows(struct fixture *f, const char *line)
 {
 	CLEANUP(buf_fini) struct buf out;

@@ -351,6 +351,35 @@ TEST(labels_of_the_pod_are_sent_where_extra_labels_are)
 	end(&f);
 }
 
+static size_t labels_of_place(void *ctx, const char *namespace,
+			      struct place_label ret[static PLACE_LABELS_MAX])
+{
+	(void)ctx;
+	assert_string_equal(namespace, "shop");
+	ret[0] = (struct place_label){"team", "of the namespace"};
+	ret[1] = (struct place_label){"zone", "z"};
+	return 2;
+}
+
+TEST(namespaces_and_nodes_label_what_pods_do_not)
+{
+	struct fixture f;
+
+	begin(&f, &(struct named_uploads_config){.place_labels = labels_of_place});
+	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_OWN);
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	add(&f, CGROUP_NONE, "");
+	name_with_labels(&f, "aaaa", "v=1\nteam=a\n");
+	run_until_uploaded(&f, 2);
+	assert_string_equal(f.urls[0], "service.name=/process/app container.id=/process/app " HOST);
+	assert_string_equal(f.urls[1], NAMED EXTRA "v=1 team=a zone=z ");
+	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_COROOT);
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	run_until_uploaded(&f, 3);
+	assert_null(strstr(f.urls[2], "zone"));
+	end(&f);
+}
+
 TEST(a_profile_goes_when_its_name_is_known)
 {
 	struct fixture f;

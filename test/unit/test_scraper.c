@@ -38,6 +38,42 @@ TEST(a_lock_profile_is_taken_every_interval_as_differences)
 	assert_string_equal(f.query, "-");
 }
 
+TEST(namespaces_and_nodes_label_what_pods_do_not)
+{
+	CLEANUP(teardown) struct fixture f;
+	const struct scrape_label labels[] = {{"v", "1"}, {"team", "a"}};
+	struct scrape_container c = {"main", "", ""};
+	struct scrape_endpoint e;
+	struct scrape_target t = {
+		.uid = "pod-1",
+		.namespace = "shop",
+		.pod = "pod-1",
+		.node = "node-1",
+		.service = "/k8s/shop/cart",
+		.ip = "127.0.0.1",
+		.containers = &c,
+		.n_containers = 1,
+		.problem = "",
+		.endpoints = &e,
+		.n_endpoints = 1,
+		.labels = labels,
+		.n_labels = ARRAY_SIZE(labels),
+	};
+
+	setup(&f);
+	e = endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex");
+	scraper_set_wishes(f.scraper, &RECEIVER_WISHES_OWN);
+	assert_int_equal(scraper_upsert(f.scraper, &t), 0);
+	run_until(&f, one_put);
+	assert_string_equal(f.puts[0].more, "v=1 team=a zone=z ");
+
+	/* Coroot stores every label that it gets */
+	scraper_set_wishes(f.scraper, &RECEIVER_WISHES_COROOT);
+	f.n_puts = 0;
+	run_until(&f, two_puts);
+	assert_string_equal(f.puts[1].more, "");
+}
+
 TEST(the_receivers_wishes_are_kept)
 {
 	CLEANUP(teardown) struct fixture f;

@@ -17,18 +17,21 @@ subjects:
 
 {{/* What cannot be had by a Role, or must outlive the namespace. */}}
 {{- define "coroot-operator.clusterRules" -}}
-# whether its own is being deleted
+# whether its own is being deleted; labels of pods' namespaces
 - apiGroups: [""]
   resources: [namespaces]
-  verbs: [get]
+  verbs: [get, list, watch]
 # roles of the agents, which see pods of all namespaces
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [clusterroles, clusterrolebindings]
   verbs: [get, list, watch, create, patch, delete]
-# held, because it is granted to the agents
+# held, because it is granted to the agents; the latter if they are asked for labels of nodes
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch]
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [list, watch]
 {{- end -}}
 
 {{- define "coroot-operator.namespacedRules" -}}

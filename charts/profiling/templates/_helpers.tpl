@@ -138,6 +138,15 @@ as a variable with a value here, or among the arguments. The value true has seve
 {{- else if or (eq $given $value) (and (eq $value "on") (eq $given "true")) (regexMatch (printf "--%s[= ]%s" $option $value) $args) -}}true{{- end -}}
 {{- end -}}
 
+{{/* list AGENT OPTION: "true" if an agent's values give it the option, in whatever way. */}}
+{{- define "profiling.given" -}}
+{{- $agent := index . 0 -}}
+{{- $option := index . 1 -}}
+{{- $given := and (hasKey $agent.options $option) (not (kindIs "invalid" (get $agent.options $option))) -}}
+{{- range $agent.extraEnv }}{{ if eq .name ($option | replace "-" "_" | upper) }}{{ $given = true }}{{ end }}{{ end -}}
+{{- if or $given (regexMatch (printf "--%s( |=|$)" $option) (join " " $agent.extraArgs)) -}}true{{- end -}}
+{{- end -}}
+
 {{/* What the agents may do, as files/agents.yaml says it to this chart and to the operator. */}}
 {{- define "profiling.capabilities" -}}
 {{- $root := . -}}

@@ -287,7 +287,15 @@ static void add_key(struct component *c)
 	component_annotation(c, "coroot.com/api-key-checksum", sum);
 }
 
-void component_agent(struct component *c, const struct coroot_agent_tls *tls)
+/* Flags by the user's variables of that agent. */
+static void add_labels(struct component *c, const json_t *env)
+{
+	component_flag(c, "namespaceLabels", component_env_has(env, "NAMESPACE_LABELS", NULL));
+	component_flag(c, "nodeLabels", component_env_has(env, "NODE_LABELS", NULL));
+}
+
+void component_agent(struct component *c, const struct coroot_pod *pod,
+		     const struct coroot_agent_tls *tls)
 {
 	const struct coroot_spec *s = c->in->spec;
 	bool skips = tls->skip_verify || (s->coroot_url && s->tls_skip_verify);
@@ -295,6 +303,7 @@ void component_agent(struct component *c, const struct coroot_agent_tls *tls)
 
 	add_url(c);
 	add_key(c);
+	add_labels(c, pod->env);
 	if (!ca->name && render_tls(c->in))
 		ca = &s->tls_cert;
 	component_secret(c, "ca", ca);

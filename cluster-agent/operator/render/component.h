@@ -43,8 +43,12 @@ void component_annotation(struct component *c, const char *name, const char *val
 void component_storage(struct component *c, const struct coroot_storage *storage, json_t *marks);
 /* How many pods have volumes of their own. */
 void component_replicas(struct component *c, int64_t n);
-/* What both agents have: where they send profiles, their key, and how they verify the server. */
-void component_agent(struct component *c, const struct coroot_agent_tls *tls);
+/*
+ * What both agents have: where they send profiles, their key, how they verify the server, and rights
+ * that variables of pod, the agent's, ask for.
+ */
+void component_agent(struct component *c, const struct coroot_pod *pod,
+		     const struct coroot_agent_tls *tls);
 
 /* Whether a user's environment has the variable with that value, or any if value is NULL. */
 bool component_env_has(const json_t *env, const char *name, const char *value);

@@ -7,7 +7,7 @@ int render_cluster_agent(struct rendered *out, const struct render_input *in)
 	CLEANUP(component_fini) struct component c;
 
 	component_begin(&c, in, "cluster-agent", &s->cluster_agent, in->images->cluster_agent);
-	component_agent(&c, &s->cluster_agent_tls);
+	component_agent(&c, &s->cluster_agent, &s->cluster_agent_tls);
 	component_storage(&c, &s->cluster_agent_storage, NULL);
 	component_flag(&c, "spoolEnds", !s->cluster_agent_storage.size);
 	return component_add(out, &c, "objects");

@@ -75,7 +75,7 @@ int render_node_agent(struct rendered *out, const struct render_input *in)
 	if (!wanted(n))
 		return 0;
 	component_begin(&c, in, "node-agent", &n->pod, in->images->node_agent);
-	component_agent(&c, &n->tls);
+	component_agent(&c, &n->pod, &n->tls);
 	component_text(&c, "scc", in->images->node_agent_scc);
 	component_flag(&c, "profiler", n->profiler);
 	component_made(&c, "addedCapabilities", added_capabilities(n->pod.env));

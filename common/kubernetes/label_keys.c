@@ -1,4 +1,4 @@
-#include "common/kubernetes/pod_label_keys.h"
+#include "common/kubernetes/label_keys.h"
 
 #include <errno.h>
 
@@ -35,7 +35,7 @@ static int check(const char *key, struct err *err)
 	return 0;
 }
 
-static int add(struct pod_label_keys *k, const char *key, struct err *err)
+static int add(struct label_keys *k, const char *key, struct err *err)
 {
 	int r = check(key, err);
 
@@ -44,37 +44,37 @@ static int add(struct pod_label_keys *k, const char *key, struct err *err)
 	for (size_t i = 0; i < k->n; i++)
 		if (strcmp(k->keys[i], key) == 0)
 			return 0;
-	if (k->n == POD_LABEL_KEYS_MAX)
-		return err_set(err, -EINVAL, "more than %u keys", POD_LABEL_KEYS_MAX);
+	if (k->n == LABEL_KEYS_MAX)
+		return err_set(err, -EINVAL, "more than %u keys", LABEL_KEYS_MAX);
 	k->keys[k->n++] = key;
 	return 0;
 }
 
-int pod_label_keys_parse(struct pod_label_keys *ret, const char *list, struct err *err)
+int label_keys_parse(struct label_keys *ret, const char *list, struct err *err)
 {
 	char *rest = NULL;
 	int r = 0;
 
-	*ret = (struct pod_label_keys){.text = strdup(list ? list : "")};
+	*ret = (struct label_keys){.text = strdup(list ? list : "")};
 	if (!ret->text)
 		return -ENOMEM;
 	for (char *key = strtok_r(ret->text, ", \t\n", &rest); key && r == 0;
 	     key = strtok_r(NULL, ", \t\n", &rest))
 		r = add(ret, key, err);
 	if (r < 0)
-		pod_label_keys_fini(ret);
+		label_keys_fini(ret);
 	return r;
 }
 
-void pod_label_keys_fini(struct pod_label_keys *k)
+void label_keys_fini(struct label_keys *k)
 {
 	free(k->text);
-	*k = (struct pod_label_keys){0};
+	*k = (struct label_keys){0};
 }
 
-const char *pod_label_value(const json_t *pod, const char *key)
+const char *label_keys_value(const json_t *object, const char *key)
 {
-	const json_t *metadata = json_object_get(pod, "metadata");
+	const json_t *metadata = json_object_get(object, "metadata");
 
 	return kube_part_text(json_object_get(json_object_get(metadata, "labels"), key));
 }

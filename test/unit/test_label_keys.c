@@ -1,4 +1,4 @@
-#include "common/kubernetes/pod_label_keys.h"
+#include "common/kubernetes/label_keys.h"
 
 #include <errno.h>
 
@@ -6,19 +6,19 @@
 
 TEST(keys_are_separated_by_commas)
 {
-	struct pod_label_keys k;
+	struct label_keys k;
 
-	assert_int_equal(pod_label_keys_parse(&k, "app.kubernetes.io/version, team,team", NULL), 0);
+	assert_int_equal(label_keys_parse(&k, "app.kubernetes.io/version, team,team", NULL), 0);
 	assert_int_equal(k.n, 2);
 	assert_string_equal(k.keys[0], "app.kubernetes.io/version");
 	assert_string_equal(k.keys[1], "team");
-	pod_label_keys_fini(&k);
-	assert_int_equal(pod_label_keys_parse(&k, NULL, NULL), 0);
+	label_keys_fini(&k);
+	assert_int_equal(label_keys_parse(&k, NULL, NULL), 0);
 	assert_int_equal(k.n, 0);
-	pod_label_keys_fini(&k);
-	assert_int_equal(pod_label_keys_parse(&k, " , ", NULL), 0);
+	label_keys_fini(&k);
+	assert_int_equal(label_keys_parse(&k, " , ", NULL), 0);
 	assert_int_equal(k.n, 0);
-	pod_label_keys_fini(&k);
+	label_keys_fini(&k);
 }
 
 TEST(what_is_no_key_is_refused)
@@ -33,9 +33,9 @@ TEST(what_is_no_key_is_refused)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct err err = {""};
-		struct pod_label_keys k;
+		struct label_keys k;
 
-		assert_int_equal(pod_label_keys_parse(&k, cases[i].list, &err), -EINVAL);
+		assert_int_equal(label_keys_parse(&k, cases[i].list, &err), -EINVAL);
 		assert_string_equal(err.msg, cases[i].want);
 	}
 }
@@ -46,9 +46,9 @@ TEST(a_pod_has_values)
 				 0, NULL);
 
 	assert_non_null(pod);
-	assert_string_equal(pod_label_value(pod, "v"), "1.2");
-	assert_null(pod_label_value(pod, "e"));
-	assert_null(pod_label_value(pod, "n"));
-	assert_null(pod_label_value(pod, "x"));
+	assert_string_equal(label_keys_value(pod, "v"), "1.2");
+	assert_null(label_keys_value(pod, "e"));
+	assert_null(label_keys_value(pod, "n"));
+	assert_null(label_keys_value(pod, "x"));
 	json_decref(pod);
 }
