@@ -50,6 +50,8 @@ const types = [
   "go:block_contentions:count",
   "go:block_delay:nanoseconds",
 ];
+// what one scrape gives; the others are differences of two
+const TYPES_OF_ONE_SCRAPE = [types[0], types[1], types[3]];
 // the types that the store may have of these pods
 const TYPES =
   "^go:(profile_cpu|heap_(alloc|inuse)_(objects|space)|goroutine_goroutine|" +
@@ -274,6 +276,41 @@ function processesOf(pod) {
     }
   });
 }
+
+// With an hour between two scrapes a slot is no help. How long it took is said, not judged.
+test("a pod is scraped when it is annotated, and one that comes annotated when it runs", async (t) => {
+  const agent = await scraper(t, { interval: "1h", cpuDuration: "1s" });
+  const load = ["-exact", "-cpu=50", "-heap-objects=100", "-goroutines=5"];
+  const [quiet] = await startWorkloads(cluster, [
+    { name: "quiet", goVersion: newest, args: load },
+  ]);
+  deletes(t, quiet);
+  const arrive = async (pod, since) => {
+    const took = await Promise.all(
+      TYPES_OF_ONE_SCRAPE.map(async (type) => {
+        await hasProfiles(agent, { service: serviceOf(pod), type });
+        return `${type} ${((Date.now() - since) / 1000).toFixed(1)} s`;
+      }),
+    );
+    t.diagnostic(`${pod.metadata.name}: ${took.join(", ")}`);
+    for (const e of (await target(agent, pod.metadata.name)).endpoints)
+      assert.strictEqual(e.state, "up", JSON.stringify(e));
+  };
+  const annotatedAt = Date.now();
+  await annotateOn(quiet);
+  await arrive(quiet, annotatedAt);
+
+  const rolledOut = workloadPod({
+    name: "rolled-out",
+    goVersion: newest,
+    args: load,
+    annotations: scrapeOn,
+  });
+  const createdAt = Date.now();
+  await cluster.apply(rolledOut);
+  deletes(t, rolledOut);
+  await arrive(rolledOut, createdAt);
+});
 
 test("a container that is killed and comes back: nothing negative, nothing twice", async (t) => {
   const agent = await scraper(t, { args: ["--profiles-scrape-types=heap,mutex,block"] });
