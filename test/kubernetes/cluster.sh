@@ -6,10 +6,14 @@
 #                         KN_CONTROLLERS=1 adds kube-controller-manager and kube-scheduler.
 #   up-node               a node that runs pods: all of these, containerd, kubelet, kube-proxy and
 #                         CoreDNS, in a network namespace of its own
+#   up-second             one more node, testnode2, beside that: with a network, mounts and a cgroup of
+#                         its own, but on the same kernel, whose processes both nodes see. Its daemons
+#                         are called containerd2, kubelet2 and kube-proxy2.
+#   down-second           ends it
 #   kubectl ARG...        as administrator
 #   exec COMMAND...       in the cluster's network namespace; KN_DIR and KUBECONFIG are set,
 #                         kubectl is in PATH
-#   import FILE           makes an image archive (make-image.sh) known to the node
+#   import FILE           makes an image archive (make-image.sh) known to the node; import2 to the second
 #   stop NAME [SIGNAL]    ends one daemon, by SIGTERM or what is given: kube-apiserver, etcd, …
 #   start NAME            starts it again and waits until it works
 #   signal NAME SIGNAL    STOP makes it hang, CONT go on
@@ -38,6 +42,8 @@ root=$(cd "$here/../.." && pwd)
 export DEPS=${DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/coroot-agents}
 node=testnode
 node_ip=10.199.0.1
+# of the node whose daemons are meant: nothing, or 2
+n=
 
 die()
 {
@@ -70,6 +76,7 @@ load_settings()
 	. "$dir/settings"
 	[ "$flags" = unset ] || KN_APISERVER_FLAGS=$flags
 	PATH=$KN_BIN:$PATH
+	server_ip=$ip
 	url=https://$ip:$KN_PORT
 	etcd_url=http://127.0.0.1:$KN_ETCD_PORT
 }
@@ -107,8 +114,8 @@ inside()
 	if [ "$kind" = api ]; then
 		"$@"
 	else
-		alive namespaces || die "the namespaces of the node are gone"
-		nsenter --target "$(pid_of namespaces)" --net -- "$@"
+		alive "namespaces$n" || die "the namespaces of the node are gone"
+		nsenter --target "$(pid_of "namespaces$n")" --net -- "$@"
 	fi
 }
 
@@ -132,7 +139,7 @@ spawn_inside()
 {
 	local name=$1
 	shift
-	[ "$kind" = api ] || set -- nsenter --target "$(pid_of namespaces)" --net --mount --root -- "$@"
+	[ "$kind" = api ] || set -- nsenter --target "$(pid_of "namespaces$n")" --net --mount --root -- "$@"
 	spawn "$name" "$@"
 }
 
@@ -228,8 +235,8 @@ start_kube-scheduler()
 
 start_containerd()
 {
-	spawn_inside containerd containerd --config "$dir/node/containerd.toml"
-	wait_for containerd ctr --address "$dir/node/run/containerd.sock" version
+	spawn_inside "containerd$n" containerd --config "$dir/node$n/containerd.toml"
+	wait_for "containerd$n" ctr --address "$dir/node$n/run/containerd.sock" version
 }
 
 node_is_ready()
@@ -239,16 +246,17 @@ node_is_ready()
 
 start_kubelet()
 {
-	spawn_inside kubelet kubenode kubelet --config="$dir/node/kubelet.yaml" --kubeconfig="$dir/kubeconfig/kubelet" \
-		--root-dir="$dir/node/kubelet" --cert-dir="$dir/node/kubelet/pki" \
+	spawn_inside "kubelet$n" kubenode kubelet --config="$dir/node$n/kubelet.yaml" \
+		--kubeconfig="$dir/kubeconfig/kubelet$n" \
+		--root-dir="$dir/node$n/kubelet" --cert-dir="$dir/node$n/kubelet/pki" \
 		--hostname-override="$node" --node-ip="$ip"
-	wait_for kubelet node_is_ready
+	wait_for "kubelet$n" node_is_ready
 }
 
 start_kube-proxy()
 {
-	spawn_inside kube-proxy kubenode kube-proxy --config="$dir/node/kube-proxy.yaml"
-	wait_for kube-proxy inside curl -sSf -m 5 "http://127.0.0.1:10249/healthz"
+	spawn_inside "kube-proxy$n" kubenode kube-proxy --config="$dir/node$n/kube-proxy.yaml"
+	wait_for "kube-proxy$n" inside curl -sSf -m 5 "http://127.0.0.1:10249/healthz"
 }
 
 # Resolves services for pods. It may read what the controllers may read.
@@ -258,8 +266,22 @@ start_coredns()
 	wait_for coredns inside curl -sSf -m 5 http://127.0.0.1:8181/ready
 }
 
+# of_second: what follows is about the second node
+of_second()
+{
+	n=2
+	node=testnode2
+	ip=10.199.0.2
+}
+
 start()
 {
+	case $1 in
+	*2)
+		of_second
+		set -- "${1%2}"
+		;;
+	esac
 	[ "$(type -t "start_$1")" = function ] || die "no daemon is called $1"
 	"start_$1"
 }
@@ -282,11 +304,18 @@ make_cgroups()
 		done
 		return
 	fi
-	mkdir -p "${cgroup_trees[@]/%//$id}"
+	make_v1_groups "$id"
+}
+
+# make_v1_groups PATH
+make_v1_groups()
+{
+	local file
+	mkdir -p "${cgroup_trees[@]/%//$1}"
 	# empty in a new group, which then takes no process
-	for tree in cpus mems; do
-		[ ! -e "/sys/fs/cgroup/cpuset/cpuset.$tree" ] ||
-			cat "/sys/fs/cgroup/cpuset/cpuset.$tree" >"/sys/fs/cgroup/cpuset/$id/cpuset.$tree"
+	for file in cpus mems; do
+		[ ! -e "/sys/fs/cgroup/cpuset/cpuset.$file" ] ||
+			cat "/sys/fs/cgroup/cpuset/cpuset.$file" >"/sys/fs/cgroup/cpuset/$1/cpuset.$file"
 	done
 }
 
@@ -298,17 +327,21 @@ make_cgroups()
 # Mounts: the folders that these programs know by heart (made if the machine has none, and all that
 # stays) are empty, and the machine's settings that a
 # kubelet insists on changing (to reboot by itself after a panic, among others) are plain files.
+#
+# A second node has a link to the first, which both use for each other's pods as well.
 hold_namespaces()
 {
-	mkdir -p "$dir/node" /var/lib/cni /var/lib/kubelet /var/log/containers
+	mkdir -p "$dir/node$n" /var/lib/cni /var/lib/kubelet /var/log/containers
 	# shellcheck disable=SC2016 # expanded inside
-	spawn namespaces unshare --net --mount --propagation slave sh -ec '
+	spawn "namespaces$n" unshare --net --mount --propagation slave sh -ec '
 		ip link set lo up
-		ip link add node0 type veth peer name node1
-		ip link set node1 up
-		ip addr add "$0/24" dev node0
-		ip link set node0 up
-		ip route add default dev node0
+		if [ -z "$2" ]; then
+			ip link add node0 type veth peer name node1
+			ip link set node1 up
+			ip addr add "$0/24" dev node0
+			ip link set node0 up
+			ip route add default dev node0
+		fi
 		mount --make-rshared /
 		for folder in /run /var/lib/cni /var/lib/kubelet /var/log/containers; do
 			mount -t tmpfs kubernetes "$folder"
@@ -321,13 +354,38 @@ hold_namespaces()
 			mount --bind "$1/sys/${setting##*/}" "$setting"
 		done
 		touch "$1/namespaces-ready"
-		exec sleep infinity' "$ip" "$dir/node"
-	wait_for namespaces test -e "$dir/node/namespaces-ready"
+		exec sleep infinity' "$ip" "$dir/node$n" "$n"
+	wait_for "namespaces$n" test -e "$dir/node$n/namespaces-ready"
+}
+
+# link_nodes: with n=2. A pod's address has the number of its node.
+link_nodes()
+{
+	local first second name
+	first="nsenter --target $(pid_of namespaces) --net -- ip"
+	second="nsenter --target $(pid_of namespaces2) --net -- ip"
+	$first link add second type veth peer name node0 netns "$(pid_of namespaces2)"
+	$first link set second up
+	$second link set node0 up
+	$first route add "$ip/32" dev second
+	$first route add 10.244.2.0/24 via "$ip" dev second
+	$second addr add "$ip/32" dev node0
+	$second route add "$server_ip/32" dev node0
+	$second route add default via "$server_ip" dev node0
+	for name in namespaces namespaces2; do
+		nsenter --target "$(pid_of "$name")" --net -- sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
+	done
 }
 
 import()
 {
-	ctr --address "$dir/node/run/containerd.sock" --namespace k8s.io images import "$1" >/dev/null
+	ctr --address "$dir/node$n/run/containerd.sock" --namespace k8s.io images import "$1" >/dev/null
+}
+
+import2()
+{
+	of_second
+	import "$1"
 }
 
 up_node()
@@ -341,6 +399,39 @@ up_node()
 	start kube-proxy
 	inside kubectl --kubeconfig="$dir/kubeconfig/admin" apply -f "$dir/node/dns.yaml" >/dev/null
 	start coredns
+}
+
+up-second()
+{
+	[ "$kind" = node ] || die "there is no first node"
+	of_second
+	if [ "$daemon_tree" = /sys/fs/cgroup ]; then
+		mkdir -p "$daemon_tree/$id/node2"
+	else
+		make_v1_groups "$id/node2"
+	fi
+	hold_namespaces
+	link_nodes
+	"$here/pki.sh" node "$dir" "$node" "$ip" "$url" 2
+	"$here/node-config.sh" "$dir" "$node" "$ip" "/$id/node2" 2
+	start containerd2
+	import "$dir/node/pause.tar"
+	start kubelet2
+	start kube-proxy2
+}
+
+down-second()
+{
+	local name
+	# nothing is left to reap its pods by themselves
+	inside kubectl --kubeconfig="$dir/kubeconfig/admin" delete node testnode2 --ignore-not-found >/dev/null
+	of_second
+	for name in kubelet2 kube-proxy2 containerd2; do
+		! alive "$name" || stop "$name"
+	done
+	end_groups "${cgroup_trees[@]/%//$id/node2}"
+	! alive namespaces2 || stop namespaces2 KILL
+	rm -rf "$dir/node2" "$dir/pid/"*2
 }
 
 # up KIND
@@ -366,7 +457,14 @@ up()
 
 down()
 {
-	local groups=("${cgroup_trees[@]/%//$id}") pids i
+	end_groups "${cgroup_trees[@]/%//$id}"
+	find "$dir" -mindepth 1 -maxdepth 1 ! -name log -exec rm -rf {} + 2>/dev/null || true
+}
+
+# end_groups FOLDER...: of cgroups, which may not be there
+end_groups()
+{
+	local groups=("$@") pids i
 	for ((i = 0; i < 200; i++)); do
 		pids=$(find "${groups[@]}" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u) || true
 		[ -n "$pids" ] || break
@@ -381,7 +479,6 @@ down()
 		[ -n "$(find "${groups[@]}" -maxdepth 0 2>/dev/null)" ] || break
 		sleep 0.05
 	done
-	find "$dir" -mindepth 1 -maxdepth 1 ! -name log -exec rm -rf {} + 2>/dev/null || true
 }
 
 status()
@@ -409,7 +506,7 @@ kubectl | exec)
 	[ "$command" = exec ] || set -- kubectl "$@"
 	inside "$@"
 	;;
-import | stop | start | signal | compact | status)
+import | import2 | up-second | down-second | stop | start | signal | compact | status)
 	load_settings
 	"$command" "$@"
 	;;

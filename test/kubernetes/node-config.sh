@@ -1,16 +1,17 @@
 #!/bin/bash
-# node-config.sh DIR NODE IP CGROUP: writes the configuration of a node's daemons into DIR/node, for
-# a root that may lack CAP_SYS_RESOURCE, for cgroup v1 or v2, and for no systemd.
+# node-config.sh DIR NODE IP CGROUP [N]: writes the configuration of a node's daemons into DIR/node<N>,
+# for a root that may lack CAP_SYS_RESOURCE, for cgroup v1 or v2, and for no systemd. The address ends
+# with the number of the node.
 set -eu
-dir=$1 node=$2 ip=$3 cgroup=$4
-state=$dir/node
+dir=$1 node=$2 ip=$3 cgroup=$4 n=${5:-}
+state=$dir/node$n
 mkdir -p "$state/cni" "$state/kubelet" "$state/manifests" "$state/run"
 
 cat >"$state/cni/10-bridge.conflist" <<END
 {"cniVersion": "1.0.0", "name": "bridge", "plugins": [
   {"type": "bridge", "bridge": "cni0", "isGateway": true, "hairpinMode": true,
    "ipam": {"type": "host-local", "dataDir": "$state/cni/addresses",
-            "ranges": [[{"subnet": "10.244.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+            "ranges": [[{"subnet": "10.244.${ip##*.}.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
   {"type": "portmap", "capabilities": {"portMappings": true}}]}
 END
 
@@ -52,8 +53,8 @@ authentication:
   webhook: {enabled: true}
   x509: {clientCAFile: "$dir/pki/ca.crt"}
 authorization: {mode: Webhook}
-tlsCertFile: "$dir/pki/kubelet-server.crt"
-tlsPrivateKeyFile: "$dir/pki/kubelet-server.key"
+tlsCertFile: "$dir/pki/kubelet-server$n.crt"
+tlsPrivateKeyFile: "$dir/pki/kubelet-server$n.key"
 containerRuntimeEndpoint: "unix://$state/run/containerd.sock"
 featureGates: {KubeletInUserNamespace: true}
 cgroupDriver: cgroupfs

@@ -2,6 +2,7 @@
 # Certificates of a cluster, in DIR/pki, and kubeconfig files of its users, in DIR/kubeconfig.
 #
 #   pki.sh all DIR NODE IP URL                    what the daemons and an administrator need
+#   pki.sh node DIR NODE IP URL N                 what the kubelet of one more node needs, kubelet<N>
 #   pki.sh cert DIR NAME SUBJECT USAGE [NAMES]    one more, signed by the same CA, as pki/NAME.crt
 #       and .key; USAGE is serverAuth or clientAuth, NAMES like DNS:a.test,IP:10.0.0.1
 set -eu
@@ -45,23 +46,32 @@ current-context: test
 END
 }
 
+# node NODE IP URL [N]
+node()
+{
+	node=$1 ip=$2 url=$3 n=${4:-}
+	cert "kubelet-server$n" "/O=system:nodes/CN=system:node:$node" serverAuth \
+		"DNS:localhost,IP:127.0.0.1,IP:$ip,DNS:$node"
+	cert "kubelet$n" "/O=system:nodes/CN=system:node:$node" clientAuth
+	kubeconfig "kubelet$n"
+}
+
 all()
 {
-	node=$1 ip=$2 url=$3
+	ip=$2 url=$3
 	new_key ca.key
 	openssl req -x509 -new -key ca.key -sha256 -days 3650 -subj "/CN=test CA" -out ca.crt \
 		-addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign,cRLSign
 	names=DNS:localhost,IP:127.0.0.1,IP:$ip
 	cert kube-apiserver "/CN=kube-apiserver" serverAuth \
 		"$names,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,IP:10.96.0.1"
-	cert kubelet-server "/O=system:nodes/CN=system:node:$node" serverAuth "$names,DNS:$node"
 	cert kubelet-client "/O=system:masters/CN=kube-apiserver" clientAuth
 	cert admin "/O=system:masters/CN=admin" clientAuth
-	cert kubelet "/O=system:nodes/CN=system:node:$node" clientAuth
+	node "$@"
 	for user in kube-controller-manager kube-scheduler kube-proxy; do
 		cert "$user" "/CN=system:$user" clientAuth
 	done
-	for user in admin kubelet kube-controller-manager kube-scheduler kube-proxy; do
+	for user in admin kube-controller-manager kube-scheduler kube-proxy; do
 		kubeconfig "$user"
 	done
 	new_key service-account.key
@@ -69,6 +79,6 @@ all()
 }
 
 case $what in
-all | cert) "$what" "$@" ;;
-*) echo "pki.sh: '$what' is none of: all cert" >&2; exit 2 ;;
+all | cert | node) "$what" "$@" ;;
+*) echo "pki.sh: '$what' is none of: all cert node" >&2; exit 2 ;;
 esac

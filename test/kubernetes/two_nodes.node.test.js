@@ -1,0 +1,200 @@
+// Two nodes: a node agent on each, two cluster agents that share the pods and stand behind one
+// Service, and a node that is drained below them. Both nodes are on one kernel, so each agent also
+// sees the other's processes, and must leave them to it.
+"use strict";
+
+const assert = require("node:assert");
+const path = require("node:path");
+const { after, before, test } = require("node:test");
+const { helm, images, installChart, namespaceThatEnforces, rolledOut } = require("./lib/helm");
+const { KubeCluster } = require("./lib/kube_cluster");
+const { clusterAgentEnv, envList } = require("./lib/profiled_cluster");
+const { scrapedSince, targets } = require("./lib/scraping_agents");
+const { ask, goVersions, workloadPod } = require("./lib/workload_pods");
+const { Daemon } = require("../e2e/lib/daemon");
+const { sql } = require("../e2e/lib/query");
+const { eventually } = require("../e2e/lib/wait");
+const { startStore } = require("../soak/lib/store_server");
+
+const cluster = KubeCluster.shared();
+const first = "testnode";
+const second = "testnode2";
+const namespace = "pair";
+const profiling = "pair-profiling";
+const newest = goVersions.at(-1);
+const SAMPLED = "ebpf:cpu:nanoseconds";
+const ALLOCATED = "go:heap_alloc_objects:count";
+const service = `/k8s/${namespace}/cart`;
+const N_PODS = 6;
+
+let store;
+
+const importedTo2 = () =>
+  (process.env.KN_IMAGES || "")
+    .split(" ")
+    .filter((file) => /coroot-(node|cluster)-agent\.tar$/.test(file) || file.includes(newest));
+
+// One more pod on each node, and never two on one while the other has none.
+function cart() {
+  const labels = { app: "cart" };
+  const load = ["-exact", "-cpu=30", "-heap-objects=50", "-heap-bytes=512"];
+  const annotations = { "coroot.com/profile-scrape": "true", "coroot.com/profile-port": "8080" };
+  const { spec } = workloadPod({ name: "cart", goVersion: newest, args: load });
+  const spread = {
+    maxSkew: 1,
+    topologyKey: "kubernetes.io/hostname",
+    whenUnsatisfiable: "DoNotSchedule",
+    nodeTaintsPolicy: "Honor",
+    labelSelector: { matchLabels: labels },
+  };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "cart", namespace },
+    spec: {
+      replicas: N_PODS,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels, annotations },
+        spec: { ...spec, topologySpreadConstraints: [spread] },
+      },
+    },
+  };
+}
+
+const podsOf = async (where, test = () => true) => {
+  const { items } = await cluster.get(`/api/v1/namespaces/${where}/pods`);
+  return items
+    .filter((p) => !p.metadata.deletionTimestamp && test(p))
+    .map((p) => Object.assign(p, { ip: p.status.podIP }));
+};
+const carts = () => podsOf(namespace, (p) => p.metadata.labels.app === "cart");
+const agentsOf = (component) =>
+  podsOf(profiling, (p) => p.metadata.name.includes(component));
+
+const ask2 = (query) => eventually("an answer", () => sql(store, query));
+
+before(async () => {
+  await cluster.script("up-second");
+  for (const file of importedTo2()) await cluster.script("import2", path.resolve(file));
+  store = await startStore({ listen: "0.0.0.0" });
+  await namespaceThatEnforces(cluster, profiling, "privileged");
+  await cluster.post("/api/v1/namespaces", { metadata: { name: namespace } });
+  await cluster.apply(cart());
+  const values = {
+    nodeAgent: {
+      extraEnv: envList({ PROFILE_INTERVAL: "3s", CONTAINER_ALLOWLIST: `^/k8s/${namespace}/` }),
+      // a folder of the node: each has a /run of its own
+      spool: { hostPath: "/run/coroot-node-agent" },
+    },
+    clusterAgent: {
+      replicas: 2,
+      extraEnv: envList(clusterAgentEnv),
+      persistence: { enabled: false },
+    },
+    clickhouse: { address: `10.199.0.1:${store.port}` },
+  };
+  const where = { release: "profiling", namespace: profiling, chart: "profiling" };
+  await installChart("install", { ...where, set: images, values });
+  await rolledOut(cluster, namespace, "deployments", "cart");
+  await rolledOut(cluster, profiling, "daemonsets", "profiling-node-agent");
+  await rolledOut(cluster, profiling, "statefulsets", "profiling-cluster-agent");
+});
+
+after(async () => {
+  await helm("uninstall", "profiling", "--namespace", profiling, "--ignore-not-found");
+  await cluster.kubectl("delete", "namespace", namespace, profiling, "--timeout=120s");
+  await cluster.script("down-second");
+  await store?.stop();
+});
+
+test("there is an agent of each kind on each node", async () => {
+  for (const component of ["node-agent", "cluster-agent"]) {
+    const nodes = (await agentsOf(component)).map((p) => p.spec.nodeName);
+    assert.deepStrictEqual(nodes.sort(), [first, second], component);
+  }
+});
+
+test("each pod is profiled by the agent of its node, and by no other", async () => {
+  const pods = await carts();
+  const want = pods.map((p) => `${p.metadata.name} ${p.spec.nodeName}`).sort();
+  assert.deepStrictEqual([...new Set(pods.map((p) => p.spec.nodeName))].sort(), [first, second]);
+  const found = async () => {
+    const rows = await ask2(`SELECT DISTINCT Labels['pod'] AS pod, Labels['host.name'] AS node
+      FROM profiling_samples WHERE ServiceName = '${service}' AND Type = '${SAMPLED}'
+      AND Labels['k8s.container.name'] = 'workload'`);
+    return rows.map((r) => `${r.pod} ${r.node}`).sort();
+  };
+  await eventually("all are profiled", async () => {
+    const now = await found();
+    if (now.length < want.length) throw new Error(now.join(", "));
+    return true;
+  });
+  assert.deepStrictEqual(await found(), want);
+  const rows = await ask2(`SELECT DISTINCT ServiceName AS name FROM profiling_samples`);
+  assert.deepStrictEqual(
+    rows.map((r) => r.name),
+    [service],
+  );
+});
+
+// The one cluster agent that scrapes each of the pods: pod → name and URL.
+const owners = () =>
+  eventually("each pod has one owner", async () => {
+    const owner = new Map((await carts()).map((p) => [p.metadata.name, []]));
+    for (const agent of await agentsOf("cluster-agent")) {
+      const server = { name: agent.metadata.name, url: `http://${agent.ip}:8080` };
+      for (const t of (await targets(server)).targets)
+        if (t.state !== "elsewhere" && owner.has(t.pod)) owner.get(t.pod).push(server);
+    }
+    for (const [pod, found] of owner)
+      if (found.length !== 1) throw new Error(`${pod}: ${JSON.stringify(found)}`);
+    return new Map([...owner].map(([pod, [server]]) => [pod, server]));
+  });
+
+// The number of allocated objects that the store has of each pod.
+async function storedByPod() {
+  const rows = await ask2(`SELECT Labels['pod'] AS pod, sum(Value) AS sum FROM profiling_samples
+    WHERE ServiceName = '${service}' AND Type = '${ALLOCATED}'
+    AND StackHash IN (SELECT Hash FROM profiling_stacks WHERE ServiceName = '${service}'
+      AND arrayExists(f -> startsWith(f, 'main.makeObject '), Stack)) GROUP BY pod`);
+  return new Map(rows.map((r) => [r.pod, Number(r.sum)]));
+}
+
+test("a node is drained: the other agent takes its pods over, nothing is lost or doubled", async () => {
+  const before = await owners();
+  const stay = (await carts()).filter((p) => p.spec.nodeName === first);
+  const drain = ["--ignore-daemonsets", "--delete-emptydir-data", "--timeout=300s"];
+  await cluster.kubectl("drain", second, ...drain);
+  await rolledOut(cluster, namespace, "deployments", "cart");
+  await rolledOut(cluster, profiling, "statefulsets", "profiling-cluster-agent");
+  const pods = await carts();
+  for (const p of pods) assert.strictEqual(p.spec.nodeName, first, p.metadata.name);
+
+  const after = await owners();
+  const ends = new Map();
+  for (const p of pods) ends.set(p.metadata.name, await ask(p, "pause"));
+  for (const [name, server] of after) await scrapedSince(server, name, ends.get(name).nowMs);
+  // what changed hands begins anew, so one difference of two scrapes is nobody's
+  const kept = (name) => before.get(name)?.name === after.get(name).name;
+  await eventually("all that was allocated is stored", async () => {
+    const sums = await storedByPod();
+    for (const [name, { allocatedObjects }] of ends) {
+      const sum = sums.get(name) || 0;
+      const isRight = stay.some((p) => p.metadata.name === name) && kept(name);
+      if (isRight ? sum !== allocatedObjects : sum > allocatedObjects || sum === 0)
+        throw new Error(`${name}: ${sum} of ${allocatedObjects}`);
+    }
+    return true;
+  });
+  // its DaemonSet stays on a drained node
+  for (const agent of await agentsOf("node-agent")) {
+    const server = { url: `http://${agent.ip}:10300` };
+    const metric = (...args) => Daemon.prototype.metric.call(server, ...args);
+    assert.strictEqual(await metric("node_agent_profiles_dropped_total"), 0, agent.spec.nodeName);
+  }
+  const [rows] = await ask2(`SELECT count() AS n, uniqExact(ServiceName, Type, StackHash,
+    toString(Labels), Start, End) AS different FROM profiling_samples`);
+  assert.strictEqual(Number(rows.n), Number(rows.different));
+  assert.ok(Number(rows.n) > 100, JSON.stringify(rows));
+});
