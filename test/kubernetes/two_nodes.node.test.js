@@ -138,6 +138,42 @@ test("each pod is profiled by the agent of its node, and by no other", async () 
   );
 });
 
+const statefulSet = `/apis/apps/v1/namespaces/${profiling}/statefulsets/profiling-cluster-agent`;
+const scaleReceivers = (replicas) => cluster.patch(statefulSet, { spec: { replicas } });
+const nodeAgentOn = async (node) =>
+  (await agentsOf("node-agent")).find((p) => p.spec.nodeName === node);
+const metricOf = (agent, name) =>
+  Daemon.prototype.metric.call({ url: `http://${agent.ip}:10300` }, `node_agent_${name}`);
+
+// Each upload is a file of the spool, and a profile of one container and window in the store.
+test("a node agent is replaced while no receiver is there: what waited arrives", async () => {
+  const awayMs = Date.now();
+  await scaleReceivers(0);
+  await eventually("no receiver", async () => (await agentsOf("cluster-agent")).length === 0);
+  const old = await nodeAgentOn(second);
+  const waits = await eventually("profiles wait on the disk", async () => {
+    const n = await metricOf(old, "upload_spool_profiles");
+    return n >= 2 * (N_PODS / 2) && n;
+  });
+  await cluster.kubectl("-n", profiling, "delete", "pod", old.metadata.name);
+  await rolledOut(cluster, profiling, "daemonsets", "profiling-node-agent");
+  const now = await nodeAgentOn(second);
+  assert.notStrictEqual(now.metadata.uid, old.metadata.uid);
+  const deletedMs = Date.parse(now.metadata.creationTimestamp);
+  assert.ok((await metricOf(now, "upload_spool_profiles")) >= waits);
+  await scaleReceivers(2);
+  await rolledOut(cluster, profiling, "statefulsets", "profiling-cluster-agent");
+  await eventually(`${waits} profiles of the outage`, async () => {
+    const [{ n }] = await ask2(`SELECT uniqExact(Labels['container.id'], Start, End) AS n
+      FROM profiling_samples WHERE Labels['host.name'] = '${second}'
+      AND toUnixTimestamp64Milli(End) > ${awayMs - 3000}
+      AND toUnixTimestamp64Milli(Start) <= ${deletedMs}`);
+    if (Number(n) < waits) throw new Error(`${n} of ${waits}`);
+    return true;
+  });
+  assert.strictEqual(await metricOf(now, "profiles_dropped_total"), 0);
+});
+
 // The one cluster agent that scrapes each of the pods: pod → name and URL.
 const owners = () =>
   eventually("each pod has one owner", async () => {
@@ -189,9 +225,7 @@ test("a node is drained: the other agent takes its pods over, nothing is lost or
   });
   // its DaemonSet stays on a drained node
   for (const agent of await agentsOf("node-agent")) {
-    const server = { url: `http://${agent.ip}:10300` };
-    const metric = (...args) => Daemon.prototype.metric.call(server, ...args);
-    assert.strictEqual(await metric("node_agent_profiles_dropped_total"), 0, agent.spec.nodeName);
+    assert.strictEqual(await metricOf(agent, "profiles_dropped_total"), 0, agent.spec.nodeName);
   }
   const [rows] = await ask2(`SELECT count() AS n, uniqExact(ServiceName, Type, StackHash,
     toString(Labels), Start, End) AS different FROM profiling_samples`);
