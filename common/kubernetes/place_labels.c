@@ -120,7 +120,7 @@ static int on_object(void *ctx, const json_t *object)
 		return -ENOMEM;
 	if (old)
 		drop(k, old);
-	if (new && new->n_labels > 0)
+	if (new &&new->n_labels > 0)
 		return add(k, new);
 	table_free(new);
 	return 0;

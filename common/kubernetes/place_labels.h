@@ -3,8 +3,9 @@
  * --namespace-labels and --node-labels name them. Watches the objects of a kind if a list names
  * labels of them, which needs the verbs list and watch on these. Loop thread only.
  *
- * A profile gets what is known when it is sent on, so a change takes effect at once, and nothing is
- * known before the first list is there. While the API server cannot be reached, all stays as it was.
+ * A profile gets what is known when it is sent on, so a change takes effect at once, and nothing
+ * is known before the first list is there. While the API server cannot be reached, all stays as it
+ * was.
  * Objects without any of the labels cost nothing.
  */
 #ifndef COMMON_KUBERNETES_PLACE_LABELS_H

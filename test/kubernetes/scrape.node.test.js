@@ -278,7 +278,7 @@ function processesOf(pod) {
 }
 
 // With an hour between two scrapes a slot is no help. How long it took is said, not judged.
-test("a pod is scraped when it is annotated, and one that comes annotated when it runs", async (t) => {
+test("a pod is scraped when it is annotated, and a new one when it runs", async (t) => {
   const agent = await scraper(t, { interval: "1h", cpuDuration: "1s" });
   const load = ["-exact", "-cpu=50", "-heap-objects=100", "-goroutines=5"];
   const [quiet] = await startWorkloads(cluster, [

@@ -197,7 +197,7 @@ async function storedByPod() {
   return new Map(rows.map((r) => [r.pod, Number(r.sum)]));
 }
 
-test("a node is drained: the other agent takes its pods over, nothing is lost or doubled", async () => {
+test("a node is drained: its pods are taken over, nothing is lost or doubled", async () => {
   const before = await owners();
   const stay = (await carts()).filter((p) => p.spec.nodeName === first);
   const drain = ["--ignore-daemonsets", "--delete-emptydir-data", "--timeout=300s"];

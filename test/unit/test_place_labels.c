@@ -9,7 +9,7 @@
 #include "test/lib/unit.h"
 
 #define OK_HEAD "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
-#define PLACE(name, labels)                                                               \
+#define PLACE(name, labels) \
 	"{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"2\",\"labels\":{" labels "}}}"
 #define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
 #define LIST(items) OK_HEAD "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[" items "]}"
@@ -152,8 +152,7 @@ TEST_FIXTURE(of_one_name_the_namespace_has_the_label, set_up, tear_down)
 	static const struct script_reply script[] = {{.text = BOTH}, {.text = BOTH}};
 	struct fixture *f = *state;
 
-	play(f,
-	     &(struct place_labels_config){.namespace_keys = "team", .node_keys = "team,zone"},
+	play(f, &(struct place_labels_config){.namespace_keys = "team", .node_keys = "team,zone"},
 	     script, ARRAY_SIZE(script));
 	check(f, "shop", "n1", "team=a zone=z ");
 	check(f, "other", "n1", "team=b zone=z ");
@@ -193,8 +192,8 @@ TEST_FIXTURE(without_keys_nothing_is_asked, set_up, tear_down)
 static int make(void *ctx)
 {
 	struct fixture *f = ctx;
-	int r = new_places(f, &(struct place_labels_config){.namespace_keys = "team",
-							    .node_keys = "zone"});
+	int r = new_places(
+		f, &(struct place_labels_config){.namespace_keys = "team", .node_keys = "zone"});
 
 	place_labels_free(f->places);
 	f->places = NULL;

@@ -84,7 +84,7 @@ int reconcile_note(struct reconcile *rc, enum object_kind kind, const char *name
 
 #define SECRET_ADVICE "; rbac.secretNamespaces of the operator's chart gives the right"
 
-/* What the API server says, and of Secrets, to which the right is given by namespace, who gives it. */
+/* What the API server says, and of Secrets, to which the right is by namespace, who gives it. */
 static void describe(char ret[static KUBE_STATUS_MESSAGE_BYTES + sizeof(SECRET_ADVICE)],
 		     enum object_kind kind, enum object_answer a, const struct kube_result *result)
 {

@@ -44,8 +44,8 @@ void component_storage(struct component *c, const struct coroot_storage *storage
 /* How many pods have volumes of their own. */
 void component_replicas(struct component *c, int64_t n);
 /*
- * What both agents have: where they send profiles, their key, how they verify the server, and rights
- * that variables of pod, the agent's, ask for.
+ * What both agents have: where they send profiles, their key, how they verify the server, and
+ * rights that variables of pod, the agent's, ask for.
  */
 void component_agent(struct component *c, const struct coroot_pod *pod,
 		     const struct coroot_agent_tls *tls);
