@@ -294,6 +294,8 @@ compact()
 
 # ---- up and down ---------------------------------------------------------------
 
+# All pods together have the share of one group, and everything else on the machine one for each
+# process: a busy machine would starve them, so the group gets the most.
 make_cgroups()
 {
 	local tree
@@ -302,9 +304,13 @@ make_cgroups()
 		for tree in "$daemon_tree" "$daemon_tree/$id"; do
 			sed 's/\([a-z]\+\)/+\1/g' "$tree/cgroup.controllers" >"$tree/cgroup.subtree_control"
 		done
+		[ ! -e "$daemon_tree/$id/cpu.weight" ] || echo 10000 >"$daemon_tree/$id/cpu.weight"
 		return
 	fi
 	make_v1_groups "$id"
+	for tree in "${cgroup_trees[@]}"; do
+		[ ! -e "$tree/$id/cpu.shares" ] || echo 65536 >"$tree/$id/cpu.shares"
+	done
 }
 
 # make_v1_groups PATH
