@@ -294,8 +294,8 @@ compact()
 
 # ---- up and down ---------------------------------------------------------------
 
-# All pods together have the share of one group, and everything else on the machine one for each
-# process: a busy machine would starve them, so the group gets the most.
+# All pods together would have the share of one process of the machine, which starves them if that is
+# busy. They get that of eight: the agents and the cluster beside them need some, too.
 make_cgroups()
 {
 	local tree
@@ -304,12 +304,12 @@ make_cgroups()
 		for tree in "$daemon_tree" "$daemon_tree/$id"; do
 			sed 's/\([a-z]\+\)/+\1/g' "$tree/cgroup.controllers" >"$tree/cgroup.subtree_control"
 		done
-		[ ! -e "$daemon_tree/$id/cpu.weight" ] || echo 10000 >"$daemon_tree/$id/cpu.weight"
+		[ ! -e "$daemon_tree/$id/cpu.weight" ] || echo 800 >"$daemon_tree/$id/cpu.weight"
 		return
 	fi
 	make_v1_groups "$id"
 	for tree in "${cgroup_trees[@]}"; do
-		[ ! -e "$tree/$id/cpu.shares" ] || echo 65536 >"$tree/$id/cpu.shares"
+		[ ! -e "$tree/$id/cpu.shares" ] || echo 8192 >"$tree/$id/cpu.shares"
 	done
 }
 
