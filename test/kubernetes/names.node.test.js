@@ -21,7 +21,8 @@ const newest = goVersions.at(-1);
 const namespace = "shop";
 const scrapeOn = { "coroot.com/profile-scrape": "true", "coroot.com/profile-port": "8080" };
 const SWITCH = "coroot.com/ebpf-profiling";
-const load = ["-exact", "-cpu=60", "-heap-objects=100"];
+// ten pods and two agents: on a busy machine the store must keep up with all that they send
+const load = ["-exact", "-cpu=30", "-heap-objects=50"];
 
 const SAMPLED = "ebpf:cpu:nanoseconds";
 const READ = "go_runtime:heap_inuse_space:bytes";
@@ -145,11 +146,11 @@ const placeLabels = [
 async function startAgent(cluster, args) {
   const agent = await startNode({
     cluster,
-    interval: "3s",
+    interval: "6s",
     args: [
       `--cri-socket=${runtimeSocket}`,
       "--node-name=testnode",
-      "--go-heap-interval=3s",
+      "--go-heap-interval=6s",
       `--container-allowlist=^/k8s/${namespace}/`,
       ...args,
     ],
@@ -170,7 +171,7 @@ before(async () => {
   const token = await cluster.token("default", "profiler");
   const kubeconfig = cluster.writeKubeconfig({ token });
   const args = ["--profiles-scrape-types=cpu,heap", ...placeLabels];
-  store = await startStore(startScraper({ kubeconfig, interval: "3s", cpuDuration: "1s", args }));
+  store = await startStore(startScraper({ kubeconfig, interval: "6s", cpuDuration: "1s", args }));
   runtimeStore = await startStore(startCluster());
   // before there are any pods: names are right from the first sample on
   await startAgent(store, [`--kubeconfig=${kubeconfig}`, ...placeLabels]);
