@@ -2,8 +2,7 @@
  * From the user's wish to no samples: real processes in cgroups with paths like those of
  * container runtimes, the real table of processes, and the sampler. Needs root.
  *
- * There is one sampler for all tests (test_sampler.c says why); what a test has excluded is included
- * again at its end.
+ * All tests have one sampler (test_sampler.c says why); what one excludes it includes at its end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +16,7 @@
 #include "common/system/fs.h"
 #include "node-agent/sample/exclusions.h"
 #include "node-agent/workload/name_rules.h"
+#include "test/lib/sampling.h"
 #include "test/lib/test_cgroup.h"
 #include "test/lib/unit.h"
 
@@ -122,14 +122,12 @@ static void make_directory(struct fixture *f)
 /* What the source says about the container with this id. */
 static void answer(struct fixture *f, const char *id, bool profiling_disabled)
 {
-	const struct container_facts facts = {
-		.id = id,
-		.name = "nginx",
-		.namespace = "shop",
-		.pod = "web-5d8f9c7b6d-x2x4v",
-		.owner = "web",
-		.profiling_disabled = profiling_disabled,
-	};
+	const struct container_facts facts = {.id = id,
+					      .name = "nginx",
+					      .namespace = "shop",
+					      .pod = "web-5d8f9c7b6d-x2x4v",
+					      .owner = "web",
+					      .profiling_disabled = profiling_disabled};
 	const struct container_sink *sink = directory_source_sink(f->source);
 
 	sink->found(sink->ctx, &facts);
@@ -144,6 +142,7 @@ static void begin_with(struct fixture *f, const char *denylist, bool with_direct
 	struct err err = {""};
 
 	*f = (struct fixture){.recheck_ns = f->recheck_ns};
+	sampling_discard(sampler);
 	/* by their executables, whatever has started this test: below make all would be a build */
 	assert_int_equal(name_rules_new(&f->name_rules, "^([^ ]*/)?([^/ ]+)( .*)?$=\\2", &err), 0);
 	processes.name_rules = f->name_rules;
@@ -151,14 +150,12 @@ static void begin_with(struct fixture *f, const char *denylist, bool with_direct
 	assert_int_equal(process_table_new(&f->processes, &processes, &err), 0);
 	if (with_directory)
 		make_directory(f);
-	exclusions = (struct exclusions_config){
-		.directory = f->directory,
-		.filter = f->filter,
-		.hierarchy = hierarchy,
-		.sampler = sampler,
-		.processes = f->processes,
-		.recheck_ns = f->recheck_ns,
-	};
+	exclusions = (struct exclusions_config){.directory = f->directory,
+						.filter = f->filter,
+						.hierarchy = hierarchy,
+						.sampler = sampler,
+						.processes = f->processes,
+						.recheck_ns = f->recheck_ns};
 	assert_int_equal(exclusions_new(&f->exclusions, &exclusions), 0);
 }
 
@@ -278,12 +275,6 @@ static void on_exec(void *ctx, const struct exec_event *e)
 	(void)process_table_exec(f->processes, &exec);
 }
 
-static void on_map(void *ctx, const struct map_event *e)
-{
-	(void)ctx;
-	(void)e;
-}
-
 static void on_exit_event(void *ctx, const struct event_header *e)
 {
 	struct fixture *f = ctx;
@@ -294,8 +285,8 @@ static void on_exit_event(void *ctx, const struct event_header *e)
 
 static void drain(struct fixture *f)
 {
-	const struct sampler_handlers h = {on_sample, on_fork, on_exec, on_exit_event,
-					   on_map,    NULL,    f};
+	const struct sampler_handlers h = {on_sample,           on_fork, on_exec, on_exit_event,
+					   sampling_ignore_map, NULL,    f};
 
 	assert_true(sampler_drain(sampler, &h) >= 0);
 }
