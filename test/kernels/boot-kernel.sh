@@ -1,7 +1,7 @@
 #!/bin/sh
 # boot-kernel.sh NAME ARCH DIR INITRAMFS LOG TESTS: boots DIR/boot/vmlinuz-* in plain emulation and
-# prints one line with the results in its log, and the whole log if something failed. TESTS are those of
-# test/bpf: "all", or names with commas.
+# prints one line with the results in its log, and the whole log if something failed. TESTS are
+# those of test/bpf: "all", or names with commas.
 set -u
 name=$1 arch=$2 dir=$3 initramfs=$4 log=$5 tests=$6
 seconds=${BOOT_TIMEOUT:-2400}

@@ -212,7 +212,10 @@ agent_log_is_clean()
 }
 check "the agent logged no warning" agent_log_is_clean
 # lockups only mean that the host gave the guest too little time
-kernel_log_is_clean() { ! dmesg | grep -E 'BUG:|WARNING:|Oops' | grep -vE '(soft|workqueue) lockup'; }
+kernel_log_is_clean()
+{
+	! dmesg | grep -E 'BUG:|WARNING:|Oops' | grep -vE '(soft|workqueue) lockup'
+}
 check "the kernel logged no warning" kernel_log_is_clean
 
 echo "--- /metrics"
