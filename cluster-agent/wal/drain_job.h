@@ -35,7 +35,7 @@ struct drain_job {
 	struct drain_job *next; /* of those that are postponed */
 };
 
-/* Repeats step() until it succeeds (drain_retry.c). Returns 0, or -EPIPE if the drain is stopping. */
+/* drain_retry.c: repeats step() until it succeeds. Returns 0, or -EPIPE when the drain stops. */
 int drain_insist(struct drain_job *j, int (*step)(struct drain_job *j, struct err *err));
 
 /* ---- drain_claims.c ---- */
