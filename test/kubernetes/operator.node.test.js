@@ -254,6 +254,26 @@ function processOf(pod) {
   });
 }
 
+test("node agents are replaced after what they send to", async () => {
+  await ready();
+  const { generation } = (await cluster.get(`${apps}/daemonsets/coroot-node-agent`)).metadata;
+  const podAnnotations = { "example.com/upgrade": "1" };
+  await cluster.patch(crPath, {
+    spec: { nodeAgent: { podAnnotations }, clusterAgent: { podAnnotations } },
+  });
+  await eventually("the DaemonSet changes", async () => {
+    const { metadata } = await cluster.get(`${apps}/daemonsets/coroot-node-agent`);
+    return metadata.generation > generation;
+  });
+  const { metadata, spec, status } = await cluster.get(`${apps}/deployments/coroot-cluster-agent`);
+  assert.strictEqual(spec.template.metadata.annotations["example.com/upgrade"], "1");
+  assert.strictEqual(status.observedGeneration, metadata.generation);
+  assert.strictEqual(status.updatedReplicas, spec.replicas);
+  assert.strictEqual(status.readyReplicas, spec.replicas);
+  await ready();
+  await allRolledOut();
+});
+
 test("while the operator is dead the page works; then it completes what it began", async () => {
   const pod = await operatorPod();
   const pid = processOf(pod);

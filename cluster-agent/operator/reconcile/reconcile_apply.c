@@ -11,14 +11,21 @@
  * A StatefulSet, Deployment or DaemonSet in which a field differs that cannot be changed is deleted
  * without its pods. It is gone when the garbage collector has dealt with them; the event of that
  * brings the next reconcile, which makes it again and adopts the pods.
+ *
+ * Node agents are not replaced together with what they send to. If an upgrade has changed a
+ * Deployment or StatefulSet of a resource that was ready, the DaemonSet stays as it is until their
+ * pods are replaced and ready, for ten minutes at most: longer than that, an agent with a mistake
+ * would wait for a server that does not start.
  */
 #include <errno.h>
 
 #include "cluster-agent/operator/reconcile/reconcile_patch.h"
 #include "cluster-agent/operator/reconcile/reconcile_state.h"
+#include "common/system/clock.h"
 #include "common/telemetry/log.h"
 
 #define AT_ONCE 4u
+#define HOLD_NS (600 * NS_PER_S)
 #define MAX_TRIES 3u
 
 static int apply(struct object_work *w);
@@ -78,6 +85,7 @@ static void take_applied(struct object_work *w, const json_t *object)
 	/* without memory, the event of this write is taken for a drift: one more reconcile */
 	if (object_table_wrote(rc->cfg->objects, o->kind, object) != 1)
 		return;
+	rc->replaces |= o->kind == OBJECT_STATEFUL_SET || o->kind == OBJECT_DEPLOYMENT;
 	metric_add(&rc->cfg->metrics->m[OPERATOR_CHANGED], 1);
 	log_debug("applied an object", "resource=%s kind=%s name=%s", rc->resource->key,
 		  object_kinds[o->kind].kind, o->name);
@@ -315,6 +323,45 @@ static struct object_work *next_work(struct reconcile *rc)
 	return NULL;
 }
 
+static bool was_ready(const struct reconcile *rc)
+{
+	const json_t *ready = object_condition(json_object_get(rc->object, "status"), "Ready");
+	const char *status = json_string_value(json_object_get(ready, "status"));
+
+	return status && strcmp(status, "True") == 0;
+}
+
+/* Whether no workload that has been applied still replaces pods. */
+static bool is_all_replaced(const struct reconcile *rc)
+{
+	for (size_t i = 0; i < rc->rendered.n_objects; i++) {
+		const struct workload_state *pods = &rc->works[i].pods;
+
+		if (rc->works[i].has_pods && !pods->by_hand &&
+		    (!workload_is_ready(pods) || pods->updated < pods->wanted))
+			return false;
+	}
+	return true;
+}
+
+/* Whether a node agent that runs already waits for what it sends to. */
+static bool is_held(const struct object_work *w)
+{
+	struct reconcile *rc = w->rc;
+	struct resource *r = rc->resource;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (object_of(w)->kind != OBJECT_DAEMON_SET)
+		return false;
+	if (rc->replaces && r->hold_until_ns == 0 && was_ready(rc))
+		r->hold_until_ns = now_ns + HOLD_NS;
+	if (now_ns >= r->hold_until_ns || is_all_replaced(rc)) {
+		r->hold_until_ns = 0;
+		rc->replaces = false;
+	}
+	return r->hold_until_ns > 0 && may_apply(w);
+}
+
 static void start_more(struct reconcile *rc)
 {
 	struct object_work *w = next_work(rc);
@@ -331,6 +378,11 @@ static void start_more(struct reconcile *rc)
 	for (; w && rc->n_busy < AT_ONCE; w = next_work(rc)) {
 		w->started = true;
 		rc->n_busy++;
+		if (is_held(w)) {
+			rc->n_held++;
+			finish_work(w);
+			return;
+		}
 		r = may_apply(w) ? apply(w) : look(w);
 		if (r == -EINVAL) {
 			leave_nameless(w);

@@ -126,7 +126,7 @@ static enum reconcile_outcome outcome_of(const struct reconcile *rc)
 	for (size_t i = 0; i < rc->n_workloads; i++)
 		if (workload_lacks_pods(&rc->workloads[i]))
 			return RECONCILE_WAITS;
-	return RECONCILE_DONE;
+	return rc->n_held > 0 ? RECONCILE_WAITS : RECONCILE_DONE;
 }
 
 /* ---- events ---- */

@@ -52,6 +52,8 @@ struct reconcile {
 	struct object_work *works; /* one per rendered object */
 	enum object_kind kind;     /* that is being applied */
 	unsigned n_busy;
+	bool replaces;   /* pods that node agents send to, as their workload has changed */
+	unsigned n_held; /* DaemonSets that are left as they are for now */
 	struct pruned_object *pruned;
 	size_t n_pruned, next_pruned;
 	size_t n_kept;                    /* objects that would be pruned if nothing were wrong */

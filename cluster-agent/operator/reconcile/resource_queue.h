@@ -40,6 +40,7 @@ struct resource {
 	uint64_t due_ns;   /* UINT64_MAX: it is not */
 	uint64_t again_ns; /* the same of one that is running, for afterwards */
 	uint64_t drifted_ns;
+	uint64_t hold_until_ns; /* monotonic: of reconcile_apply.c; 0: nothing is held back */
 	struct backoff retries;
 	struct backoff drifts;
 	struct backoff waits;
