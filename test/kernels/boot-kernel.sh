@@ -1,9 +1,9 @@
 #!/bin/sh
-# boot-kernel.sh NAME ARCH DIR INITRAMFS LOG TESTS: boots DIR/boot/vmlinuz-* in plain emulation and
-# prints one line with the results in its log, and the whole log if something failed. TESTS are
+# boot-kernel.sh NAME ARCH DIR INITRAMFS LOG CPUS TESTS: boots DIR/boot/vmlinuz-* in plain emulation
+# and prints one line with the results in its log, and the whole log if something failed. TESTS are
 # those of test/bpf: "all", or names with commas.
 set -u
-name=$1 arch=$2 dir=$3 initramfs=$4 log=$5 tests=$6
+name=$1 arch=$2 dir=$3 initramfs=$4 log=$5 cpus=$6 tests=$7
 seconds=${BOOT_TIMEOUT:-2400}
 image=$(ls "$dir"/boot/vmlinuz-*)
 release=${image##*/vmlinuz-}
@@ -32,7 +32,7 @@ rm -f "$log".*
 until [ "$boots" -eq 3 ] || { has_booted && ! met_old_code; }; do
 	[ "$boots" -eq 0 ] || mv "$log.raw" "$log.boot$boots"
 	boots=$((boots + 1))
-	timeout "$seconds" "$@" -accel tcg -smp 2 -m 512 -nodefaults -no-reboot -display none \
+	timeout "$seconds" "$@" -accel tcg -smp "$cpus" -m 512 -nodefaults -no-reboot -display none \
 		-serial stdio -kernel "$image" -initrd "$initramfs" </dev/null >"$log.raw" 2>&1 &
 	guest=$!
 	waited=0

@@ -6,12 +6,12 @@ cd "$(dirname "$0")/../.."
 deps=${DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/coroot-agents}/kernels
 out=build/kernels
 fetch=test/kernels/fetch-packages.sh
-# name, suite, architecture, tests of test/bpf (test/README.md says why these)
+# name, suite, architecture, processors, tests of test/bpf (test/README.md says why these)
 some=sampler_budget,sampler,unwind,unwinder
-kernels="5.10 bullseye amd64 all
-6.1 bookworm amd64 $some
-6.12 bookworm-backports amd64 all
-6.1-arm64 bookworm arm64 $some"
+kernels="5.10 bullseye amd64 2 all
+6.1 bookworm amd64 1 $some
+6.12 bookworm-backports amd64 1 all
+6.1-arm64 bookworm arm64 2 $some"
 
 [ "$(uname -m)" = x86_64 ] || {
 	echo "kernels: the programs of this machine do not run on amd64 kernels" >&2
@@ -34,7 +34,7 @@ test/kernels/make-initramfs.sh "$out/arm64.cpio" "$deps/tools-arm64/bin/busybox"
 	"$sysroot" build/arm64/bin/*
 # shellcheck disable=SC2016 # expanded by the inner shell
 echo "$kernels" | xargs -P "$(nproc)" -L 1 sh -c \
-	'test/kernels/boot-kernel.sh "$2" "$4" "$0/$2" "$1/$4.cpio" "$1/$2.log" "$5"' "$deps" "$out"
+	'test/kernels/boot-kernel.sh "$2" "$4" "$0/$2" "$1/$4.cpio" "$1/$2.log" "$5" "$6"' "$deps" "$out"
 awk '
 	{ p += $1; f += $2 }
 	END {
