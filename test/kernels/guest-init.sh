@@ -206,6 +206,7 @@ late='dropped one interval|the disk of the spool does not answer'
 late="$late|cannot upload profiles; retrying.*[Tt]imed? ?out"
 late="$late|something does not end|naming the addresses of the last samples takes too long"
 late="$late|lost profiles that could not be uploaded before the end"
+late="$late|cannot read a process's mappings for now"
 agent_log_is_clean()
 {
 	! grep -E 'level=(error|warn)' /tmp/agent.log | grep -vE "$late"
