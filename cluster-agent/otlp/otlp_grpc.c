@@ -52,7 +52,7 @@ static void upload_done(void *ctx, enum ingest_outcome outcome, const char *reas
 {
 	CLEANUP(request_freep) struct request *r = ctx;
 	enum upload_result result = upload_result_of(outcome);
-	CLEANUP(buf_fini) struct buf answer;
+	CLEANUP(buf_fini) struct buf answer = {0};
 
 	if (result != UPLOAD_STORED) {
 		refuse(r->grpc, r->call, result, reason);

@@ -119,7 +119,7 @@ static void upload_done(void *ctx, enum ingest_outcome outcome, const char *reas
 	CLEANUP(request_freep) struct request *r = ctx;
 	enum upload_result result = upload_result_of(outcome);
 	bool is_json = r->upload.is_json;
-	CLEANUP(buf_fini) struct buf body;
+	CLEANUP(buf_fini) struct buf body = {0};
 
 	if (result != UPLOAD_STORED) {
 		refuse(r->handler, r->exchange, result, upload_result_status(result), is_json,

@@ -613,7 +613,7 @@ static void put_label(struct encoder *e, char *label, struct buf *resource)
 static int put_resource(struct encoder *e, const char *query, struct buf *to)
 {
 	AUTO_FREE char *copy = strdup(query);
-	CLEANUP(buf_fini) struct buf resource;
+	CLEANUP(buf_fini) struct buf resource = {0};
 	char *at = copy, *label;
 
 	if (!copy)

@@ -171,7 +171,7 @@ static int read_guest(const struct program_target *t, const char *kind, struct b
 
 int main(int argc, char **argv)
 {
-	CLEANUP(buf_fini) struct buf out;
+	CLEANUP(buf_fini) struct buf out = {0};
 	struct program_target t;
 	FILE *f;
 	int r;

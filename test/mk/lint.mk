@@ -29,6 +29,7 @@ lint-files: # names are unique, and those in the documents exist
 lint-size: | $(web_modules) # clang-tidy does not see BPF programs and tests
 	$(Q)test/lint-size.sh $(formatted)
 	$(Q)node test/lint-functions.mjs $(web_deps) $$(git ls-files '*.ts' '*.tsx')
+	$(Q)node test/lint-cleanup.mjs $(filter %.c,$(formatted))
 # What is generated from the tables of the code: options, metrics and the Coroot resource.
 doc_pages := options-node-agent options-cluster-agent options-operator metrics custom-resource
 crd_file  := charts/coroot-operator/files/crd.yaml

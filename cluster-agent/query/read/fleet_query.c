@@ -403,8 +403,6 @@ static int query_days(struct fleet *w, struct err *err)
 	CLEANUP(bound_query_fini) struct bound_query q;
 	int r;
 
-	if (w->list->n_items == 0)
-		return 0;
 	begin(&q, w, w->first, MAX_DAYS_BYTES);
 	r = add_services(&q, w->list);
 	if (r < 0)
@@ -472,7 +470,7 @@ int fleet_query(struct store *store, const struct fleet_question *q, struct flee
 	l.from_ns = w.first * SCHEMA_DAY_NS;
 	arena_init(&l.arena, MAX_DAYS_BYTES);
 	r = query_top(&w, most, err);
-	if (r == 0)
+	if (r == 0 && l.n_items > 0)
 		r = query_days(&w, err);
 	if (r == 0)
 		r = query_up_to(&w, err);

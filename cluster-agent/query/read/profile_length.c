@@ -36,7 +36,7 @@ static void add_query(struct bound_query *q, const struct query_filter *f, bool 
 int profile_length_query(struct store *store, const struct query_filter *f, double *ret_ns,
 			 struct err *err)
 {
-	CLEANUP(bound_query_fini) struct bound_query q;
+	CLEANUP(bound_query_fini) struct bound_query q = {0};
 	struct rowbinary_reader reader;
 	bool whole = false;
 	int r = profile_source_is_whole(store, f, false, &whole, err);

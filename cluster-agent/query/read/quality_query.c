@@ -120,9 +120,6 @@ static int lacks_labels(struct store *store, const struct query_filter *f, bool 
 	struct rowbinary_reader reader;
 	int r;
 
-	*ret = false;
-	if (!query_filter_is_set(f))
-		return 0;
 	r = bound_query_ask(&q, store, f, MAX_ANSWER_BYTES, SQL_UNFILTERED, err);
 	if (r < 0)
 		return r;
@@ -135,10 +132,11 @@ int quality_query(struct store *store, const struct query_filter *f, struct qual
 		  struct err *err)
 {
 	struct query_filter own = *f;
-	int r;
+	int r = 0;
 
 	*ret = (struct quality){0};
-	r = lacks_labels(store, f, &ret->of_all, err);
+	if (query_filter_is_set(f))
+		r = lacks_labels(store, f, &ret->of_all, err);
 	if (ret->of_all) {
 		own.instance = NULL;
 		own.where = NULL;
