@@ -1,6 +1,6 @@
-// lint-cleanup.mjs FILE...: a variable with a destructor (CLEANUP and the like) that has no value when it
-// is declared must not be left before it is mentioned: its destructor would run on what the stack held.
-// Release builds hide that, because the compiler zeroes variables there.
+// lint-cleanup.mjs FILE...: a variable with a destructor (CLEANUP and the like) that has no value
+// when it is declared must not be left before it is mentioned: its destructor would run on what the
+// stack held. Release builds hide that, because the compiler zeroes variables there.
 import fs from "node:fs";
 
 const declared =
