@@ -203,7 +203,7 @@ const serviceOf = (name) => `/k8s/${namespace}/${name}`;
 async function storedOf(pod, from = store) {
   const rows = await sql(
     from,
-    `SELECT Type, groupUniqArray(ServiceName) AS services FROM profiling_samples
+    `SELECT Type, groupUniqArray(ServiceName) AS services FROM profiling_quality
      WHERE Labels['pod'] = '${pod.metadata.name}' GROUP BY Type`,
   );
   return Object.fromEntries(rows.map((r) => [r.Type, r.services]));
@@ -229,7 +229,7 @@ async function hasOneName(from, types) {
   const raw = await eventually("an answer", () =>
     sql(
       from,
-      `SELECT DISTINCT ServiceName, Labels['container.id'] AS id FROM profiling_samples
+      `SELECT DISTINCT ServiceName, Labels['container.id'] AS id FROM profiling_quality
        WHERE ${where}`,
     ),
   );
