@@ -47,8 +47,8 @@ struct web_endpoint {
 	web_answer_fn answer;
 	const char *content_type;
 	const char *method; /* NULL: GET */
-	bool takes_text;    /* the body of the request is a text */
 	const char *suffix; /* of the file that the answer is offered as; NULL: none */
+	bool takes_text;    /* the body of the request is a text */
 	bool is_large;      /* holds much memory, so that only one at a time is made */
 	bool has_stacks;    /* is made of all stacks of a selection, which takes memory */
 	bool is_constant;   /* depends on nothing that is stored */
