@@ -359,10 +359,9 @@ static void replace_page(struct built_table *b, struct unwind_slabs *slabs, uint
  * walks forget what they remember; until then they may find either.
  */
 int built_table_replace(struct built_table *b, struct unwind_slabs *slabs, struct built_part *part,
-			const struct unwind_rule *rules, uint32_t n_rules,
 			struct unwind_table *published, uint64_t now_ns)
 {
-	int r = replace_rules(b, slabs, rules, n_rules, published, now_ns);
+	int r = replace_rules(b, slabs, part->rules, part->n_rules, published, now_ns);
 
 	if (r < 0)
 		return r;

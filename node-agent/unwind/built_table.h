@@ -49,6 +49,8 @@ struct built_part {
 	uint32_t first, n; /* pages; at most CFI_PART_PAGES */
 	struct unwind_page pages[CFI_PART_PAGES];
 	uint64_t bytes, n_rows;
+	const struct unwind_rule *rules; /* borrowed: those of the table and new ones after them */
+	uint32_t n_rules;
 };
 
 /*
@@ -67,12 +69,10 @@ int built_part_add_page(struct built_part *part, struct unwind_slabs *slabs, uin
 void built_part_discard(struct built_part *part, struct unwind_slabs *slabs);
 
 /*
- * Replaces the pages while walks read them; rules are those of the table and new ones after them.
- * An error is one of built_table_add_rules(); then nothing has changed, and the part must be
- * discarded.
+ * Replaces the pages while walks read them. An error is one of built_table_add_rules(); then
+ * nothing has changed, and the part must be discarded.
  */
 int built_table_replace(struct built_table *b, struct unwind_slabs *slabs, struct built_part *part,
-			const struct unwind_rule *rules, uint32_t n_rules,
 			struct unwind_table *published, uint64_t now_ns) MUST_CHECK;
 
 /* Hides a published table from walks and frees its memory; cannot fail. */

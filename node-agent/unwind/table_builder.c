@@ -214,9 +214,10 @@ int table_builder_build_part(const struct table_builder *b, const struct byte_so
 		r = parse_part(&build, table, &in, &found);
 	if (r == 0 && table->bytes + build.part.bytes > b->max_table_bytes)
 		r = -EFBIG;
+	build.part.rules = found.rules;
+	build.part.n_rules = found.n_rules;
 	if (r == 0)
-		r = built_table_replace(table, b->slabs, &build.part, found.rules, found.n_rules,
-					published, now_ns);
+		r = built_table_replace(table, b->slabs, &build.part, published, now_ns);
 	cfi_table_fini(&found);
 	built_part_discard(&build.part, b->slabs);
 	return r;
