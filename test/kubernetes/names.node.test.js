@@ -338,7 +338,7 @@ test("the start page shows workloads by name, with their namespace", async () =>
     const row = (name) => page.locator(`[data-service="${serviceOf(name)}"]`);
     for (const name of Object.keys(pods)) {
       await row(name).waitFor();
-      assert.match(await row(name).innerText(), new RegExp(`k8s / ${namespace} / ${name}\\s`));
+      assert.match(await row(name).innerText(), new RegExp(`^${name} k8s / ${namespace}\\s`));
     }
     await page.picture("start");
     assert.deepStrictEqual(page.errors, []);
