@@ -42,14 +42,6 @@ static int run(struct bound_query *q, struct err *err)
 
 /* ---- the list ---- */
 
-static const char *take_text(struct rowbinary_reader *r, struct note_list *l)
-{
-	size_t len;
-	const char *text = rowbinary_get_string(r, &len);
-
-	return arena_strndup(&l->arena, text, len);
-}
-
 static int read_list(struct note_list *l, const struct bound_query *q, uint32_t limit,
 		     struct err *err)
 {
@@ -63,13 +55,13 @@ static int read_list(struct note_list *l, const struct bound_query *q, uint32_t 
 		struct note *n = &l->items[l->n_items++];
 
 		n->id = rowbinary_get_u64(&r);
-		n->service = take_text(&r, l);
-		n->type = take_text(&r, l);
+		n->service = rowbinary_take_string(&r, &l->arena);
+		n->type = rowbinary_take_string(&r, &l->arena);
 		n->at_ns = rowbinary_get_i64(&r);
 		n->created_ns = rowbinary_get_i64(&r);
-		n->name = take_text(&r, l);
-		n->text = take_text(&r, l);
-		n->url = take_text(&r, l);
+		n->name = rowbinary_take_string(&r, &l->arena);
+		n->text = rowbinary_take_string(&r, &l->arena);
+		n->url = rowbinary_take_string(&r, &l->arena);
 		n->n_bytes = rowbinary_get_u64(&r);
 		n->n_base_bytes = rowbinary_get_u64(&r);
 		l->n = rowbinary_get_u64(&r);

@@ -52,9 +52,9 @@ struct note_list {
 
 /*
  * Notes about f->service and about all applications; every note if f->service is NULL or "". id is
- * that of the only one to list, or 0. Released
- * with arena_fini(&ret->arena). Like all functions here: returns 0, -ENOSYS with a sentence if the
- * store keeps no notes, or an error of bound_query_run().
+ * that of the only one to list, or 0. Released with arena_fini(&ret->arena). Like all functions
+ * here: returns 0, -ENOSYS with a sentence if the store keeps no notes, or an error of
+ * bound_query_run().
  */
 int note_store_list(struct store *store, const struct query_filter *f, uint64_t id, uint32_t limit,
 		    struct note_list *ret, struct err *err) MUST_CHECK;

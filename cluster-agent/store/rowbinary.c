@@ -167,6 +167,14 @@ const char *rowbinary_get_string(struct rowbinary_reader *r, size_t *ret_len)
 	return p ? (const char *)p : "";
 }
 
+const char *rowbinary_take_string(struct rowbinary_reader *r, struct arena *a)
+{
+	size_t len;
+	const char *text = rowbinary_get_string(r, &len);
+
+	return arena_strndup(a, text, len);
+}
+
 bool rowbinary_has_more(const struct rowbinary_reader *r)
 {
 	return r->error == 0 && r->pos < r->end;

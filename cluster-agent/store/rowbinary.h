@@ -14,6 +14,7 @@
 #define CLUSTER_AGENT_STORE_ROWBINARY_H
 
 #include "common/base.h"
+#include "common/data/arena.h"
 #include "common/data/buf.h"
 
 struct rowbinary_writer {
@@ -50,6 +51,8 @@ double rowbinary_get_f64(struct rowbinary_reader *r);
 uint64_t rowbinary_get_count(struct rowbinary_reader *r);
 /* The text is borrowed from data and not NUL-terminated. */
 const char *rowbinary_get_string(struct rowbinary_reader *r, size_t *ret_len);
+/* A copy of it in the arena, with a NUL. NULL if there is no room. */
+const char *rowbinary_take_string(struct rowbinary_reader *r, struct arena *a);
 /* True if there was no error and bytes are left: another row begins here. */
 bool rowbinary_has_more(const struct rowbinary_reader *r);
 /* Returns 0, or -EBADMSG if data ended inside a value or a length exceeds the data. */

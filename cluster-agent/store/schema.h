@@ -38,7 +38,7 @@ struct schema_topology {
 struct schema_config {
 	uint64_t ttl_ns;
 	uint64_t function_ttl_ns;   /* of profiling_functions; 0: leave that table alone */
-	uint64_t note_ttl_ns;       /* of profiling_notes; likewise */
+	uint64_t note_ttl_ns;       /* of profiling_notes; 0: leave that table alone */
 	const char *storage_policy; /* NULL: as it is, and the server's default for new tables */
 	uint64_t move_after_ns;     /* when rows move to move_volume of the policy */
 	const char *move_volume;    /* NULL: rows are not moved by age */

@@ -14,7 +14,7 @@ struct store_chdb_config {
 	const char *chdb_library; /* path of libchdb.so; NULL: the usual places */
 	uint64_t lock_wait_ns;    /* how long to wait for a process that has data_dir */
 	uint64_t function_ttl_ns; /* as in schema.h */
-	uint64_t note_ttl_ns;     /* likewise */
+	uint64_t note_ttl_ns;     /* the same */
 };
 
 /*

@@ -141,10 +141,8 @@ int sum_query_services(const struct sum_day *day, struct sum_services *ret, stru
 	rowbinary_reader_init(&r, q.answer.data, q.answer.len);
 	while (rowbinary_has_more(&r) && ret->n_items < SUM_QUERY_MAX_SERVICES) {
 		struct sum_service *s = &ret->items[ret->n_items++];
-		size_t len;
-		const char *name = rowbinary_get_string(&r, &len);
 
-		s->name = arena_strndup(&ret->arena, name, len);
+		s->name = rowbinary_take_string(&r, &ret->arena);
 		s->n_samples = rowbinary_get_u64(&r);
 		if (!s->name)
 			return -ENOMEM;

@@ -45,8 +45,8 @@ int drain_claims_ask(struct drain_job *j, struct err *err);
 /* Before each insert: asks again if the last answer is too old. Returns an error of the store. */
 int drain_claims_renew(struct drain_job *j, struct err *err);
 /*
- * A segment that was postponed comes again: what is contested no longer may be inserted now.
- * Returns 1 if there can be such, 0 if not, or -EPIPE.
+ * A segment that was postponed comes again. Returns 1 if the wait for others is over, so that what
+ * is not contested any more may be inserted; 0 if it is not; or -EPIPE.
  */
 int drain_claims_resume(struct drain_job *j);
 /*

@@ -462,7 +462,10 @@ static int restore_types(struct drain_job *j, struct err *err)
 				   (frames[n - 1]->data.frame.quarter + 1) * quarter_ns, err);
 }
 
-/* Inserts the pieces from a table on, but for what is left out. Returns 0 or -EPIPE. */
+/*
+ * Inserts the pieces of the table `first` and of those after it, except what is left out. Returns 0
+ * or -EPIPE.
+ */
 static int insert_pieces(struct drain_job *j, enum store_table first, bool uncertain)
 {
 	int r = 0;

@@ -3,10 +3,9 @@
  * --namespace-labels and --node-labels name them. Watches the objects of a kind if a list names
  * labels of them, which needs the verbs list and watch on these. Loop thread only.
  *
- * A profile gets what is known when it is sent on, so a change takes effect at once, and nothing
- * is known before the first list is there. While the API server cannot be reached, all stays as it
- * was.
- * Objects without any of the labels cost nothing.
+ * A profile gets the labels that are known when it is sent on. So a change takes effect at once, and
+ * profiles from before the first list have none. While the API server cannot be reached, all stays
+ * as it was. Objects without any of the labels cost nothing.
  */
 #ifndef COMMON_KUBERNETES_PLACE_LABELS_H
 #define COMMON_KUBERNETES_PLACE_LABELS_H
@@ -34,7 +33,7 @@ struct place_labels_config {
 	const char *namespace_keys; /* label_keys.h, checked; NULL: none */
 	const char *node_keys;
 	const char *namespace; /* the only one that has pods of interest; NULL: any */
-	const char *node;      /* likewise */
+	const char *node;      /* the only one that runs them; NULL: any */
 };
 
 /* Returns 0, -EINVAL if a name is not valid, or -ENOMEM, -EMFILE … */

@@ -339,7 +339,7 @@ static void replace_page(struct built_table *b, struct unwind_slabs *slabs, uint
 	page_word word;
 
 	if (with->n == 0 || !to || !may_replace(b, page))
-		return; /* what is left of the part is discarded */
+		return; /* the new rows are discarded with the part */
 	b->n_rows += with->n - (uint64_t)old->n;
 	memcpy(&word, with, sizeof(word));
 	__atomic_store_n((page_word *)(void *)to, word, __ATOMIC_RELEASE);

@@ -170,7 +170,7 @@ static const struct unwind_rule *rule(const struct fixture *f, uint64_t address)
 	return r;
 }
 
-/* The function that has this offset, and what is at its call. */
+/* Whether the function at this offset has been analysed; if so, its rules are right. */
 static bool is_known(const struct fixture *f, uint64_t offset)
 {
 	uint64_t address = function_at(offset);

@@ -124,14 +124,6 @@ static void add_version(struct bound_query *q, const struct fleet *w)
 
 /* ---- which applications ---- */
 
-static const char *take_text(struct rowbinary_reader *r, struct arena *a)
-{
-	size_t len;
-	const char *text = rowbinary_get_string(r, &len);
-
-	return arena_strndup(a, text, len);
-}
-
 static int read_top(struct fleet_list *l, const struct bound_query *q, uint32_t limit,
 		    struct err *err)
 {
@@ -144,8 +136,8 @@ static int read_top(struct fleet_list *l, const struct bound_query *q, uint32_t 
 	while (rowbinary_has_more(&r) && l->n_items < limit) {
 		struct fleet_application *a = &l->items[l->n_items++];
 
-		a->service = take_text(&r, &l->arena);
-		a->type = take_text(&r, &l->arena);
+		a->service = rowbinary_take_string(&r, &l->arena);
+		a->type = rowbinary_take_string(&r, &l->arena);
 		(void)rowbinary_get_f64(&r);
 		(void)rowbinary_get_f64(&r);
 		l->n_applications = rowbinary_get_u64(&r);
@@ -547,7 +539,7 @@ int fleet_query_names(struct store *store, const struct query_filter *range, con
 		return e;
 	rowbinary_reader_init(&r, q.answer.data, q.answer.len);
 	while (rowbinary_has_more(&r) && ret->n_items < FLEET_QUERY_MAX_NAMES) {
-		const char *name = take_text(&r, &ret->arena);
+		const char *name = rowbinary_take_string(&r, &ret->arena);
 
 		if (!name)
 			return -ENOMEM;

@@ -175,7 +175,7 @@ static int seek_address(struct builder *b, size_t index, uint64_t address)
 	int r = 0;
 
 	while (r == 0 && first < end) {
-		uint64_t middle = first + (end - first) / 2, start;
+		uint64_t middle = first + (end - first) / 2, start = 0;
 
 		r = cfi_index_start(&b->indexes[index], middle, &start);
 		if (start <= address)

@@ -16,7 +16,7 @@ export interface Note {
   compared: boolean; // the flame graph has a baseline
 }
 
-/** The moment of a new note: where the selection begins, or else the end of what is shown. */
+/** The moment of a new note: the start of the selection, or else the end of the range shown. */
 export const momentOf = (s: UrlState, span: Span): number =>
   Math.round(s.selection ? s.selection.from : span.to - 1);
 

@@ -1,4 +1,4 @@
-// The panel of notes: writes one about what is on show, and lists those that there are.
+// The panel of notes: a form for one about the present view, and the list of all.
 
 import { useState } from "preact/hooks";
 import { momentOf, viewOf, type Note } from "../../model/notes";
