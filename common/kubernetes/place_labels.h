@@ -3,9 +3,9 @@
  * --namespace-labels and --node-labels name them. Watches the objects of a kind if a list names
  * labels of them, which needs the verbs list and watch on these. Loop thread only.
  *
- * A profile gets the labels that are known when it is sent on. So a change takes effect at once, and
- * profiles from before the first list have none. While the API server cannot be reached, all stays
- * as it was. Objects without any of the labels cost nothing.
+ * A profile gets the labels that are known when it is sent on. So a change takes effect at once,
+ * and profiles from before the first list have none. While the API server cannot be reached, all
+ * stays as it was. Objects without any of the labels cost nothing.
  */
 #ifndef COMMON_KUBERNETES_PLACE_LABELS_H
 #define COMMON_KUBERNETES_PLACE_LABELS_H
