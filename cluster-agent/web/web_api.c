@@ -86,9 +86,12 @@ static void refuse_path(struct query_jobs *jobs, struct http_exchange *x)
 	query_jobs_count_bad_request(jobs);
 	buf_init(&reason, 4096);
 	r = buf_addf(&reason, "no such path; there are");
-	for (unsigned i = 0; r == 0 && i < WEB_ENDPOINT_MAX; i++)
-		if (web_endpoints[i].path[0] && !web_endpoints[i].method)
-			r = buf_addf(&reason, " " API_PATH "%s", web_endpoints[i].path);
+	for (unsigned i = 0; r == 0 && i < WEB_ENDPOINT_MAX; i++) {
+		const char *path = web_endpoints[i].path;
+
+		if (path[0] && !(i > 0 && strcmp(web_endpoints[i - 1].path, path) == 0))
+			r = buf_addf(&reason, " " API_PATH "%s", path);
+	}
 	respond_error(x, 404, r == 0 ? reason.data : "no such path");
 }
 

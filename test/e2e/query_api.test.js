@@ -563,6 +563,37 @@ test("source is read below --source-path only, and its address has the version",
   }
 });
 
+test("notes are written, listed and deleted, and a snapshot is its selection", async () => {
+  const write = async (name, method, params, body) => {
+    const headers = { "Content-Type": "text/plain" };
+    const r = await fetch(url(name, params), { method, body, headers });
+    const answer = await r.json();
+    assert.strictEqual(r.status, 200, JSON.stringify(answer));
+    schema.check(name, answer, method);
+    return answer;
+  };
+  const about = { service: SERVICE, type: CPU, at: NEW.from, name: "Release 1.2" };
+  const note = await write("notes", "POST", { ...about, url: "?type=x" }, "Ticket 17");
+  assert.deepStrictEqual(
+    [note.service, note.type, note.at, note.name, note.text, note.url, note.bytes, note.compared],
+    [SERVICE, CPU, NEW.from, "Release 1.2", "Ticket 17", "?type=x", 0, false],
+  );
+    const kept = await write("snapshots", "POST", { ...NEW, ...BASE, name: "After", at: NEW.to }, "");
+  assert.ok(kept.bytes > 0 && kept.compared, JSON.stringify(kept));
+  const list = await json("notes", { service: SERVICE });
+  assert.deepStrictEqual([list.n, list.notes], [2, [kept, note]]);
+  for (const [of, params] of [
+    [NEW, { id: kept.id }],
+    [OLD, { id: kept.id, base: 1 }],
+  ]) {
+    const file = `${scratch("snapshot")}.pb.gz`;
+    fs.writeFileSync(file, Buffer.from(await (await get("snapshot", params)).arrayBuffer()));
+    assert.deepStrictEqual(top(file), top(url("pprof", of)));
+  }
+  for (const { id } of list.notes) await write("notes", "DELETE", { id });
+  assert.deepStrictEqual(await json("notes", {}), { n: 0, notes: [] });
+});
+
 test("a wrong question is a 400 that names what is wrong", async () => {
   const p = { service: SERVICE, type: CPU };
   const wrong = [
@@ -612,15 +643,15 @@ test("the description has all paths and parameters that the server takes", async
   const { error } = await r.json();
   const paths = error.match(/\/api\/\w+/g);
   assert.deepStrictEqual(paths.sort(), Object.keys(schema.doc.paths).sort());
-  for (const name of schema.endpoints) {
-    const answer = await (await get(name, { bogus: 1 })).json();
-    const list = /^bogus is not a parameter here; there are (.*)$/.exec(answer.error)[1];
-    const described = schema.operation(name).parameters.map((q) => q.name);
-    assert.deepStrictEqual(list, described.join(", ") || "none", name);
-    for (const q of schema.operation(name).parameters.filter((s) => s.schema.type === "integer")) {
-      const high = await (await get(name, { [q.name]: q.schema.maximum + 1 })).json();
+  for (const { name, method } of schema.operations) {
+    const refused = async (params) => (await (await fetch(url(name, params), { method })).json()).error;
+    const list = /^bogus is not a parameter here; there are (.*)$/.exec(await refused({ bogus: 1 }))[1];
+    const { parameters } = schema.operation(name, method);
+    assert.deepStrictEqual(list, parameters.map((q) => q.name).join(", ") || "none", name);
+    for (const q of parameters.filter((s) => s.schema.type === "integer")) {
+      const high = await refused({ [q.name]: q.schema.maximum + 1 });
       const range = `${q.schema.minimum} to ${q.schema.maximum}`;
-      assert.strictEqual(high.error, `${q.name} is not a number from ${range}`, name);
+      assert.strictEqual(high, `${q.name} is not a number from ${range}`, name);
     }
   }
 });
@@ -669,7 +700,8 @@ test("a client that leaves ends its query, whatever it asked", async () => {
   for (const name of schema.endpoints.filter((n) => n !== "types")) {
     const params = {};
     for (const q of schema.operation(name).parameters)
-      if (q.required) params[q.name] = { service: SERVICE, type: CPU }[q.name] ?? "main";
+      if (q.required)
+        params[q.name] = { service: SERVICE, type: CPU, id: "0".repeat(16) }[q.name] ?? "main";
     const start = await left();
     // those that are answered before the client is seen to have left are not ended
     await eventually(`${name} is cancelled`, async () => {

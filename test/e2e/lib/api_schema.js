@@ -17,19 +17,25 @@ class ApiSchema {
     this.seen = new Set();
   }
 
+  // What is asked by GET.
   get endpoints() {
-    return Object.keys(this.doc.paths).map((p) => p.slice("/api/".length));
+    return this.operations.filter((o) => o.method === "GET").map((o) => o.name);
   }
-  operation(name) {
-    return this.doc.paths[`/api/${name}`].get;
+  get operations() {
+    return Object.entries(this.doc.paths).flatMap(([p, methods]) =>
+      Object.keys(methods).map((m) => ({ name: p.slice("/api/".length), method: m.toUpperCase() })),
+    );
+  }
+  operation(name, method = "GET") {
+    return this.doc.paths[`/api/${name}`][method.toLowerCase()];
   }
   schema(name) {
     return this.doc.components.schemas[name];
   }
 
   // Throws unless the answer fits the schema of the endpoint, or of "Error".
-  check(name, answer) {
-    const content = name === "Error" ? null : this.operation(name).responses[200].content;
+  check(name, answer, method = "GET") {
+    const content = name === "Error" ? null : this.operation(name, method).responses[200].content;
     const ref = content
       ? content["application/json"].schema.$ref
       : "#/components/schemas/Error";
