@@ -480,12 +480,6 @@ static void bad_questions_are_answered_with_a_sentence(void **state)
 		{"/api/applications?from=9&to=3", 400, "{\"error\":\"from is not before to\"}"},
 		{"/api/types?typo=1", 400,
 		 "{\"error\":\"typo is not a parameter here; there are none\"}"},
-		{"/api/nothing", 404,
-		 "{\"error\":\"no such path; there are /api/types /api/applications /api/movers "
-		 "/api/fleet /api/names /api/labels /api/timeline /api/heatmap /api/flamegraph "
-		 "/api/functions /api/function "
-		 "/api/source /api/matches /api/stacks /api/pprof /api/folded /api/speedscope "
-		 "/api/notes /api/snapshot\"}"},
 	};
 
 	(void)state;
