@@ -12,7 +12,7 @@ accuracy: all ## stacks of all kinds of code, judged by known calls and beside p
 	$(call accuracy_part,PYTHONS,$(Q)$(SUDO) node test/accuracy/python.js)
 	$(call accuracy_part,SCRIPTS,$(Q)$(SUDO) node test/accuracy/scripts.js)
 truth: $(O)/coroot-node-agent ## what share of the samples of programs as they are shipped is whole and has names and lines, in ten minutes (SECONDS=8 TRUTH="bun java")
-	$(Q)test/setup/deps.sh test
+	$(Q)test/setup/deps.sh test truth
 	$(Q)programs=$$(DEPS=$(DEPS) test/accuracy/truth-programs.sh) && \
 	    $(SUDO) node test/accuracy/truth.js $< "$$programs" $(TRUTH)
 check-judge: ## the judges of "make accuracy", with stacks that are broken in each way that they judge

@@ -28,6 +28,9 @@ debootstrap'
 images='buildah binutils'
 # what "make accuracy" profiles, and profiles beside us
 accuracy='linux-perf rustc musl-tools g++ clang openjdk-17-jdk-headless'
+# what "make truth" profiles beside what the tests have
+truth='apache2-utils erlang-base ffmpeg gawk guile-3.0 imagemagick nginx-light ocaml-nox postgresql
+python3-numpy r-base-core redis-server rustc sqlite3 tcl zstd'
 # what builds programs for arm64
 arm64='gcc-aarch64-linux-gnu libc6-arm64-cross debian-archive-keyring'
 # systemd: checks our units; nothing is started
@@ -68,7 +71,8 @@ for list in "$@"; do
 	images) wanted="$wanted $images" ;;
 	accuracy) wanted="$wanted $accuracy" ;;
 	arm64) wanted="$wanted $arm64" ;;
-	*) echo "deps.sh: '$list' is none of: build test lint images accuracy arm64" >&2; exit 2 ;;
+	truth) wanted="$wanted $truth" ;;
+	*) echo "deps.sh: '$list' is none of: build test lint images accuracy truth arm64" >&2; exit 2 ;;
 	esac
 done
 # shellcheck disable=SC2086 # lists of words
