@@ -38,8 +38,13 @@
 #define INT(x) "toInt64(round(greatest(least(" x ", 9e18), -9e18)))"
 #define SUMMED "{day:Date} AS Day"
 #define AT "fromUnixTimestamp64Nano({summed:Int64}) AS Summed"
-/* As frame_text_split() does it. */
-#define NAME(frame) "replaceRegexpOne(" frame ", ' [^ ]*:-?[0-9]+(?::inlined)?$', '')"
+/*
+ * As frame_text_split() does it; but code without a name keeps its file, of which it is in the
+ * table of symbols that may come later (stored_name.h).
+ */
+#define NAME(frame)                                                                    \
+	"replaceRegexpOne(" frame ", '(\\\\+0x[0-9a-f]+ \\\\[[^ ]*[@:][0-9a-f]+\\\\])" \
+	":-?[0-9]+(?::inlined)?$| [^ ]*:-?[0-9]+(?::inlined)?$', '\\\\1')"
 
 #define SQL_SERVICES                                                              \
 	"SELECT ServiceName, count() FROM ${samples} WHERE " OF_DAY               \

@@ -41,7 +41,7 @@ static const struct web_param params[] = {
 	{"service", WEB_PARAM_TEXT, SELECTION, SELECTION, 0, MAX_TEXT_BYTES, 0, AT(filter.service),
 	 "Name of the application"},
 	{"function", WEB_PARAM_TEXT, BIT(FLEET), BIT(FLEET), 0, MAX_NAME_BYTES, 0, AT(name),
-	 "Name of the function, exactly as it is stored"},
+	 "Name of the function, exactly; also one that came later, of symbols"},
 	{"service", WEB_PARAM_TEXT, OVERVIEW | BIT(FLEET), 0, 0, MAX_TEXT_BYTES, 0,
 	 AT(filter.service), "Name of the only application to look at; if absent or empty, all"},
 	{"type", WEB_PARAM_TEXT, SELECTION, SELECTION, 0, MAX_TEXT_BYTES, 0, AT(filter.type),

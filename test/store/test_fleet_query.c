@@ -1,6 +1,7 @@
 /*
  * A function over all applications (fleet_query.h), from sums that the test writes itself: ranks,
- * shares, versions, levels, rows that are there twice, names, and a store that has no such table.
+ * shares, versions, levels, rows that are there twice, names, also those that come later, and a
+ * store that has no such table.
  * The environment names libchdb.so as CHDB_LIBRARY.
  */
 #include <errno.h>
@@ -10,6 +11,8 @@
 #include "cluster-agent/query/read/fleet_query.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "cluster-agent/store/store_engine.h"
+#include "cluster-agent/symbols/symbol_store.h"
+#include "common/symbols/symbol_file_writer.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 
@@ -19,6 +22,7 @@
 #define HEAP "go_runtime:heap_inuse_space:bytes"
 
 static struct store *store;
+static struct symbol_store *symbols;
 
 static void run(const char *sql)
 {
@@ -62,6 +66,14 @@ static void fill(void)
 	add("json.Marshal", CPU, "/y", "", 2, 11, 1, 2, 0);
 	add("json.MarshalIndent", CPU, "/y", "", 2, 22, 1, 2, 0);
 	add("100%_\\\\x", CPU, "/y", "", 2, 22, 1, 1, 0);
+	/* of two builds, the second of which never gets names */
+	for (int day = 1; day < 3; day++) {
+		add("nginx+0x401010 [nginx@01cd]", CPU, "/z", "1", day, 22, 7, 70, 0);
+		add("nginx+0x401020 [nginx:01cd]", CPU, "/z", "1", day, 22, 0, 3, 0);
+		add("nginx+0x401010 [nginx@02cd]", CPU, "/z", "2", day, 22, 5, 50, 0);
+		add("ngx_process", CPU, "/w", "", day, 22, 1, 10, 0);
+	}
+	add("nginx+0x401010 [nginx@01cd]", CPU, "/z", "1", 2, 11, 1, 2, 0);
 }
 
 static int start(void **state)
@@ -94,13 +106,19 @@ static struct query_filter days(int first, int n)
 				     .to_ns = (FIRST + (first + n) * DAY - 50) * (int64_t)NS_PER_S};
 }
 
-static void ask(const struct query_filter *f, const char *version, struct fleet_list *ret)
+static void ask_for(const char *function, const struct query_filter *f, const char *version,
+		    struct fleet_list *ret)
 {
-	const struct fleet_question q = {f, "json.Marshal", version, 10};
+	const struct fleet_question q = {f, function, version, 10};
 	struct err err = {""};
 
 	if (fleet_query(store, &q, ret, &err) < 0)
 		fail_msg("%s", err.msg);
+}
+
+static void ask(const struct query_filter *f, const char *version, struct fleet_list *ret)
+{
+	ask_for("json.Marshal", f, version, ret);
 }
 
 static void expect_figures(const struct fleet_value *v, double self, double total, double whole)
@@ -175,10 +193,11 @@ TEST(a_level_is_a_mean)
 
 static void expect_names(const char *search, const char *first, const char *second)
 {
-	const struct query_filter f = days(0, 3);
+	struct query_filter f = days(0, 3);
 	struct fleet_names names;
 	struct err err = {""};
 
+	f.symbols = symbols;
 	if (fleet_query_names(store, &f, search, 5, &names, &err) < 0)
 		fail_msg("%s", err.msg);
 	assert_int_equal(names.n_items, !first ? 0 : !second ? 1 : 2);
@@ -199,6 +218,75 @@ TEST(names_are_found_by_what_they_contain_or_begin_with)
 	expect_names("0%_\\", "100%_\\x", NULL);
 	expect_names("%%%", NULL, NULL);
 	expect_names("___", NULL, NULL);
+}
+
+/* Symbols of the first build: ngx_process and, only by its address, ngx_exit. */
+static void open_symbols(void)
+{
+	CLEANUP(symbol_file_writer_freep) struct symbol_file_writer *w = NULL;
+	CLEANUP(buf_fini) struct buf table;
+	AUTO_FREE char *dir = NULL;
+	const uint8_t id[] = {0x01, 0xcd};
+	enum symbol_put result;
+
+	assert_true(asprintf(&dir, "%s/symbols", temp_dir()) > 0);
+	assert_int_equal(
+		symbol_store_open(&symbols, &(struct symbol_store_config){dir, 1 << 20}, NULL), 0);
+	buf_init(&table, 1 << 20);
+	assert_int_equal(symbol_file_writer_new(&w, 0x401000, id, sizeof(id)), 0);
+	assert_int_equal(symbol_file_writer_add(w, 0x401010, 0x401020, "ngx_process", NULL), 0);
+	assert_int_equal(symbol_file_writer_add(w, 0x401020, 0x401030, "ngx_exit", NULL), 0);
+	assert_int_equal(symbol_file_writer_finish(w, &table), 0);
+	assert_int_equal(symbol_store_put(symbols, table.data, table.len, &result, NULL), 0);
+}
+
+static void expect_unnamed(double total)
+{
+	struct query_filter f = days(0, 3);
+	CLEANUP(fleet_list_fini) struct fleet_list l;
+
+	f.symbols = symbols;
+	ask_for("nginx+0x401010", &f, NULL, &l);
+	assert_int_equal(l.n_items, 1);
+	assert_string_equal(l.items[0].service, "/z");
+	assert_true(fabs(l.items[0].value.total - total) < 1e-6);
+}
+
+TEST(code_without_a_name_is_found_by_its_place)
+{
+	expect_names("nginx+0x", "nginx+0x401010", "nginx+0x401020");
+	expect_names("ngx_", "ngx_process", NULL);
+	expect_unnamed(240);
+}
+
+TEST(a_name_that_comes_later_is_found_and_shown)
+{
+	struct query_filter f = days(0, 3);
+	CLEANUP(fleet_list_fini) struct fleet_list l;
+	CLEANUP(fleet_list_fini) struct fleet_list old;
+
+	open_symbols();
+	expect_names("NGX_PRO", "ngx_process", NULL);
+	expect_names("NG", NULL, NULL);
+	expect_names("nginx+0x401010", "nginx+0x401010", NULL);
+	expect_names("nginx+0x", "nginx+0x401010", "nginx+0x401020");
+	expect_unnamed(100);
+	f.symbols = symbols;
+	ask_for("ngx_process", &f, NULL, &l);
+	assert_int_equal(l.n_items, 2);
+	assert_string_equal(l.items[0].service, "/z");
+	/* the newest sum of each day */
+	expect_figures(&l.items[0].value, 14, 140, 0);
+	assert_true(l.items[0].days[1] == 70 && l.items[0].days[2] == 70);
+	assert_int_equal(l.items[0].n_versions, 1);
+	assert_string_equal(l.items[1].service, "/w");
+	expect_figures(&l.items[1].value, 2, 20, 0);
+	/* only that of another application is found by a name that is stored */
+	f.symbols = NULL;
+	ask_for("ngx_process", &f, NULL, &old);
+	assert_int_equal(old.n_items, 1);
+	symbol_store_close(symbols);
+	symbols = NULL;
 }
 
 /* What one shard answers behind a distributed table is what the plain table does. */

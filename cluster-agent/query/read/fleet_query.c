@@ -13,11 +13,18 @@
 
 #include "cluster-agent/query/read/bound_query.h"
 #include "cluster-agent/query/read/profile_types.h"
+#include "cluster-agent/query/read/stored_name.h"
 #include "cluster-agent/store/projections.h"
+#include "cluster-agent/symbols/symbol_store.h"
+#include "common/data/array.h"
 
 #define MAX_LIST_BYTES ((size_t)4 << 20)
 #define MAX_DAYS_BYTES ((size_t)64 << 20)
 #define MIN_PART_BYTES 3u /* of the index of names */
+/* Functions without a name whose names are looked up, those with the largest totals. */
+#define MAX_UNNAMED 20000u
+/* Parameters may travel in an address: names beyond that many bytes are left out. */
+#define MAX_NAMES_BYTES ((size_t)96 * 1024)
 
 #define OF_DAYS                                        \
 	"Day >= toDate(toUInt16({first:UInt64})) AND " \
@@ -39,22 +46,25 @@
 								      "WHER"             \
 								      "E "               \
 								      "Name"             \
-								      " = "              \
+								      " IN "             \
 								      "{nam"             \
-								      "e:"               \
+								      "es:"              \
+								      "Arra"             \
+								      "y("               \
 								      "Stri"             \
-								      "ng} "             \
-								      "AND"              \
+								      "ng)}"             \
+								      " AND"             \
 								      " " OF_DAYS
-#define SQL_TOP_END                                                               \
-	" GROUP BY ServiceName, Type, Version, Day) GROUP BY ServiceName, Type) " \
+#define SQL_TOP_END                                                                     \
+	" GROUP BY Name, ServiceName, Type, Version, Day) GROUP BY ServiceName, Type) " \
 	"ORDER BY total DESC, ServiceName, Type LIMIT {limit:UInt64}"
 
-#define SQL_DAYS_BEGIN                                                                             \
-	"SELECT ServiceName, Type, Version, toUInt32(Day) AS d, Name != '' AS is_own, "            \
-	"toFloat64(" NEWEST("Self") "), toFloat64(" NEWEST("Total") "), " NEWEST(                  \
-		"Covered") " FROM ${functions} WHERE Name IN ('', {name:String}) AND ServiceName " \
-			   "IN "                                                                   \
+#define SQL_DAYS_BEGIN                                                                      \
+	"SELECT ServiceName, Type, Version, toUInt32(Day) AS d, Name != '' AS is_own, "     \
+	"toFloat64(" NEWEST("Self") "), toFloat64(" NEWEST("Total") "), " NEWEST(           \
+		"Covered") " FROM ${functions} WHERE Name IN {with_all:Array(String)} AND " \
+			   "ServiceName "                                                   \
+			   "IN "                                                            \
 			   "{services:Array(String)} AND " OF_DAYS
 #define SQL_DAYS_END                                       \
 	" GROUP BY Name, ServiceName, Type, Version, Day " \
@@ -66,18 +76,25 @@
 	"ServiceName, max(Summed) AS s FROM ${functions} WHERE Name = '' AND " OF_DAYS \
 	"1 GROUP BY Day, ServiceName) GROUP BY Day ORDER BY d"
 
-#define SQL_NAMES_BEGIN "SELECT Name FROM ${functions} WHERE Name != '' AND " OF_DAYS
+/* Functions without a name (stored_name.h): few parts of the table have any, as its index knows. */
+#define IS_UNNAMED "lower(Name) LIKE '%+0x%]'"
+#define SQL_NAMES_BEGIN \
+	"SELECT Name, " SUM("Total") " AS total FROM ${functions} WHERE Name != '' AND " OF_DAYS
+#define SQL_NAMED " AND NOT (" IS_UNNAMED ")"
+#define SQL_UNNAMED " AND " IS_UNNAMED
 #define SQL_PART " AND lower(Name) LIKE {part:String}"
 #define SQL_BEGIN " AND startsWith(Name, {search:String})"
-#define SQL_NAMES_END                                                \
-	" GROUP BY Name ORDER BY Name = {search:String} DESC, " SUM( \
-		"Total") " DESC, "                                   \
-			 "Name LIMIT {limit:UInt64}"
+#define SQL_NAMES_END                                                            \
+	" GROUP BY Name ORDER BY Name = {search:String} DESC, total DESC, Name " \
+	"LIMIT {limit:UInt64}"
+#define SQL_UNNAMED_END " GROUP BY Name ORDER BY total DESC, Name LIMIT {limit:UInt64}"
 
 struct fleet {
 	struct store *store;
 	const struct query_filter *f;
 	const char *name;
+	const char **names; /* under which the function is stored; in front of them, "" */
+	size_t n_names;
 	const char *version;
 	uint32_t first; /* days since the epoch */
 	uint32_t last;
@@ -104,8 +121,10 @@ static void begin(struct bound_query *q, const struct fleet *w, uint32_t first,
 	bound_query_init(q, w->store, w->f, max_answer_bytes);
 	bound_query_add_uint(q, "first", first);
 	bound_query_add_uint(q, "last", w->last);
-	if (w->name)
-		bound_query_add_text(q, "name", w->name);
+	if (w->names) {
+		bound_query_add_texts(q, "names", w->names + 1, w->n_names);
+		bound_query_add_texts(q, "with_all", w->names, w->n_names + 1);
+	}
 }
 
 static void add_types(struct bound_query *q, const struct fleet *w)
@@ -120,6 +139,97 @@ static void add_version(struct bound_query *q, const struct fleet *w)
 		return;
 	bound_query_add_text(q, "version", w->version);
 	bound_query_add_sql(q, w->f, " AND Version = {version:String}");
+}
+
+/* ---- functions that were stored without a name ---- */
+
+struct named {
+	const char *name;   /* as it is shown */
+	const char *stored; /* NULL: the same */
+	double total;
+};
+
+struct named_list {
+	struct named *items;
+	size_t n_items;
+	size_t max_items;
+};
+
+static void named_list_fini(struct named_list *l)
+{
+	free(l->items);
+}
+
+static int add_named(struct named_list *l, struct named n)
+{
+	int r = n.name ? ARRAY_RESERVE(l->items, l->max_items, l->n_items + 1) : -ENOMEM;
+
+	if (r == 0)
+		l->items[l->n_items++] = n;
+	return r;
+}
+
+/* Appends those of the days from first on, with the names that are known by now. */
+static int query_unnamed(const struct fleet *w, uint32_t first, struct arena *a,
+			 struct named_list *ret, struct err *err)
+{
+	CLEANUP(bound_query_fini) struct bound_query q;
+	struct rowbinary_reader r;
+	int e;
+
+	begin(&q, w, first, MAX_DAYS_BYTES);
+	bound_query_add_uint(&q, "limit", MAX_UNNAMED);
+	bound_query_add_sql(&q, w->f, SQL_NAMES_BEGIN);
+	add_types(&q, w);
+	bound_query_add_sql(&q, w->f, SQL_UNNAMED SQL_UNNAMED_END);
+	e = run(&q, err);
+	rowbinary_reader_init(&r, q.answer.data, q.answer.len);
+	while (e == 0 && rowbinary_has_more(&r)) {
+		const char *stored = rowbinary_take_string(&r, a);
+		double total = rowbinary_get_f64(&r);
+		const char *name = stored ? stored_name_shown(w->f->symbols, stored, a) : NULL;
+
+		e = add_named(ret, (struct named){name, stored, total});
+	}
+	return e < 0 ? e : bound_query_check(&r, err);
+}
+
+/* Whether a function of this name may be stored under others. */
+static bool may_be_unnamed(const struct fleet *w)
+{
+	struct symbol_store *symbols = w->f->symbols;
+
+	return strstr(w->name, "+0x") || (symbols && symbol_store_generation(symbols) > 0);
+}
+
+/* Finds all names under which the function is stored. */
+static int find_names(struct fleet *w, struct err *err)
+{
+	CLEANUP(named_list_fini) struct named_list l = {0};
+	struct arena *a = &w->list->arena;
+	size_t n_bytes = 0;
+	int r = may_be_unnamed(w) ? query_unnamed(w, w->first, a, &l, err) : 0;
+	const char **names;
+
+	if (r < 0)
+		return r;
+	names = arena_calloc(a, l.n_items + 2, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	names[0] = "";
+	names[++w->n_names] = w->name;
+	for (size_t i = 0; i < l.n_items; i++) {
+		const struct named *n = &l.items[i];
+
+		if (strcmp(n->name, w->name) != 0 || strcmp(n->stored, w->name) == 0)
+			continue;
+		n_bytes += strlen(n->stored);
+		if (n_bytes > MAX_NAMES_BYTES)
+			break;
+		names[++w->n_names] = n->stored;
+	}
+	w->names = names;
+	return 0;
 }
 
 /* ---- which applications ---- */
@@ -448,6 +558,7 @@ int fleet_query(struct store *store, const struct fleet_question *q, struct flee
 		.from_ns = range->from_ns,
 		.to_ns = range->to_ns,
 		.ticket = range->ticket,
+		.symbols = range->symbols,
 	};
 	struct fleet_list l = {0};
 	struct fleet w = fleet_of(store, &f);
@@ -461,7 +572,9 @@ int fleet_query(struct store *store, const struct fleet_question *q, struct flee
 	l.n_days = w.last - w.first + 1;
 	l.from_ns = w.first * SCHEMA_DAY_NS;
 	arena_init(&l.arena, MAX_DAYS_BYTES);
-	r = query_top(&w, most, err);
+	r = find_names(&w, err);
+	if (r == 0)
+		r = query_top(&w, most, err);
 	if (r == 0 && l.n_items > 0)
 		r = query_days(&w, err);
 	if (r == 0)
@@ -500,21 +613,89 @@ static const char *like_part(struct arena *a, const char *text)
 	return out;
 }
 
-static int ask_names(const struct fleet *w, const char *search, uint32_t limit,
-		     struct bound_query *q, struct err *err)
+static int query_named(const struct fleet *w, const char *search, uint32_t first, uint32_t limit,
+		       struct arena *a, struct named_list *ret, struct err *err)
 {
-	const char *part = like_part(&q->arena, search);
+	CLEANUP(bound_query_fini) struct bound_query q;
+	struct rowbinary_reader r;
+	const char *part = like_part(a, search);
+	int e;
 
 	if (!part)
 		return -ENOMEM;
-	bound_query_add_text(q, "search", search);
-	bound_query_add_text(q, "part", part);
-	bound_query_add_uint(q, "limit", limit);
-	bound_query_add_sql(q, w->f, SQL_NAMES_BEGIN);
-	add_types(q, w);
-	bound_query_add_sql(q, w->f, strlen(search) < MIN_PART_BYTES ? SQL_BEGIN : SQL_PART);
-	bound_query_add_sql(q, w->f, SQL_NAMES_END);
-	return run(q, err);
+	begin(&q, w, first, MAX_LIST_BYTES);
+	bound_query_add_text(&q, "search", search);
+	bound_query_add_text(&q, "part", part);
+	bound_query_add_uint(&q, "limit", limit);
+	bound_query_add_sql(&q, w->f, SQL_NAMES_BEGIN);
+	add_types(&q, w);
+	bound_query_add_sql(&q, w->f, SQL_NAMED);
+	bound_query_add_sql(&q, w->f, strlen(search) < MIN_PART_BYTES ? SQL_BEGIN : SQL_PART);
+	bound_query_add_sql(&q, w->f, SQL_NAMES_END);
+	e = run(&q, err);
+	rowbinary_reader_init(&r, q.answer.data, q.answer.len);
+	while (e == 0 && rowbinary_has_more(&r)) {
+		const char *name = rowbinary_take_string(&r, a);
+
+		e = add_named(ret, (struct named){name, NULL, rowbinary_get_f64(&r)});
+	}
+	return e < 0 ? e : bound_query_check(&r, err);
+}
+
+/* As SQL_PART and SQL_BEGIN do it. */
+static bool is_found(const char *name, const char *search)
+{
+	size_t n = strlen(search);
+
+	if (n < MIN_PART_BYTES)
+		return strncmp(name, search, n) == 0;
+	for (; *name; name++)
+		if (strncasecmp(name, search, n) == 0)
+			return true;
+	return false;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+struct searched {
+	const char *text;
+};
+
+static int by_total(const void *a, const void *b, void *ctx)
+{
+	const struct searched *s = ctx;
+	const struct named *x = a, *y = b;
+	bool x_is = strcmp(x->name, s->text) == 0, y_is = strcmp(y->name, s->text) == 0;
+
+	if (x_is != y_is)
+		return x_is ? -1 : 1;
+	if (x->total < y->total || x->total > y->total)
+		return x->total > y->total ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Leaves what is searched for, once, in its order. */
+static void select_names(struct named_list *l, const char *search)
+{
+	struct searched searched = {search};
+	size_t n = 0;
+
+	if (l->n_items == 0)
+		return;
+	qsort(l->items, l->n_items, sizeof(*l->items), by_name);
+	for (size_t i = 0; i < l->n_items; i++) {
+		const struct named now = l->items[i];
+
+		if (n > 0 && strcmp(l->items[n - 1].name, now.name) == 0)
+			l->items[n - 1].total += now.total;
+		else if (!now.stored || is_found(now.name, search))
+			l->items[n++] = now;
+	}
+	l->n_items = n;
+	qsort_r(l->items, n, sizeof(*l->items), by_total, &searched);
 }
 
 int fleet_query_names(struct store *store, const struct query_filter *range, const char *search,
@@ -525,25 +706,24 @@ int fleet_query_names(struct store *store, const struct query_filter *range, con
 		.from_ns = range->from_ns,
 		.to_ns = range->to_ns,
 		.ticket = range->ticket,
+		.symbols = range->symbols,
 	};
 	const struct fleet w = fleet_of(store, &f);
-	CLEANUP(bound_query_fini) struct bound_query q;
-	struct rowbinary_reader r;
-	int e;
+	const uint32_t first = w.last > w.first ? w.last - 1 : w.last;
+	CLEANUP(named_list_fini) struct named_list l = {0};
+	int r;
 
 	ret->n_items = 0;
-	arena_init(&ret->arena, MAX_LIST_BYTES);
-	begin(&q, &w, w.last > w.first ? w.last - 1 : w.last, MAX_LIST_BYTES);
-	e = ask_names(&w, search, limit, &q, err);
-	if (e < 0)
-		return e;
-	rowbinary_reader_init(&r, q.answer.data, q.answer.len);
-	while (rowbinary_has_more(&r) && ret->n_items < FLEET_QUERY_MAX_NAMES) {
-		const char *name = rowbinary_take_string(&r, &ret->arena);
-
-		if (!name)
-			return -ENOMEM;
-		ret->items[ret->n_items++] = name;
-	}
-	return bound_query_check(&r, err);
+	arena_init(&ret->arena, MAX_DAYS_BYTES);
+	r = query_named(&w, search, first, limit, &ret->arena, &l, err);
+	if (r == 0)
+		r = query_unnamed(&w, first, &ret->arena, &l, err);
+	if (r < 0)
+		return r;
+	select_names(&l, search);
+	for (; ret->n_items < l.n_items && ret->n_items < limit &&
+	       ret->n_items < FLEET_QUERY_MAX_NAMES;
+	     ret->n_items++)
+		ret->items[ret->n_items] = l.items[ret->n_items].name;
+	return 0;
 }
