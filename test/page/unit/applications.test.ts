@@ -137,6 +137,12 @@ test("words and namespaces choose, and namespaces are counted", () => {
   ]);
 });
 
+test("curves begin with the profiles: what was before a young store has no room", () => {
+  const young = { firstSeen: NOW - 300_000, spark: steps(9, 15) };
+  const rows = rowsOf([app("/k8s/shop/web", young)], { ...folding, first: 9 });
+  assert.deepEqual(rows[0].spark, steps(9, 15).slice(9));
+});
+
 test("a sparkline breaks at gaps, and a lone value is a dash", () => {
   const { line, area } = sparkPaths([1, 2, null, 1, null], 50, 10);
   assert.equal(line, "M5.0 5.0L15.0 1.0M35.0 5.0m-1 0h2");

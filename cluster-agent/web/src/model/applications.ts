@@ -225,7 +225,7 @@ export function rowsOf(apps: Application[], f: Folding): Row[] {
       change: f.before === null || a.cores === null ? null : a.cores - then,
       isNew,
       lastSeen: a.lastSeen,
-      spark: a.spark,
+      spark: a.spark?.slice(f.first), // a young store has nothing before
     };
   };
   const sorted = (rows: Row[]): Row[] => rows.sort((x, y) => compare(x, y, f.order));
@@ -255,7 +255,7 @@ export function rowsOf(apps: Application[], f: Folding): Row[] {
       change: null, // other commands ran then
       isNew: false,
       lastSeen: Math.max(...g.apps.map((a) => a.lastSeen)),
-      spark: sumSparks(g.apps),
+      spark: sumSparks(g.apps)?.slice(f.first),
     });
   }
   return sorted(top).flatMap((row) =>
