@@ -89,6 +89,43 @@ pageTest(
   },
 );
 
+pageTest("the profile of before stays, dimmed, until another one is there", {}, async () => {
+  await open(`?service=${APP}&range=1h`);
+  const main = page.locator("main.profile");
+  await drawn();
+  fixture.options.hold = ["flamegraph"];
+  const waits = async () => {
+    await eventually(async () =>
+      assert.match(await id("still-loading").innerText(), /Loading since [1-9]\d* s/),
+    );
+    assert.ok(await main.evaluate((m) => m.inert));
+    await eventually(async () =>
+      assert.ok(Number(await main.evaluate((m) => getComputedStyle(m).opacity)) < 0.5),
+    );
+    assert.ok(await page.evaluate(() => window.__flame.frames().length > 3));
+  };
+  await id("type-memory").click();
+  await waits();
+  // what is under way is given up, and nothing has changed
+  const { length } = asked("flamegraph");
+  await id("still-loading").getByRole("button", { name: "Cancel" }).click();
+  await eventually(() => assert.ok(asked("flamegraph")[length - 1].aborted));
+  assert.equal(query().get("type"), null);
+  await eventually(async () => assert.equal(await id("still-loading").count(), 0));
+  assert.equal(await main.evaluate((m) => m.inert), false);
+  // another range
+  await page.evaluate(() => {
+    history.pushState(null, "", location.search.replace("range=1h", "range=3h"));
+    dispatchEvent(new PopStateEvent("popstate"));
+  });
+  await waits();
+  fixture.options.hold = [];
+  await drawn();
+  await eventually(async () => assert.equal(await main.evaluate((m) => m.inert), false));
+  assert.equal(await id("still-loading").count(), 0);
+  assert.equal(query().get("range"), "3h");
+});
+
 pageTest("an agent that is away is reported with the time, and asked again", {}, async () => {
   await open();
   await id("application").first().waitFor();

@@ -93,7 +93,11 @@ export function pageTest(name, options, run) {
 
 export const id = (testId) => page.getByTestId(testId);
 export const query = () => new URLSearchParams(new URL(page.url()).search);
-export const drawn = () => page.waitForFunction(() => window.__flame?.frames().length > 3);
+/** There is a graph, and it is no longer the one of before. */
+export const drawn = () =>
+  page.waitForFunction(
+    () => window.__flame?.frames().length > 3 && !document.querySelector("main[inert]"),
+  );
 
 export async function frame(name) {
   await drawn();

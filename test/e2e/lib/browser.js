@@ -29,7 +29,11 @@ async function openBrowser(args = [], env = process.env) {
 }
 
 // Frames as drawn: { name, file, total, self, x, y, w, h } in pixels of the window.
-const drawnFrames = (page) => page.evaluate(() => window.__flame?.frames() ?? []);
+// None while another graph than the one on the screen is under way.
+const drawnFrames = (page) =>
+  page.evaluate(() =>
+    document.querySelector("main[inert]") ? [] : (window.__flame?.frames() ?? []),
+  );
 
 // The number of pixels of a canvas that are not transparent.
 const inked = (page, selector) =>

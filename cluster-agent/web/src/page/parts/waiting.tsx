@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { NO_ANSWER, type Loaded } from "../../state/api";
 import { isAway, isRefusal, useLasting } from "../../state/connection";
+import { Strip } from "./strip";
 
 const SAY_MS = 1000; // shorter waits show no text
 const COUNT_MS = 5000;
@@ -29,6 +30,19 @@ function Loading({ what }: { what: string }) {
         </p>
       )}
     </>
+  );
+}
+
+/** Above what was shown before, while something else is under way. */
+export function StillLoading({ onCancel }: { onCancel: () => void }) {
+  const seconds = useSeconds();
+  if (seconds * 1000 < SAY_MS) return null;
+  return (
+    <Strip testId="still-loading" act="Cancel" onAct={onCancel}>
+      <span>
+        Loading<span aria-hidden="true"> since {seconds} s</span>
+      </span>
+    </Strip>
   );
 }
 

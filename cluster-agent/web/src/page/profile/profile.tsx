@@ -46,7 +46,11 @@ export function Profile(p: ProfileProps) {
         tree={v.upright}
         onChange={(next) => navigate({ edit: next, zoom: "" })}
       />
-      <main class={`profile ${view} pane-${pane}`} aria-busy={p.loading}>
+      <main
+        class={`profile ${view} pane-${pane}`}
+        aria-busy={p.loading}
+        inert={p.stale}
+      >
         <LeftHalf {...shown} />
         {some && pane === "all" && (view === "both" || state.panel === "lines") && (
           <Splitter label="Width of the table" />

@@ -27,6 +27,7 @@ export interface ProfileProps {
   navigate: Navigate;
   graph: FlameGraph | null;
   loading: boolean;
+  stale?: boolean; // another one is under way
   level: Level | null;
   palette: Palette;
   changes: DiffPalette; // colours of a comparison

@@ -17,7 +17,7 @@ import { CompareBar, EmptyBase, SelectionBar } from "../comparison/compare_bar";
 import { NoteMarks } from "../notes/note_marks";
 import { NothingInRange } from "../parts/empty";
 import { PaneTabs } from "../parts/panes";
-import { Waiting } from "../parts/waiting";
+import { StillLoading, Waiting } from "../parts/waiting";
 import { Profile } from "../profile/profile";
 import { FilterRefused, GroupBy } from "../timeline/filters";
 import { Heatmap } from "../timeline/heatmap";
@@ -124,13 +124,36 @@ const isOfFilter = (reason: string): boolean =>
 const lacksBase = (g: FlameGraph | null, c: Comparison): boolean =>
   g?.base?.total === 0 && g.total > 0 && isAbout(g.base, c.b.span);
 
+interface Before {
+  state: UrlState;
+  data: Props["data"];
+}
+
+/** What was shown before another profile of the application was asked for, until that is there. */
+function useBefore({ state, data }: Props): Before | null {
+  const kept = useRef<Before | null>(null);
+  const { loading, error } = data.flame;
+  if (data.graph?.total && !loading) kept.current = { state, data };
+  const old = kept.current;
+  const waits = data.known && loading && !error && old?.state.service === state.service;
+  return waits && old.data.question !== data.question ? old : null;
+}
+
 /** The profile, and what its baseline lacks. */
 function ComparedProfile(props: Props) {
-  const { data, dark, scheme } = props;
-  const p = { ...props, state: { ...props.state, diff: data.diff } };
+  const before = useBefore(props);
+  const data = before?.data ?? props.data;
+  const { dark, scheme } = props;
+  const p = { ...props, data, state: { ...props.state, diff: data.diff } };
   const { comparison, flame } = data;
   return (
     <>
+      {before && (
+        <StillLoading
+          key={props.data.question}
+          onCancel={() => props.navigate(before.state, "replace")}
+        />
+      )}
       {comparison && lacksBase(flame.data, comparison) && (
         <EmptyBase {...p} comparison={comparison} />
       )}
@@ -138,7 +161,8 @@ function ComparedProfile(props: Props) {
         <Profile
           {...p}
           graph={data.graph}
-          loading={flame.loading}
+          loading={props.data.flame.loading}
+          stale={before !== null}
           level={data.perSecond ? null : { last: lastIn(data.lines.timeline.data, data.shown) }}
           palette={dark ? palettes.dark : palettes.light}
           changes={diffPalettes[dark ? "dark" : "light"][scheme]}

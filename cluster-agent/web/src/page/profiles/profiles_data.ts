@@ -140,10 +140,13 @@ function useFlameGraph(c: Chosen, state: UrlState, attempt: number) {
   const perSecond = describe(c.type, c.registry).aggregation === "sum";
   const named = useNamed(flame.data, c.type);
   const factor = named?.base ? baseFactor(named, named.base, perSecond) : 1;
-  const diff = useDiff(state, c, named, perSecond);
+  const { base, baseService, baseInstance, baseWhere, selection, range } = state;
+  const sides = [c.about, base, baseService, baseInstance, baseWhere, selection, range];
+  const question = JSON.stringify(sides);
+  const diff = useDiff(state, c, named, perSecond, question);
   const baseScale = diff === "absolute" ? factor : 1;
   const graph = useMemo(() => named && scaleBase(named, baseScale), [named, baseScale]);
-  return { flame, graph, perSecond, factor, diff, baseScale };
+  return { flame, graph, perSecond, factor, diff, baseScale, question };
 }
 
 /**
@@ -155,11 +158,9 @@ function useDiff(
   c: Chosen,
   graph: FlameGraph | null,
   perSecond: boolean,
+  about: string,
 ): DiffBy {
   const kept = useRef<{ about: string; diff: DiffBy } | null>(null);
-  const { base, baseService, baseInstance, baseWhere, selection, range } = state;
-  const sides = [c.about, base, baseService, baseInstance, baseWhere, selection, range];
-  const about = JSON.stringify(sides);
   if (graph?.base && c.comparison && isAbout(graph.base, c.comparison.b.span))
     if (kept.current?.about !== about)
       kept.current = { about, diff: usualDiff(graph, graph.base, perSecond) };
