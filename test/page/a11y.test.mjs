@@ -165,6 +165,31 @@ pageTest("axe: applications and targets", {}, () =>
   ]),
 );
 
+const opened = async () => {
+  await id("application-group").first().getByRole("button").click();
+  await page.locator("[data-testid=application].inside").first().waitFor();
+};
+const START_ROWS = [
+  ["rows", "", sees("application")],
+  ["groups", "?order=cores", sees("application-group")],
+  ["rows of a group", "?order=cores", opened],
+  ["by change", "?order=-change", sees("application")],
+  ["names of functions", "?filter=mall", sees("name-chip")],
+  ["no row", "?filter=nothing-has-this-name", sees("applications")],
+];
+const FLEET = [
+  ["a function in all applications", "?function=runtime.mallocgc", sees("fleet-application")],
+  ["a function that is nowhere", "?function=nowhere", sees("fleet-note")],
+];
+
+pageTest("axe: rows of the start page, and a function in all", { applications: 60 }, () =>
+  check([...START_ROWS, ...FLEET]),
+);
+
+pageTest("axe: the same on a phone", { applications: 60 }, () =>
+  check([...START_ROWS, ...FLEET], { width: 390, height: 844, touch: true }),
+);
+
 pageTest("axe: nothing stored, and errors", { empty: true }, async () => {
   await check([["empty", "", sees("empty")]]);
   fixture.options.faults = { applications: "the store is busy", flamegraph: "the store is busy" };
