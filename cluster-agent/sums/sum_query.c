@@ -9,7 +9,7 @@
  * divided by it. For that, windows are rounded to 5 s, so that thousands of instances have few
  * different ones.
  *
- * The version is what the page takes for one: the first label of those of releases.ts that is set.
+ * The version is what the page takes for one: the first of version_labels.h that is set.
  */
 #include "cluster-agent/sums/sum_query.h"
 
@@ -19,6 +19,7 @@
 #include "cluster-agent/query/read/bound_query.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/store/projections.h"
+#include "cluster-agent/sums/version_labels.h"
 #include "common/system/clock.h"
 
 #define MAX_LIST_BYTES ((size_t)4 << 20)
@@ -29,9 +30,9 @@
 	"Start >= fromUnixTimestamp64Nano({from:Int64}) AND " \
 	"Start < fromUnixTimestamp64Nano({to:Int64})"
 #define OF_SERVICES " FROM ${samples} WHERE ServiceName IN {services:Array(String)} AND " OF_DAY
-#define VERSION                                         \
-	"arrayFirst(x -> x != '', [Labels['version'], " \
-	"Labels['service.version'], Labels['image'], Labels['container.image.name']]) AS Version"
+#define VERSION                                                                            \
+	"arrayFirst(x -> x != '', arrayMap(k -> Labels[k], {versions:Array(String)})) AS " \
+	"Version"
 #define IS_LEVEL "Type IN {levels:Array(String)}"
 #define VALUE "sum(toFloat64(Value) * if(" IS_LEVEL ", ${window_ns} / 1e9, 1))"
 /* Uploads may contain any value. */
@@ -193,12 +194,14 @@ static int64_t count_rows(const struct buf *answer)
 static int add_rows(const struct sum_day *day, const struct query_filter *f, const char *template,
 		    struct sum_rows *ret, struct err *err)
 {
+	static const char *const versions[] = {VERSION_LABELS};
 	CLEANUP(bound_query_fini) struct bound_query q;
 	int64_t n;
 	int r;
 
 	begin(&q, day, f, MAX_ROWS_BYTES);
 	add_levels(&q);
+	bound_query_add_texts(&q, "versions", versions, ARRAY_SIZE(versions));
 	bound_query_add_uint(&q, "summed", (uint64_t)day->now_ns);
 	bound_query_add_uint(&q, "functions", SUM_QUERY_FUNCTIONS);
 	bound_query_add_uint(&q, "max", SUM_QUERY_MAX_ROWS);

@@ -23,7 +23,14 @@ const MAX_FILE = 48 * 1024; // gzipped; it is part of the node-agent and of each
 const digest = (data) => createHash("sha256").update(data).digest("hex");
 const esbuildOf = (deps) => createRequire(path.resolve(deps, "package.json"))("esbuild");
 
+/** Which labels name a release, as the sums of days have it. */
+function versionLabels() {
+  const header = fs.readFileSync(path.join(here, "../sums/version_labels.h"), "utf8");
+  return `[${/#define VERSION_LABELS (.*)/.exec(header)[1]}]`;
+}
+
 const common = (deps) => ({
+  define: { VERSION_LABELS: versionLabels() },
   bundle: true,
   nodePaths: [path.resolve(deps, "node_modules")],
   jsx: "automatic",

@@ -5,7 +5,8 @@ web         := cluster-agent/web
 web_deps    := $(DEPS)/web-$(shell sha256sum $(web)/package-lock.json | cut -c1-16)
 web_modules := $(web_deps)/node_modules/.package-lock.json
 web_src     := $(sort $(wildcard $(web)/src/*/*.* $(web)/src/*/*/*.* $(web)/*.html \
-                                 $(web)/icon.png $(web)/*.mjs $(web)/tsconfig.json))
+                                 $(web)/icon.png $(web)/*.mjs $(web)/tsconfig.json)) \
+               cluster-agent/sums/version_labels.h
 web_docs    := $(web)/docs.css $(sort $(wildcard docs/*.md))
 web_page    := build/web/dist/index.html
 web_c       := $(O)/gen/web/web_assets.gen.c

@@ -5,8 +5,9 @@ import { withMatcher, withoutLabel } from "./matchers";
 import type { NamedValues, Steps } from "./series";
 import type { Span } from "./time_range";
 
-/** Labels that name a release, the plainest first. */
-const NAMES = ["version", "service.version", "image", "container.image.name"];
+/** Labels that name a release, the plainest first: those of sums/version_labels.h. */
+declare const VERSION_LABELS: string[];
+const NAMES = VERSION_LABELS;
 
 /** The series of the server: at most as many. */
 export const MOST_RELEASES = 10;
