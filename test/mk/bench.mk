@@ -77,6 +77,13 @@ bench-fleet: all $(O)/test/bench/fleet_cost ## cost of a function over 30 days o
 	$(Q)export CHDB_LIBRARY=$(abspath $(O))/libchdb.so dir=$(or $(FLEET_DIR),/tmp/fleet_cost); \
 	    [ -d $$dir ] || $(O)/test/bench/fleet_cost $$dir fill; \
 	    $(O)/test/bench/fleet_cost $$dir ask $(or $(ROUNDS),3)
+$(O)/test/bench/mover_cost: $(O)/obj/test/bench/mover_cost.o $(O)/obj/test/bench/bench_store.o $(O)/libcluster.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
+bench-movers: all $(O)/test/bench/mover_cost ## cost of movers over 30 days of 200 applications (MOVER_DIR=/tmp/mover_cost ROUNDS=3)
+	$(Q)export CHDB_LIBRARY=$(abspath $(O))/libchdb.so dir=$(or $(MOVER_DIR),/tmp/mover_cost); \
+	    [ -d $$dir ] || $(O)/test/bench/mover_cost $$dir fill; \
+	    $(O)/test/bench/mover_cost $$dir ask $(or $(ROUNDS),3)
 build/bench/go_locks: $(wildcard test/bench/locks/*)
 	@mkdir -p $(@D)
 	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .

@@ -404,6 +404,8 @@ static void check_all_movers(void)
 		{{5 * DAY, 5 * DAY + 7200}, {DAY + 333, 3 * DAY}},
 		{{DAY + 5, DAY + 3605}, {4000, 7600}},
 		{{12 * 3600 + 1, 2 * DAY - 1}, {12 * 3600 + 2, 24 * 3600 + 2}},
+		/* whole days in UTC, as those of profiling_functions */
+		{{4 * DAY + 43200, 8 * DAY + 43200}, {DAY + 43200, 5 * DAY + 43200}},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
