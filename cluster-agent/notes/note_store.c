@@ -2,6 +2,10 @@
  * A note is one row, and a newer row of the same id says that it is deleted. FINAL leaves the
  * newest one: the table is small, and its key is the id. The column with the flame graph is read
  * for one note at a time only.
+ *
+ * The engine removes a row --notes-ttl after its column Created. A note that is to expire earlier
+ * has an earlier time there, so that nothing else has to look after it; Written says when it was
+ * made. The engine removes whole days, and what has expired is not shown until then.
  */
 #include "cluster-agent/notes/note_store.h"
 
@@ -20,9 +24,11 @@
 /* one note and its base, and what surrounds them */
 #define MAX_ROW_BYTES (2 * NOTE_STORE_SIDE_BYTES + ((size_t)64 << 10))
 
-#define NEWEST " FROM ${notes} FINAL WHERE Deleted = 0"
+#define NEWEST                                                  \
+	" FROM ${notes} FINAL WHERE Deleted = 0 AND Created > " \
+	"fromUnixTimestamp64Nano({since:Int64})"
 #define SQL_LIST                                                                                 \
-	"SELECT Id, ServiceName, Type, At, Created, Name, Text, Url, Size, BaseSize, "           \
+	"SELECT Id, ServiceName, Type, At, Written, Created, Name, Text, Url, Size, BaseSize, "  \
 	"count() OVER ()" NEWEST " AND ({service:String} = '' OR "                               \
 	"ServiceName IN ('', {service:String})) AND ({id:UInt64} IN (0, Id)) ORDER BY At DESC, " \
 	"Id LIMIT {limit:UInt64}"
@@ -31,8 +37,12 @@
 #define SQL_BODY "SELECT Body" NEWEST " AND Id = {id:UInt64}"
 #define SQL_BASE "SELECT Base" NEWEST " AND Id = {id:UInt64}"
 
-static int run(struct bound_query *q, struct err *err)
+/* Asks about the notes that have not expired. */
+static int run(struct bound_query *q, struct store *store, struct err *err)
 {
+	int64_t since_ns = (int64_t)clock_realtime_ns() - (int64_t)store_note_ttl(store);
+
+	bound_query_add_uint(q, "since", since_ns > 0 ? (uint64_t)since_ns : 0);
 	return bound_query_run_optional(
 		q,
 		"notes are not kept: --notes-ttl is 0, or the cluster-agent may not create or read "
@@ -43,7 +53,7 @@ static int run(struct bound_query *q, struct err *err)
 /* ---- the list ---- */
 
 static int read_list(struct note_list *l, const struct bound_query *q, uint32_t limit,
-		     struct err *err)
+		     uint64_t ttl_ns, struct err *err)
 {
 	struct rowbinary_reader r;
 
@@ -59,6 +69,7 @@ static int read_list(struct note_list *l, const struct bound_query *q, uint32_t 
 		n->type = rowbinary_take_string(&r, &l->arena);
 		n->at_ns = rowbinary_get_i64(&r);
 		n->created_ns = rowbinary_get_i64(&r);
+		n->expires_ns = rowbinary_get_i64(&r) + (int64_t)ttl_ns;
 		n->name = rowbinary_take_string(&r, &l->arena);
 		n->text = rowbinary_take_string(&r, &l->arena);
 		n->url = rowbinary_take_string(&r, &l->arena);
@@ -85,8 +96,8 @@ int note_store_list(struct store *store, const struct query_filter *f, uint64_t 
 	bound_query_add_uint(&q, "limit", limit);
 	bound_query_add_uint(&q, "id", id);
 	bound_query_add_sql(&q, &asked, SQL_LIST);
-	r = run(&q, err);
-	return r == 0 ? read_list(ret, &q, limit, err) : r;
+	r = run(&q, store, err);
+	return r == 0 ? read_list(ret, &q, limit, store_note_ttl(store), err) : r;
 }
 
 /* ---- one note ---- */
@@ -101,7 +112,7 @@ static int ask_one(struct bound_query *q, struct store *store, const struct stor
 	bound_query_init(q, store, &all, MAX_ROW_BYTES);
 	bound_query_add_uint(q, "id", id);
 	bound_query_add_sql(q, &all, sql);
-	r = run(q, err);
+	r = run(q, store, err);
 	if (r == 0 && q->answer.len == 0)
 		r = err_set(err, -ENOENT,
 			    "it is not there any more: somebody deleted it, or its time was up");
@@ -138,8 +149,8 @@ static void put_side(struct rowbinary_writer *w, const struct buf *side)
 	rowbinary_put_string(w, side && side->len > 0 ? side->data : "", side ? side->len : 0);
 }
 
-/* Writes a row for the note, or for that it is deleted. */
-static int write_row(struct store *store, const struct note *n, bool is_deleted,
+/* Writes a row for the note, or for that it is deleted; counted_ns decides when it is removed. */
+static int write_row(struct store *store, const struct note *n, int64_t counted_ns, bool is_deleted,
 		     const struct buf *body, const struct buf *base, struct err *err)
 {
 	CLEANUP(buf_fini) struct buf row;
@@ -152,8 +163,8 @@ static int write_row(struct store *store, const struct note *n, bool is_deleted,
 	put_text(&w, n->service);
 	put_text(&w, n->type);
 	rowbinary_put_i64(&w, n->at_ns);
-	rowbinary_put_i64(&w, n->created_ns);
-	rowbinary_put_i64(&w, (int64_t)clock_realtime_ns());
+	rowbinary_put_i64(&w, counted_ns);
+	rowbinary_put_i64(&w, is_deleted ? (int64_t)clock_realtime_ns() : n->created_ns);
 	rowbinary_put_u8(&w, is_deleted);
 	put_text(&w, n->name);
 	put_text(&w, n->text);
@@ -177,7 +188,7 @@ static int check_room(struct store *store, const struct store_ticket *ticket, ui
 
 	bound_query_init(&q, store, &all, MAX_COUNT_BYTES);
 	bound_query_add_sql(&q, &all, SQL_COUNT);
-	r = run(&q, err);
+	r = run(&q, store, err);
 	if (r < 0)
 		return r;
 	rowbinary_reader_init(&in, q.answer.data, q.answer.len);
@@ -198,6 +209,7 @@ static int check_room(struct store *store, const struct store_ticket *ticket, ui
 int note_store_add(struct store *store, const struct store_ticket *ticket, struct note *n,
 		   const struct buf *body, const struct buf *base, struct err *err)
 {
+	const int64_t ttl_ns = (int64_t)store_note_ttl(store);
 	int r;
 
 	n->n_bytes = body ? body->len : 0;
@@ -208,14 +220,17 @@ int note_store_add(struct store *store, const struct store_ticket *ticket, struc
 	if (getrandom(&n->id, sizeof(n->id), 0) != sizeof(n->id))
 		return -EIO;
 	n->created_ns = (int64_t)clock_realtime_ns();
-	return write_row(store, n, false, body, base, err);
+	if (n->expires_ns == 0)
+		n->expires_ns = n->created_ns + ttl_ns;
+	return write_row(store, n, n->expires_ns - ttl_ns, false, body, base, err);
 }
 
 int note_store_delete(struct store *store, const struct store_ticket *ticket, uint64_t id,
 		      struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
-	struct note gone = {.id = id};
+	const struct note gone = {.id = id};
+	int64_t counted_ns;
 	struct rowbinary_reader in;
 	int r = ask_one(&q, store, ticket, id, SQL_FIND, err);
 
@@ -223,7 +238,7 @@ int note_store_delete(struct store *store, const struct store_ticket *ticket, ui
 		return r;
 	/* of the same day, so that the engine merges both rows, and the text is gone */
 	rowbinary_reader_init(&in, q.answer.data, q.answer.len);
-	gone.created_ns = rowbinary_get_i64(&in);
+	counted_ns = rowbinary_get_i64(&in);
 	r = bound_query_check(&in, err);
-	return r < 0 ? r : write_row(store, &gone, true, NULL, NULL, err);
+	return r < 0 ? r : write_row(store, &gone, counted_ns, true, NULL, NULL, err);
 }

@@ -20,8 +20,8 @@ struct store;
 /* All notes together; beyond, none is added. */
 #define NOTE_STORE_MAX_NOTES 10000u
 #define NOTE_STORE_MAX_BYTES (UINT64_C(1) << 30) /* of snapshots */
-/* A note: bytes of its texts, without NUL. */
-#define NOTE_STORE_NAME_BYTES 200u
+/* A note: characters of its name, which are code points, and bytes of its other texts. */
+#define NOTE_STORE_NAME_CHARACTERS 100u
 #define NOTE_STORE_TEXT_BYTES 4000u
 #define NOTE_STORE_URL_BYTES 8000u
 /* A snapshot: of each side, as gzipped pprof. */
@@ -38,7 +38,8 @@ struct note {
 	const char *text;
 	const char *url;       /* the query of the page's address: "" or "?..." */
 	int64_t at_ns;         /* the moment that it is about */
-	int64_t created_ns;    /* from then on it is kept for --notes-ttl */
+	int64_t created_ns;
+	int64_t expires_ns;    /* until then it is there; to be added: 0 means --notes-ttl */
 	uint64_t n_bytes;      /* of the snapshot; 0: there is none */
 	uint64_t n_base_bytes; /* of the side that it is compared with */
 };
@@ -60,7 +61,7 @@ int note_store_list(struct store *store, const struct query_filter *f, uint64_t 
 		    struct note_list *ret, struct err *err) MUST_CHECK;
 
 /*
- * Adds a note: fills in id, created_ns and the sizes. body and base, as pprof, may be NULL. -EINVAL
+ * Adds a note: fills in id, created_ns, expires_ns and the sizes. body and base, as pprof, may be NULL. -EINVAL
  * if there are too many notes already, or an error of store_insert().
  */
 int note_store_add(struct store *store, const struct store_ticket *ticket, struct note *n,

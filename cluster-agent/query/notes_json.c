@@ -4,6 +4,7 @@
 
 #include "cluster-agent/notes/note_store.h"
 #include "cluster-agent/query/profile_query.h"
+#include "cluster-agent/store/store.h"
 #include "common/system/clock.h"
 #include "common/text/json_writer.h"
 #include "common/text/utf8.h"
@@ -21,6 +22,7 @@ static void put_note(struct json_writer *w, const struct note *n)
 	json_member_text(w, "type", n->type);
 	json_member_int(w, "at", n->at_ns / (int64_t)NS_PER_MS);
 	json_member_int(w, "created", n->created_ns / (int64_t)NS_PER_MS);
+	json_member_int(w, "expires", n->expires_ns / (int64_t)NS_PER_MS);
 	json_member_text(w, "name", n->name);
 	json_member_text(w, "text", n->text);
 	json_member_text(w, "url", n->url);
@@ -83,6 +85,17 @@ static const char *or_empty(const char *text)
 	return text ? text : "";
 }
 
+static int set_expiry(const struct store *store, uint64_t ttl_ns, struct note *n, struct err *err)
+{
+	const uint64_t most_ns = store_note_ttl(store);
+
+	if (ttl_ns > most_ns && most_ns > 0)
+		return err_set(err, -EINVAL, "ttl is longer than --notes-ttl, %" PRIu64 " s",
+			       most_ns / NS_PER_S);
+	n->expires_ns = ttl_ns > 0 ? (int64_t)(clock_realtime_ns() + ttl_ns) : 0;
+	return 0;
+}
+
 static int add(struct store *store, const struct query_request *p, const struct buf *body,
 	       const struct buf *base, struct buf *out, struct err *err)
 {
@@ -97,6 +110,8 @@ static int add(struct store *store, const struct query_request *p, const struct 
 	};
 	int r = check_texts(&n, err);
 
+	if (r == 0)
+		r = set_expiry(store, p->ttl_ns, &n, err);
 	if (r == 0)
 		r = note_store_add(store, p->filter.ticket, &n, body, base, err);
 	if (r < 0)

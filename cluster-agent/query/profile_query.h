@@ -48,6 +48,7 @@ struct query_request {
 	const char *text;    /* of a note */
 	const char *url;     /* of the view that it is about */
 	int64_t at_ns;       /* the moment that it is about */
+	uint64_t ttl_ns;     /* of a snapshot; 0: that of all notes */
 	uint64_t id;         /* of a note */
 	uint32_t side;       /* of a snapshot: 1 is what it is compared with */
 	uint32_t limit;      /* number of elements of a list */

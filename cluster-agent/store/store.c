@@ -94,6 +94,11 @@ const char *store_cluster(const struct store *s)
 	return s->cluster;
 }
 
+uint64_t store_note_ttl(const struct store *s)
+{
+	return s->note_ttl_ns;
+}
+
 int store_maintain(struct store *s, const char *sql, struct buf *out, struct err *err)
 {
 	return s->engine->maintain(s, sql, out, err);

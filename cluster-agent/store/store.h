@@ -231,6 +231,8 @@ bool store_is_distributed(const struct store *s);
 bool store_is_shared(const struct store *s);
 /* The cluster's name, for ON CLUSTER; NULL if there is none. */
 const char *store_cluster(const struct store *s);
+/* How long notes are kept; 0: there are none. */
+uint64_t store_note_ttl(const struct store *s);
 
 /*
  * Runs a statement of ours that looks after the tables, and appends its answer, in TSV, to

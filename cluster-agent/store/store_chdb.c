@@ -426,6 +426,7 @@ int store_chdb_open(struct store **ret, const struct store_chdb_config *cfg, str
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->store.engine = &chdb_engine;
+	s->store.note_ttl_ns = cfg->note_ttl_ns;
 	s->lock_fd = -1;
 	if (cfg->profiles_ttl_ns < NS_PER_S)
 		return err_set(err, -EINVAL, "profiles must be kept for at least a second");

@@ -573,6 +573,7 @@ int store_clickhouse_open(struct store **ret, const struct store_clickhouse_conf
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->store.engine = &clickhouse_engine;
+	s->store.note_ttl_ns = cfg->schema.note_ttl_ns;
 	pthread_mutex_init(&s->lock, NULL);
 	condition_init(&s->changed);
 	r = copy_config(s, cfg);

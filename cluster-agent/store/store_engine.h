@@ -30,6 +30,7 @@ struct store_engine {
 struct store {
 	const struct store_engine *engine;
 	const char *_Atomic cluster; /* whose <table>_distributed are used; NULL: a single server */
+	uint64_t note_ttl_ns;        /* how long notes are kept; 0: there are none */
 };
 
 /* A random text of [0-9a-f]. Returns 0 or -EIO with a sentence in err. */

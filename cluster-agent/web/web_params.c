@@ -11,6 +11,7 @@
 #define MAX_MS UINT64_C(7258118400000)
 #define MAX_RANGE_MS (INT64_C(366) * 86400 * 1000)
 #define DEFAULT_RANGE_MS (INT64_C(3600) * 1000)
+#define MAX_TTL_S (UINT64_C(3650) * 86400) /* the most of --notes-ttl */
 #define MAX_TEXT_BYTES 4096u
 #define MAX_NAME_BYTES 16384u /* functions of C++ have long names */
 #define MAX_SEARCH_BYTES 1000u
@@ -128,10 +129,13 @@ static const struct web_param params[] = {
 	 AT(filter.service), "Application that a note is about; if absent or empty, all"},
 	{"type", WEB_PARAM_TEXT, BIT(NOTE_ADD), 0, 0, MAX_TEXT_BYTES, 0, AT(filter.type),
 	 "Profile type that it is about"},
-	{"name", WEB_PARAM_TEXT, ADDS_NOTE, ADDS_NOTE, 0, NOTE_STORE_NAME_BYTES, 0, AT(name),
+	{"name", WEB_PARAM_NAME, ADDS_NOTE, ADDS_NOTE, 0, NOTE_STORE_NAME_CHARACTERS, 0, AT(name),
 	 "What the page shows of it, in a few words"},
 	{"at", WEB_PARAM_TIME, ADDS_NOTE, 0, 0, MAX_MS, 0, TIME_AT,
 	 "The moment that it is about, in ms since the epoch; if absent, the present"},
+	{"ttl", WEB_PARAM_DURATION, BIT(SNAPSHOT_ADD), 0, 60, MAX_TTL_S, 0, AT(ttl_ns),
+	 "How long to keep it, in seconds or as 7d or 12h30m; if absent, and at most, "
+	 "--notes-ttl"},
 	{"url", WEB_PARAM_TEXT, ADDS_NOTE, 0, 0, NOTE_STORE_URL_BYTES, 0, AT(url),
 	 "Query of the page's address that shows what it is about, with its \"?\""},
 	{"id", WEB_PARAM_KEY, BIT(NOTES), 0, 0, 16, 0, AT(id), "Id of the only note to list"},
@@ -219,6 +223,50 @@ static int parse_matchers(const struct web_param *row, const char *text, struct 
 							: 0;
 }
 
+static int parse_ttl(const struct web_param *row, const char *text, uint64_t *ret, struct err *err)
+{
+	size_t len = strlen(text);
+	uint64_t s, ns = 0;
+	int r = 0;
+
+	if (len > 0 && strspn(text, "0123456789") == len) {
+		r = parse_u64(text, len, row->min, row->max, &s);
+		ns = r == 0 ? s * NS_PER_S : 0;
+	} else {
+		r = parse_duration(text, len, &ns);
+	}
+	if (r < 0 || ns < row->min * NS_PER_S || ns > row->max * NS_PER_S)
+		return err_set(err, -EINVAL,
+			       "%s is not a duration such as 7d or 3600 (seconds), from %llu s to "
+			       "%llu d",
+			       row->name, (unsigned long long)row->min,
+			       (unsigned long long)(row->max / 86400));
+	*ret = ns;
+	return 0;
+}
+
+/* Code points of UTF-8; who uses the text checks that it is. */
+static size_t count_characters(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+static int parse_plain(const struct web_param *row, const char *text, const char **ret,
+		       struct err *err)
+{
+	bool is_name = row->kind == WEB_PARAM_NAME;
+
+	if ((is_name ? count_characters(text) : strlen(text)) > row->max)
+		return err_set(err, -EINVAL, "%s is longer than %llu %s", row->name,
+			       (unsigned long long)row->max, is_name ? "characters" : "bytes");
+	*ret = text;
+	return 0;
+}
+
 static int parse_value(struct parser *ps, const struct web_param *row, const char *text,
 		       struct err *err)
 {
@@ -247,14 +295,13 @@ static int parse_value(struct parser *ps, const struct web_param *row, const cha
 			       : err_set(err, -EINVAL, "%s is not go-pgo", row->name);
 	case WEB_PARAM_MATCHERS:
 		return parse_matchers(row, text, at, err);
+	case WEB_PARAM_DURATION:
+		return parse_ttl(row, text, at, err);
+	case WEB_PARAM_NAME:
 	case WEB_PARAM_TEXT:
 		break;
 	}
-	if (strlen(text) > row->max)
-		return err_set(err, -EINVAL, "%s is longer than %llu bytes", row->name,
-			       (unsigned long long)row->max);
-	*(const char **)at = text;
-	return 0;
+	return parse_plain(row, text, at, err);
 }
 
 /* Names what the endpoint takes, as far as the sentence has room. */

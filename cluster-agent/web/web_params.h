@@ -22,6 +22,8 @@ enum web_param_kind {
 	WEB_PARAM_TIME,     /* ms since the epoch */
 	WEB_PARAM_COUNT,    /* a number that the question has as uint32_t */
 	WEB_PARAM_TEXT,     /* any text */
+	WEB_PARAM_NAME,     /* a text whose limit is of characters */
+	WEB_PARAM_DURATION, /* seconds, or as flags have it: "7d"; the question has ns */
 	WEB_PARAM_MATCHERS, /* conditions on labels (label_matchers.h) */
 	WEB_PARAM_KEY,      /* the path key of a node: 16 hexadecimal digits */
 	WEB_PARAM_SORT,     /* self, total or diff */
@@ -35,8 +37,8 @@ struct web_param {
 	enum web_param_kind kind;
 	uint32_t endpoints; /* those that take it: WEB_ENDPOINT_BIT() */
 	uint32_t required;  /* those of them that need it */
-	uint64_t min;       /* of a number */
-	uint64_t max;       /* of a number; of a text: bytes */
+	uint64_t min;       /* of a number; of a duration: seconds, as the maximum */
+	uint64_t max;       /* of a number; of a text: bytes; of a name: characters */
 	uint64_t def;       /* of a count that is not given; 0: not given */
 	size_t at;          /* offset in struct query_request; of a time: an internal number */
 	const char *help;

@@ -34,6 +34,11 @@ static void put_schema(struct json_writer *w, const struct web_param *p)
 	case WEB_PARAM_COUNT:
 		put_number_schema(w, p);
 		break;
+	case WEB_PARAM_DURATION:
+		json_member_text(w, "type", "string");
+		json_member_text(w, "pattern", "^([0-9]+|([0-9.]+(d|h|m|s|ms|us|ns))+)$");
+		break;
+	case WEB_PARAM_NAME:
 	case WEB_PARAM_TEXT:
 	case WEB_PARAM_MATCHERS:
 		json_member_text(w, "type", "string");

@@ -590,7 +590,14 @@ test("notes are written, listed and deleted, and a snapshot is its selection", a
     fs.writeFileSync(file, Buffer.from(await (await get("snapshot", params)).arrayBuffer()));
     assert.deepStrictEqual(top(file), top(url("pprof", of)));
   }
-  for (const { id } of list.notes) await write("notes", "DELETE", { id });
+  const brief = await write("snapshots", "POST", { ...NEW, name: "Brief", ttl: "2h" }, "");
+  assert.ok(Math.abs(brief.expires - brief.created - 7_200_000) < 60_000);
+  assert.ok(note.expires - note.created > 300 * 86_400_000);
+  const long = await fetch(url("snapshots", { ...NEW, name: "Long", ttl: "3650d" }), {
+    method: "POST",
+  });
+  assert.strictEqual(long.status, 400);
+  for (const { id } of [...list.notes, brief]) await write("notes", "DELETE", { id });
   assert.deepStrictEqual(await json("notes", {}), { n: 0, notes: [] });
 });
 

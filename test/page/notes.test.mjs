@@ -51,6 +51,14 @@ pageTest("a note has these times, is marked on the timeline, and leads back", {}
   assert.doesNotMatch(await page.title(), /hit/);
 });
 
+pageTest("a name has 100 characters, as the server counts them", {}, async () => {
+  await open("");
+  await id("application").first().waitFor();
+  await write("🔥".repeat(120));
+  await saved();
+  assert.equal(fixture.notes[0].name, "🔥".repeat(100));
+});
+
 pageTest("a live view stays live, and a selected part is where the mark is", {}, async () => {
   const now = Date.now();
   await open(`?service=${APP}`);

@@ -322,6 +322,52 @@ TEST(a_snapshot_without_a_comparison_has_one_side)
 	assert_int_equal(side.len, l.items[0].n_bytes);
 }
 
+static uint64_t n_notes(struct store *s)
+{
+	CLEANUP(note_list_fini) struct note_list l;
+
+	list(s, NULL, 0, 10, &l);
+	return l.n;
+}
+
+TEST(a_snapshot_may_expire_earlier_than_other_notes)
+{
+	CLEANUP(note_list_fini) struct note_list l;
+	CLEANUP(buf_fini) struct buf answer, body;
+	struct query_request p = request(false);
+	struct store *s = stores[0];
+	struct err err = {""};
+	int64_t life_ns;
+
+	clear(s);
+	fill(s);
+	buf_init(&answer, 10000);
+	buf_init(&body, 10000);
+	p.ttl_ns = YEARS_NS + NS_PER_S;
+	assert_int_equal(profile_query_snapshot_add(s, &p, &answer, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "ttl is longer than --notes-ttl"));
+	p.ttl_ns = 86400 * NS_PER_S;
+	if (profile_query_snapshot_add(s, &p, &answer, &err) < 0)
+		fail_msg("%s", err.msg);
+	p.id = id_of(&answer);
+	add(s, APP, "a note", AT - 1);
+	list(s, APP, 0, 10, &l);
+	assert_int_equal(l.n_items, 2);
+	life_ns = l.items[0].expires_ns - l.items[0].created_ns;
+	assert_true(life_ns > 86000 * (int64_t)NS_PER_S && life_ns <= 86400 * (int64_t)NS_PER_S);
+	life_ns = l.items[1].expires_ns - l.items[1].created_ns;
+	assert_true(llabs(life_ns - (int64_t)YEARS_NS) < (int64_t)(600 * NS_PER_S));
+	/* almost a day later, and a day later: a shorter life is the same as a later time */
+	s->note_ttl_ns -= 82000 * NS_PER_S;
+	assert_int_equal(n_notes(s), 2);
+	assert_int_equal(profile_query_snapshot(s, &p, &body, &err), 0);
+	s->note_ttl_ns -= 4500 * NS_PER_S;
+	assert_int_equal(n_notes(s), 1);
+	assert_int_equal(profile_query_snapshot(s, &p, &body, &err), -ENOENT);
+	assert_int_equal(note_store_delete(s, NULL, p.id, &err), -ENOENT);
+	s->note_ttl_ns = YEARS_NS;
+}
+
 /* ---- refusals ---- */
 
 TEST(a_note_that_would_be_a_trap_is_refused)

@@ -1,6 +1,8 @@
 #include <errno.h>
 
+#include "cluster-agent/notes/note_store.h"
 #include "cluster-agent/web/web_params.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 #define NOW INT64_C(1700000000000)
@@ -77,6 +79,54 @@ TEST(a_note_is_about_a_moment_and_is_found_by_its_id)
 	assert_string_equal(err.msg, "id is missing");
 	assert_int_equal(parse(&p, WEB_SNAPSHOT_ADD, note, &err), -EINVAL);
 	assert_string_equal(err.msg, "service is missing");
+}
+
+TEST(the_limit_of_a_name_is_in_characters)
+{
+	char name[4 * NOTE_STORE_NAME_CHARACTERS + 2] = "";
+	const struct web_param_text note[MAX_TEXTS] = {{"name", name}};
+	struct query_request p;
+	struct err err = {""};
+
+	for (unsigned i = 0; i < NOTE_STORE_NAME_CHARACTERS; i++)
+		memcpy(name + strlen(name), "\xf0\x9f\x94\xa5", 5);
+	assert_int_equal(parse(&p, WEB_NOTE_ADD, note, &err), 0);
+	assert_string_equal(p.name, name);
+	memcpy(name + strlen(name), "x", 2);
+	assert_int_equal(parse(&p, WEB_NOTE_ADD, note, &err), -EINVAL);
+	assert_string_equal(err.msg, "name is longer than 100 characters");
+}
+
+static int parse_ttl(const char *text, enum web_endpoint_id endpoint, uint64_t *ret_s,
+		     struct err *err)
+{
+	const struct web_param_text texts[MAX_TEXTS] = {
+		SERVICE, TYPE, {"name", "n"}, {"ttl", text}};
+	struct query_request p;
+	int r = parse(&p, endpoint, texts, err);
+
+	*ret_s = p.ttl_ns / NS_PER_S;
+	return r;
+}
+
+TEST(the_life_of_a_snapshot_is_in_seconds_or_a_duration)
+{
+	static const char *const bad[] = {"",   "0", "59",        "59s",   "-1",
+					  "7x", "d", "315360001", "3651d", "99999999999999999999"};
+	struct err err = {""};
+	uint64_t s;
+
+	assert_int_equal(parse_ttl("3600", WEB_SNAPSHOT_ADD, &s, &err), 0);
+	assert_int_equal(s, 3600);
+	assert_int_equal(parse_ttl("1d12h", WEB_SNAPSHOT_ADD, &s, &err), 0);
+	assert_int_equal(s, 36 * 3600);
+	assert_int_equal(parse_ttl("315360000", WEB_SNAPSHOT_ADD, &s, &err), 0);
+	assert_int_equal(s, 315360000);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(parse_ttl(bad[i], WEB_SNAPSHOT_ADD, &s, &err), -EINVAL);
+	assert_string_equal(err.msg, "ttl is not a duration such as 7d or 3600 (seconds), from 60 "
+				     "s to 3650 d");
+	assert_int_equal(parse_ttl("3600", WEB_NOTE_ADD, &s, &err), -EINVAL);
 }
 
 TEST(nonsense_is_refused_with_a_sentence)

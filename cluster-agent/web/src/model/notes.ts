@@ -16,6 +16,9 @@ export interface Note {
   compared: boolean; // the flame graph has a baseline
 }
 
+/** Characters of a name, as the server counts them; maxLength would count an emoji as two. */
+export const cutName = (name: string): string => [...name].slice(0, 100).join("");
+
 /** The moment of a new note: the start of the selection, or else the end of the range shown. */
 export const momentOf = (s: UrlState, span: Span): number =>
   Math.round(s.selection ? s.selection.from : span.to - 1);

@@ -1,7 +1,7 @@
 // The panel of notes: a form for one about the present view, and the list of all.
 
 import { useState } from "preact/hooks";
-import { momentOf, viewOf, type Note } from "../../model/notes";
+import { cutName, momentOf, viewOf, type Note } from "../../model/notes";
 import { clock, day, isRelative, type Span } from "../../model/time_range";
 import { zoned } from "../../model/time_zone";
 import { grouped } from "../../model/units";
@@ -71,10 +71,9 @@ function Form({ state, now, shown, subject, baseline }: Props) {
         Note or name of this view
         <input
           required
-          maxLength={100}
           value={name}
           data-testid="note-name"
-          onInput={(e) => setName(e.currentTarget.value)}
+          onInput={(e) => setName((e.currentTarget.value = cutName(e.currentTarget.value)))}
         />
       </label>
       <label>
