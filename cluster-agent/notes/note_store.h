@@ -36,8 +36,8 @@ struct note {
 	const char *type;
 	const char *name;
 	const char *text;
-	const char *url;       /* the query of the page's address: "" or "?..." */
-	int64_t at_ns;         /* the moment that it is about */
+	const char *url; /* the query of the page's address: "" or "?..." */
+	int64_t at_ns;   /* the moment that it is about */
 	int64_t created_ns;
 	int64_t expires_ns;    /* until then it is there; to be added: 0 means --notes-ttl */
 	uint64_t n_bytes;      /* of the snapshot; 0: there is none */
@@ -61,8 +61,8 @@ int note_store_list(struct store *store, const struct query_filter *f, uint64_t 
 		    struct note_list *ret, struct err *err) MUST_CHECK;
 
 /*
- * Adds a note: fills in id, created_ns, expires_ns and the sizes. body and base, as pprof, may be NULL. -EINVAL
- * if there are too many notes already, or an error of store_insert().
+ * Adds a note: fills in id, created_ns, expires_ns and the sizes. body and base, as pprof, may be
+ * NULL. -EINVAL if there are too many notes already, or an error of store_insert().
  */
 int note_store_add(struct store *store, const struct store_ticket *ticket, struct note *n,
 		   const struct buf *body, const struct buf *base, struct err *err) MUST_CHECK;
