@@ -29,43 +29,23 @@
 #define OF_DAYS                                        \
 	"Day >= toDate(toUInt16({first:UInt64})) AND " \
 	"Day <= toDate(toUInt16({last:UInt64})) AND "
-#define SUM(column) "sum(toFloat64(" column "))"
-#define NEWEST(column) "argMax(" column ", Summed)"
-
+/* A day may be summed again: the newest row counts. */
 #define SQL_TOP_BEGIN                                                                    \
 	"SELECT ServiceName, Type, self, total, count() OVER (), sum(self) OVER (), "    \
-	"sum(total) OVER () FROM (SELECT ServiceName, Type, " SUM("s") " AS self, " SUM( \
-		"t") " AS total FROM (SELECT ServiceName, Type, Version, "               \
-		     "Day, " NEWEST("Self") " AS s, " NEWEST("Total") " AS "             \
-								      "t "               \
-								      "FROM"             \
-								      " ${"              \
-								      "func"             \
-								      "tion"             \
-								      "s} "              \
-								      "WHER"             \
-								      "E "               \
-								      "Name"             \
-								      " IN "             \
-								      "{nam"             \
-								      "es:"              \
-								      "Arra"             \
-								      "y("               \
-								      "Stri"             \
-								      "ng)}"             \
-								      " AND"             \
-								      " " OF_DAYS
+	"sum(total) OVER () FROM (SELECT ServiceName, Type, sum(toFloat64(s)) AS self, " \
+	"sum(toFloat64(t)) AS total FROM (SELECT ServiceName, Type, Version, Day, "      \
+	"argMax(Self, Summed) AS s, argMax(Total, Summed) AS t FROM ${functions} "       \
+	"WHERE Name IN {names:Array(String)} AND " OF_DAYS
 #define SQL_TOP_END                                                                     \
 	" GROUP BY Name, ServiceName, Type, Version, Day) GROUP BY ServiceName, Type) " \
 	"ORDER BY total DESC, ServiceName, Type LIMIT {limit:UInt64}"
 
-#define SQL_DAYS_BEGIN                                                                      \
-	"SELECT ServiceName, Type, Version, toUInt32(Day) AS d, Name != '' AS is_own, "     \
-	"toFloat64(" NEWEST("Self") "), toFloat64(" NEWEST("Total") "), " NEWEST(           \
-		"Covered") " FROM ${functions} WHERE Name IN {with_all:Array(String)} AND " \
-			   "ServiceName "                                                   \
-			   "IN "                                                            \
-			   "{services:Array(String)} AND " OF_DAYS
+#define SQL_DAYS_BEGIN                                               \
+	"SELECT ServiceName, Type, Version, toUInt32(Day) AS d, "    \
+	"Name != '' AS is_own, toFloat64(argMax(Self, Summed)), "    \
+	"toFloat64(argMax(Total, Summed)), argMax(Covered, Summed) " \
+	"FROM ${functions} WHERE Name IN {with_all:Array(String)} "  \
+	"AND ServiceName IN {services:Array(String)} AND " OF_DAYS
 #define SQL_DAYS_END                                       \
 	" GROUP BY Name, ServiceName, Type, Version, Day " \
 	"ORDER BY ServiceName, Type, Version, Day, is_own"
@@ -78,8 +58,9 @@
 
 /* Functions without a name (stored_name.h): few parts of the table have any, as its index knows. */
 #define IS_UNNAMED "lower(Name) LIKE '%+0x%]'"
-#define SQL_NAMES_BEGIN \
-	"SELECT Name, " SUM("Total") " AS total FROM ${functions} WHERE Name != '' AND " OF_DAYS
+#define SQL_NAMES_BEGIN                                                                   \
+	"SELECT Name, sum(toFloat64(Total)) AS total FROM ${functions} WHERE Name != '' " \
+	"AND " OF_DAYS
 #define SQL_NAMED " AND NOT (" IS_UNNAMED ")"
 #define SQL_UNNAMED " AND " IS_UNNAMED
 #define SQL_PART " AND lower(Name) LIKE {part:String}"
