@@ -578,7 +578,8 @@ test("notes are written, listed and deleted, and a snapshot is its selection", a
     [note.service, note.type, note.at, note.name, note.text, note.url, note.bytes, note.compared],
     [SERVICE, CPU, NEW.from, "Release 1.2", "Ticket 17", "?type=x", 0, false],
   );
-    const kept = await write("snapshots", "POST", { ...NEW, ...BASE, name: "After", at: NEW.to }, "");
+  const after = { ...NEW, ...BASE, name: "After", at: NEW.to };
+  const kept = await write("snapshots", "POST", after, "");
   assert.ok(kept.bytes > 0 && kept.compared, JSON.stringify(kept));
   const list = await json("notes", { service: SERVICE });
   assert.deepStrictEqual([list.n, list.notes], [2, [kept, note]]);
@@ -651,8 +652,12 @@ test("the description has all paths and parameters that the server takes", async
   const paths = error.match(/\/api\/\w+/g);
   assert.deepStrictEqual(paths.sort(), Object.keys(schema.doc.paths).sort());
   for (const { name, method } of schema.operations) {
-    const refused = async (params) => (await (await fetch(url(name, params), { method })).json()).error;
-    const list = /^bogus is not a parameter here; there are (.*)$/.exec(await refused({ bogus: 1 }))[1];
+    const refused = async (params) => {
+      const answer = await fetch(url(name, params), { method });
+      return (await answer.json()).error;
+    };
+    const none = /^bogus is not a parameter here; there are (.*)$/;
+    const [, list] = none.exec(await refused({ bogus: 1 }));
     const { parameters } = schema.operation(name, method);
     assert.deepStrictEqual(list, parameters.map((q) => q.name).join(", ") || "none", name);
     for (const q of parameters.filter((s) => s.schema.type === "integer")) {
