@@ -597,14 +597,14 @@ static const char *like_part(struct arena *a, const char *text)
 static int query_named(const struct fleet *w, const char *search, uint32_t first, uint32_t limit,
 		       struct arena *a, struct named_list *ret, struct err *err)
 {
+	const char *part = like_part(a, search);
 	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader r;
-	const char *part = like_part(a, search);
 	int e;
 
+	begin(&q, w, first, MAX_LIST_BYTES);
 	if (!part)
 		return -ENOMEM;
-	begin(&q, w, first, MAX_LIST_BYTES);
 	bound_query_add_text(&q, "search", search);
 	bound_query_add_text(&q, "part", part);
 	bound_query_add_uint(&q, "limit", limit);
