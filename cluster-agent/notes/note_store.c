@@ -149,10 +149,17 @@ static void put_side(struct rowbinary_writer *w, const struct buf *side)
 	rowbinary_put_string(w, side && side->len > 0 ? side->data : "", side ? side->len : 0);
 }
 
-/* Writes a row for the note, or for that it is deleted; counted_ns decides when it is removed. */
-static int write_row(struct store *store, const struct note *n, int64_t counted_ns, bool is_deleted,
-		     const struct buf *body, const struct buf *base, struct err *err)
+/* A row for the note, or for that it is deleted. */
+struct note_row {
+	const struct note *note;
+	int64_t counted_ns; /* it is removed --notes-ttl later */
+	bool is_deleted;
+	const struct buf *body, *base;
+};
+
+static int write_row(struct store *store, const struct note_row *of, struct err *err)
 {
+	const struct note *n = of->note;
 	CLEANUP(buf_fini) struct buf row;
 	struct rowbinary_writer w;
 	int r;
@@ -163,16 +170,16 @@ static int write_row(struct store *store, const struct note *n, int64_t counted_
 	put_text(&w, n->service);
 	put_text(&w, n->type);
 	rowbinary_put_i64(&w, n->at_ns);
-	rowbinary_put_i64(&w, counted_ns);
-	rowbinary_put_i64(&w, is_deleted ? (int64_t)clock_realtime_ns() : n->created_ns);
-	rowbinary_put_u8(&w, is_deleted);
+	rowbinary_put_i64(&w, of->counted_ns);
+	rowbinary_put_i64(&w, of->is_deleted ? (int64_t)clock_realtime_ns() : n->created_ns);
+	rowbinary_put_u8(&w, of->is_deleted);
 	put_text(&w, n->name);
 	put_text(&w, n->text);
 	put_text(&w, n->url);
 	rowbinary_put_u64(&w, n->n_bytes);
 	rowbinary_put_u64(&w, n->n_base_bytes);
-	put_side(&w, body);
-	put_side(&w, base);
+	put_side(&w, of->body);
+	put_side(&w, of->base);
 	r = rowbinary_writer_finish(&w);
 	return r < 0 ? r : row_insert(store, STORE_NOTES, &row, 1, err);
 }
@@ -222,7 +229,14 @@ int note_store_add(struct store *store, const struct store_ticket *ticket, struc
 	n->created_ns = (int64_t)clock_realtime_ns();
 	if (n->expires_ns == 0)
 		n->expires_ns = n->created_ns + ttl_ns;
-	return write_row(store, n, n->expires_ns - ttl_ns, false, body, base, err);
+	return write_row(store,
+			 &(struct note_row){
+				 .note = n,
+				 .counted_ns = n->expires_ns - ttl_ns,
+				 .body = body,
+				 .base = base,
+			 },
+			 err);
 }
 
 int note_store_delete(struct store *store, const struct store_ticket *ticket, uint64_t id,
@@ -230,7 +244,7 @@ int note_store_delete(struct store *store, const struct store_ticket *ticket, ui
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	const struct note gone = {.id = id};
-	int64_t counted_ns;
+	struct note_row row = {.note = &gone, .is_deleted = true};
 	struct rowbinary_reader in;
 	int r = ask_one(&q, store, ticket, id, SQL_FIND, err);
 
@@ -238,7 +252,7 @@ int note_store_delete(struct store *store, const struct store_ticket *ticket, ui
 		return r;
 	/* of the same day, so that the engine merges both rows, and the text is gone */
 	rowbinary_reader_init(&in, q.answer.data, q.answer.len);
-	counted_ns = rowbinary_get_i64(&in);
+	row.counted_ns = rowbinary_get_i64(&in);
 	r = bound_query_check(&in, err);
-	return r < 0 ? r : write_row(store, &gone, counted_ns, true, NULL, NULL, err);
+	return r < 0 ? r : write_row(store, &row, err);
 }

@@ -131,6 +131,7 @@ struct named {
 };
 
 struct named_list {
+	struct arena *arena; /* of the texts; borrowed */
 	struct named *items;
 	size_t n_items;
 	size_t max_items;
@@ -151,8 +152,8 @@ static int add_named(struct named_list *l, struct named n)
 }
 
 /* Appends those of the days from first on, with the names that are known by now. */
-static int query_unnamed(const struct fleet *w, uint32_t first, struct arena *a,
-			 struct named_list *ret, struct err *err)
+static int query_unnamed(const struct fleet *w, uint32_t first, struct named_list *ret,
+			 struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader r;
@@ -166,9 +167,10 @@ static int query_unnamed(const struct fleet *w, uint32_t first, struct arena *a,
 	e = run(&q, err);
 	rowbinary_reader_init(&r, q.answer.data, q.answer.len);
 	while (e == 0 && rowbinary_has_more(&r)) {
-		const char *stored = rowbinary_take_string(&r, a);
+		const char *stored = rowbinary_take_string(&r, ret->arena);
 		double total = rowbinary_get_f64(&r);
-		const char *name = stored ? stored_name_shown(w->f->symbols, stored, a) : NULL;
+		const char *name =
+			stored ? stored_name_shown(w->f->symbols, stored, ret->arena) : NULL;
 
 		e = add_named(ret, (struct named){name, stored, total});
 	}
@@ -186,10 +188,10 @@ static bool may_be_unnamed(const struct fleet *w)
 /* Finds all names under which the function is stored. */
 static int find_names(struct fleet *w, struct err *err)
 {
-	CLEANUP(named_list_fini) struct named_list l = {0};
 	struct arena *a = &w->list->arena;
+	CLEANUP(named_list_fini) struct named_list l = {.arena = a};
 	size_t n_bytes = 0;
-	int r = may_be_unnamed(w) ? query_unnamed(w, w->first, a, &l, err) : 0;
+	int r = may_be_unnamed(w) ? query_unnamed(w, w->first, &l, err) : 0;
 	const char **names;
 
 	if (r < 0)
@@ -595,9 +597,9 @@ static const char *like_part(struct arena *a, const char *text)
 }
 
 static int query_named(const struct fleet *w, const char *search, uint32_t first, uint32_t limit,
-		       struct arena *a, struct named_list *ret, struct err *err)
+		       struct named_list *ret, struct err *err)
 {
-	const char *part = like_part(a, search);
+	const char *part = like_part(ret->arena, search);
 	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader r;
 	int e;
@@ -616,7 +618,7 @@ static int query_named(const struct fleet *w, const char *search, uint32_t first
 	e = run(&q, err);
 	rowbinary_reader_init(&r, q.answer.data, q.answer.len);
 	while (e == 0 && rowbinary_has_more(&r)) {
-		const char *name = rowbinary_take_string(&r, a);
+		const char *name = rowbinary_take_string(&r, ret->arena);
 
 		e = add_named(ret, (struct named){name, NULL, rowbinary_get_f64(&r)});
 	}
@@ -691,14 +693,14 @@ int fleet_query_names(struct store *store, const struct query_filter *range, con
 	};
 	const struct fleet w = fleet_of(store, &f);
 	const uint32_t first = w.last > w.first ? w.last - 1 : w.last;
-	CLEANUP(named_list_fini) struct named_list l = {0};
+	CLEANUP(named_list_fini) struct named_list l = {.arena = &ret->arena};
 	int r;
 
 	ret->n_items = 0;
 	arena_init(&ret->arena, MAX_DAYS_BYTES);
-	r = query_named(&w, search, first, limit, &ret->arena, &l, err);
+	r = query_named(&w, search, first, limit, &l, err);
 	if (r == 0)
-		r = query_unnamed(&w, first, &ret->arena, &l, err);
+		r = query_unnamed(&w, first, &l, err);
 	if (r < 0)
 		return r;
 	select_names(&l, search);
