@@ -103,13 +103,26 @@ __noinline int chain_find_top(void)
 
 /* ---- frames ---- */
 
+/* The number of the lowest bit that is set, up to CHAIN_FRAME_WORDS; that one is, if no other. */
+static __always_inline __u64 chain_lowest_bit(__u64 bits)
+{
+	__u64 below;
+
+	bits |= 1ULL << CHAIN_FRAME_WORDS;
+	below = (bits & -bits) - 1; /* its number is that of the bits here */
+	below = (below & 0x5555) + (below >> 1 & 0x5555);
+	below = (below & 0x3333) + (below >> 2 & 0x3333);
+	below = (below & 0x0f0f) + (below >> 4 & 0x0f0f);
+	return (below & 0xff) + (below >> 8);
+}
+
 /*
  * The index of the first return address in c->words; CHAIN_FRAME_WORDS: there is none. Has no
  * branches, which the verifier would follow to 65,536 ends.
  */
 static __always_inline __u64 chain_find_return(const struct chain_scratch *c)
 {
-	__u64 returns = 1ULL << CHAIN_FRAME_WORDS, below;
+	__u64 returns = 0;
 
 #pragma clang loop unroll(full)
 	for (__u32 i = 0; i < CHAIN_FRAME_WORDS; i++) {
@@ -118,12 +131,7 @@ static __always_inline __u64 chain_find_return(const struct chain_scratch *c)
 		barrier_var(tag); /* keeps clang from making it a branch */
 		returns |= (((tag + 3) >> 2) ^ 1) << i;
 	}
-	/* the number of bits below the lowest one */
-	below = (returns & -returns) - 1;
-	below = (below & 0x5555) + (below >> 1 & 0x5555);
-	below = (below & 0x3333) + (below >> 2 & 0x3333);
-	below = (below & 0x0f0f) + (below >> 4 & 0x0f0f);
-	return (below & 0xff) + (below >> 8);
+	return chain_lowest_bit(returns);
 }
 
 int chain_scan_step(void);
@@ -165,24 +173,44 @@ __noinline int chain_scan_step(void)
 
 /* ---- where the stack of the thread goes on ---- */
 
+int chain_find_word(__u64 at, __u64 low, __u64 bytes);
+
+/*
+ * Reads CHAIN_FRAME_WORDS at an address, into c->words. Returns the index of the first one that is
+ * in [low, low + bytes), which is below the middle of all addresses; CHAIN_FRAME_WORDS: none is, or
+ * they cannot be read. A global function. Has no branches but that, like chain_find_return().
+ */
+__noinline int chain_find_word(__u64 at, __u64 low, __u64 bytes)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	__u64 found = 0;
+
+	if (!c || bpf_probe_read_user(c->words, sizeof(c->words), (void *)at))
+		return CHAIN_FRAME_WORDS;
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < CHAIN_FRAME_WORDS; i++) {
+		__u64 beyond = c->words[i] - low; /* its upper bit is set if it is not in there */
+
+		beyond |= bytes - 1 - beyond;
+		barrier_var(beyond);
+		found |= (~beyond >> 63) << i;
+	}
+	return (int)chain_lowest_bit(found);
+}
+
 /* Goes to the function that has called generated code. Returns like a step of the native walk. */
 static __always_inline int chain_find_back(struct chain_scratch *c, struct scratch *s)
 {
 	__u64 at = c->stack + c->layout.scan.back_at, back = c->layout.scan.back;
+	__u32 i = c->stack ? (__u32)chain_find_word(at, back, 1) : CHAIN_FRAME_WORDS;
 	int end;
 
-	if (!c->stack || bpf_probe_read_user(c->words, sizeof(c->words), (void *)at))
+	if (i >= CHAIN_FRAME_WORDS)
 		return WALK_END_JIT;
-#pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < CHAIN_FRAME_WORDS; i++) {
-		if (c->words[unwind_masked(i, CHAIN_FRAME_WORDS)] != back)
-			continue;
-		s->walk.rbx_at = WALK_RBX_LOST;
-		end = walk_to(&s->walk, back, at + (i + 1) * USER_WORD_BYTES, 0);
-		s->walk.descended = false; /* it may be anywhere */
-		return end;
-	}
-	return WALK_END_JIT;
+	s->walk.rbx_at = WALK_RBX_LOST;
+	end = walk_to(&s->walk, back, at + (i + 1) * USER_WORD_BYTES, 0);
+	s->walk.descended = false; /* it may be anywhere */
+	return end;
 }
 
 /* ---- processes ---- */

@@ -488,17 +488,50 @@ enum chain_native { CHAIN_NATIVE_NOT, CHAIN_NATIVE_LOOP, CHAIN_NATIVE_GENERATED 
 
 int chain_native_at(__u64 address); /* in v8_walk.bpf.h */
 
+/* Whether an address is in the interpreter's loop, which is in a file. */
+static __always_inline bool chain_has_file_at(const struct chain_layout *l, __u64 address)
+{
+	__u64 offset = address - l->loop, i = chain_find_range(l, offset);
+
+	return offset >= l->starts[i] && offset < l->ends[i];
+}
+
 /* Whether an address is in the interpreter's loop. */
 static __always_inline bool chain_has_loop_at(const struct chain_layout *l, struct scratch *s,
 					      __u64 address)
 {
-	__u64 offset = address - l->loop, i;
-
-	if (offset >= l->loop_bytes)
+	if (address - l->loop >= l->loop_bytes)
 		return l->flags & CHAIN_ANONYMOUS_IS_LOOP && unwind_enter(s, address) &&
 		       s->walk.mappings.table == UNWIND_TABLE_ANONYMOUS;
-	i = chain_find_range(l, offset);
-	return offset >= l->starts[i] && offset < l->ends[i];
+	return chain_has_file_at(l, address);
+}
+
+/*
+ * See CHAIN_CALLED_BY_LOOP. What keeps frame pointers, as it may be asked to, has that of the loop
+ * below the return address.
+ */
+__noinline int walk_to_loop(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+	__u64 at, pc, fp;
+	__u32 i;
+
+	if (!c || !s || !s->walk.chained || !(c->layout.flags & CHAIN_CALLED_BY_LOOP))
+		return false;
+	at = s->walk.sp;
+	i = (__u32)chain_find_word(at, c->layout.loop + 1, c->layout.loop_bytes);
+	if (i >= CHAIN_FRAME_WORDS)
+		return false;
+	pc = c->words[unwind_masked(i, CHAIN_FRAME_WORDS)];
+	if (!chain_has_file_at(&c->layout, pc - 1))
+		return false;
+	at += i * USER_WORD_BYTES;
+	fp = s->walk.fp;
+	if (fp + USER_WORD_BYTES == at)
+		fp = c->words[unwind_masked(i - 1, CHAIN_FRAME_WORDS)];
+	s->walk.rbx_at = WALK_RBX_LOST;
+	return walk_to(&s->walk, pc, at + USER_WORD_BYTES, fp) == WALK_CONTINUES;
 }
 
 int chain_is_joined(__u64 address);

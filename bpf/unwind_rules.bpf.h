@@ -115,9 +115,15 @@ static __always_inline int walk_by_frame_pointer(struct walk *w)
 int walk_by_shape(void);
 
 /*
- * Steps from a frame of generated code whose instructions say how: the trampolines that CPython
- * makes for perf, without frame pointers where it is built so. Returns whether it did. A global
- * function, like unwind_search().
+ * In chain_walk.bpf.h. Steps from generated code to the interpreter's loop, if that is known to
+ * have called it. Returns whether it did. A global function.
+ */
+int walk_to_loop(void);
+
+/*
+ * Steps from a frame of generated code that an interpreter's loop calls, or whose instructions say
+ * how: the trampolines that CPython makes for perf, without frame pointers where it is built so.
+ * Returns whether it did. A global function, like unwind_search().
  */
 __noinline int walk_by_shape(void)
 {
@@ -125,6 +131,8 @@ __noinline int walk_by_shape(void)
 	struct scratch *s = get_scratch();
 	__u64 code, cfa, frame[2];
 
+	if (walk_to_loop())
+		return true;
 	if (!s || s->walk.sp_is_low || bpf_probe_read_user(&code, sizeof(code), (void *)s->walk.ip))
 		return false;
 	cfa = s->walk.sp + 2 * USER_WORD_BYTES;

@@ -675,6 +675,66 @@ TEST(generated_code_that_the_loop_calls_is_one_with_it_if_the_layout_says_so)
 	check_entry(1, 2, 78, CHAIN_REST);
 }
 
+/* The leaf is generated code with so many words on its stack, above which is the loop's frame. */
+static void begin_called(unsigned n_words)
+{
+	begin_generated(CHAIN_ANONYMOUS_IS_LOOP | CHAIN_LOOP_IS_JOINED | CHAIN_CALLED_BY_LOOP,
+			START);
+	w->sp = at(SP);
+	for (unsigned i = 0; i < n_words; i++)
+		host.stack[SP + i] = in_function(i % 2 ? HELPER : START); /* saved registers */
+	host.stack[SP + n_words] = in_function(LOOP);
+	host.stack[SP + n_words + FRAME_WORDS] = in_function(START);
+	frame(2, 78, 0);
+}
+
+static void check_called(unsigned n_words)
+{
+	walk_all(2);
+	assert_int_equal(host.scratch.addrs[0], in_function(LOOP));
+	assert_int_equal(w->sp, at(SP + n_words + 1 + FRAME_WORDS));
+	check_entry(0, 1, 77, 0);
+}
+
+TEST(generated_code_that_the_loop_calls_returns_to_the_first_address_in_the_loop)
+{
+	static const unsigned words[] = {0, 3, CHAIN_FRAME_WORDS - 1};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		begin_called(words[i]);
+		w->fp = 7; /* of no meaning there */
+		check_called(words[i]);
+		assert_int_equal(w->fp, 7);
+	}
+}
+
+TEST(generated_code_with_a_frame_pointer_has_saved_that_of_the_loop)
+{
+	begin_called(4);
+	host.stack[SP + 3] = 9;
+	w->fp = at(SP + 3);
+	check_called(4);
+	assert_int_equal(w->fp, 9);
+}
+
+TEST(generated_code_with_too_many_words_ends_the_walk)
+{
+	begin_called(CHAIN_FRAME_WORDS);
+	w->fp = 7;
+	assert_int_equal(host_walk(), WALK_END_JIT);
+	assert_int_equal(host.chain.event.n_chain, 2);
+}
+
+/* The process may be any. */
+TEST(an_address_between_the_parts_of_the_loop_is_none_in_it)
+{
+	begin_called(3);
+	host.stack[SP + 2] = BIAS + TEXT_AT / 2 + 64;
+	w->fp = 7;
+	assert_int_equal(host_walk(), WALK_END_JIT);
+	assert_int_equal(host.chain.event.n_chain, 2);
+}
+
 TEST(addresses_in_generated_code_are_frames_if_the_layout_says_so)
 {
 	const uint64_t ip = 2u * BIAS + 13, caller = 2u * BIAS + 0x100;

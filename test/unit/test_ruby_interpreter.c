@@ -5,9 +5,9 @@
 #include "test/lib/elf_functions.h"
 #include "test/lib/unit.h"
 
-enum place { EVAL, EVAL_MAIN, EXEC, CORE, HELPER, OTHER, SYMBOLS, ERRINFO, PLACES };
+enum place { EVAL, EVAL_MAIN, EXEC, CORE, HELPER, OTHER, SYMBOLS, ERRINFO, RUNNER, PLACES };
 
-static const uint64_t sizes[PLACES] = {256, 256, 512, 9000, 512, 512, 64, 64};
+static const uint64_t sizes[PLACES] = {256, 256, 512, 9000, 512, 512, 64, 64, 512};
 
 static struct elf_builder elf;
 static struct elf_function functions[PLACES];
@@ -20,6 +20,8 @@ struct file {
 	bool exports_exec;
 	bool has_context;
 	bool core_is_inlined;
+	const char *runs; /* code of a function that the core calls, or does not */
+	bool core_does_not_call;
 	const char *symbols_code;
 	size_t symbols_code_bytes;
 };
@@ -54,6 +56,13 @@ static void add_text(const struct file *f)
 	if (!f->core_is_inlined)
 		call(EXEC, 32, CORE, true);
 	call(EXEC, 48, OTHER, true);
+	if (f->runs) {
+		call(f->core_does_not_call ? OTHER
+		     : f->core_is_inlined  ? EXEC
+					   : CORE,
+		     64, RUNNER, true);
+		memcpy(elf.data + functions[RUNNER].start + 300, f->runs, strlen(f->runs));
+	}
 	if (f->symbols_code)
 		memcpy(elf.data + functions[SYMBOLS].start, f->symbols_code, f->symbols_code_bytes);
 }
@@ -103,7 +112,8 @@ TEST(a_file_is_ruby_by_what_it_has)
 	assert_int_equal(image.roots[0].steps[0], 16);
 	assert_int_equal(image.thread.kind, INTERPRETER_ROOT_NONE);
 	assert_int_equal(image.frames.next, 56);
-	assert_int_equal(image.flags, CHAIN_ANONYMOUS_IS_LOOP | CHAIN_LOOP_IS_JOINED);
+	assert_int_equal(image.flags,
+			 CHAIN_ANONYMOUS_IS_LOOP | CHAIN_LOOP_IS_JOINED | CHAIN_CALLED_BY_LOOP);
 }
 
 /* vm_exec() and vm_exec_core(), which no symbol names. */
@@ -129,6 +139,53 @@ TEST(the_loop_may_be_exported)
 	assert_int_equal(image.n_loops, 1);
 	check_range(0, EXEC);
 	assert_int_equal(image.frames.next, 64);
+}
+
+/* vm_sendish(): it calls a pointer with the context and a word of that, the current frame. */
+TEST(what_runs_compiled_code_is_part_of_the_loop)
+{
+	static const char *const codes[] = {
+		"\x48\x8b\x73\x10\x48\x89\xdf\xff\xd0",         /* rbx; call *%rax */
+		"\x4c\x89\xef\x49\x8b\x75\x10\xff\xd2",         /* r13; call *%rdx */
+		"\x49\x8b\x74\x24\x10\x4c\x89\xe7\x41\xff\xd0", /* r12; call *%r8 */
+		"\x4c\x89\xe7\x49\x8b\x74\x24\x10\xff\xd1",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		assert_int_equal(recognise(&(struct file){.version = "3.1.2", .runs = codes[i]}),
+				 0);
+		assert_int_equal(image.n_loops, 2);
+		check_range(1, RUNNER);
+		assert_int_equal(recognise(&(struct file){.version = "3.1.2",
+							  .runs = codes[i],
+							  .core_is_inlined = true}),
+				 0);
+		assert_int_equal(image.n_loops, 2);
+		check_range(1, RUNNER);
+	}
+}
+
+TEST(other_functions_that_call_a_pointer_are_none_of_it)
+{
+	static const char *const codes[] = {
+		"\x48\x8b\x73\x10\x48\x89\xc7\xff\xd0",     /* of another register */
+		"\x48\x8b\x73\x18\x48\x89\xdf\xff\xd0",     /* another word */
+		"\x48\x8b\x7b\x10\x48\x89\xdf\xff\xd0",     /* as the first argument */
+		"\x48\x8b\x73\x10\x48\x89\xdf\xff\xe0",     /* a jump */
+		"\x48\x8b\x73\x10\x90\x48\x89\xdf\xff\xd0", /* not at once */
+		"\x4c\x89\xe6\x48\x89\xdf\xff\xd0",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		assert_int_equal(recognise(&(struct file){.version = "3.1.2", .runs = codes[i]}),
+				 0);
+		assert_int_equal(image.n_loops, 1);
+	}
+	assert_int_equal(recognise(&(struct file){.version = "3.1.2",
+						  .runs = "\x48\x8b\x73\x10\x48\x89\xdf\xff\xd0",
+						  .core_does_not_call = true}),
+			 0);
+	assert_int_equal(image.n_loops, 1);
 }
 
 /* It is of the thread that has the lock: of which one is checked. */

@@ -117,7 +117,7 @@ static int find_loops(const struct elf_layout *layout, const struct byte_source 
 		      const uint64_t *symbols, struct interpreter_image *ret)
 {
 	const uint64_t evals[] = {symbols[SYMBOL_EVAL], symbols[SYMBOL_EVAL_MAIN]};
-	uint64_t functions[2];
+	uint64_t functions[RUBY_LOOPS_MAX];
 	int r = ruby_loops_find(layout, src, evals, symbols[SYMBOL_EXEC], functions);
 
 	if (r > 0)
@@ -154,7 +154,7 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 		.roots = {root_of(symbols)},
 		.thread = thread_of(symbols),
 		.frames = frames_of(&ruby),
-		.flags = CHAIN_ANONYMOUS_IS_LOOP | CHAIN_LOOP_IS_JOINED,
+		.flags = CHAIN_ANONYMOUS_IS_LOOP | CHAIN_LOOP_IS_JOINED | CHAIN_CALLED_BY_LOOP,
 		.ruby = ruby,
 	};
 	return find_loops(layout, src, symbols, ret);

@@ -11,9 +11,11 @@
 #include "node-agent/interpreter/interpreter_loops.h"
 
 #define CALLS_MAX 128u
-#define CORE_BYTES_MIN 8192u /* of vm_exec_core(): 17 to 24 KB */
-#define LOADS_BYTES 8u       /* between two loads */
-#define SYMBOLS_BYTES 64u    /* of rb_sym_all_symbols(), up to where it loads the table */
+#define CORE_BYTES_MIN 8192u    /* of vm_exec_core(): 17 to 24 KB */
+#define LOADS_BYTES 8u          /* between two loads */
+#define SYMBOLS_BYTES 64u       /* of rb_sym_all_symbols(), up to where it loads the table */
+#define RUNNER_BYTES_MAX 16384u /* of a function that runs compiled code: some 3 KB */
+#define MOVE_BYTES 3u           /* mov %r,%rdi */
 
 /* From vm_core.h, iseq.h and rstring.h of each release, as on 64-bit machines. */
 static const struct release {
@@ -119,8 +121,85 @@ static int find_exec(const struct elf_layout *layout, const struct byte_source *
 	return *ret ? 0 : -ENOENT;
 }
 
+/* The register of mov 16(%r),%rsi, which has n bytes; 16: it is another instruction. */
+static unsigned loaded_from(const uint8_t *code, size_t n)
+{
+	unsigned high = code[0] == 0x49 ? 8 : 0, low = code[2] & 7u;
+
+	if ((code[0] != 0x48 && !high) || code[1] != 0x8b || code[n - 1] != 16)
+		return 16;
+	if (n == 5)
+		return high && code[2] == 0x74 && code[3] == 0x24 ? 12 : 16;
+	return (code[2] & 0xf8) == 0x70 && low != 4 ? high + low : 16;
+}
+
+/* The register of mov %r,%rdi; 17: it is another instruction. */
+static unsigned moved_from(const uint8_t *code)
+{
+	unsigned high = code[0] == 0x4c ? 8 : 0;
+
+	if ((code[0] != 0x48 && !high) || code[1] != 0x89 || (code[2] & 0xc7) != 0xc7)
+		return 17;
+	return high + (code[2] >> 3 & 7);
+}
+
+/*
+ * Whether code calls a pointer with a rb_execution_context_t and its cfp: what Ruby's compilers
+ * have made. C functions are called with a frame that is in a register by then.
+ */
+static bool runs_compiled(const uint8_t *code, size_t n)
+{
+	for (size_t i = MOVE_BYTES + 5; i + 3 <= n; i++) {
+		const uint8_t *call = code + i + (code[i] == 0x41);
+
+		if (call[0] != 0xff || (call[1] & 0xf8) != 0xd0)
+			continue;
+		for (size_t load = 4; load <= 5; load++) {
+			const uint8_t *first = code + i - MOVE_BYTES - load;
+
+			if (loaded_from(first, load) == moved_from(first + load) ||
+			    loaded_from(first + MOVE_BYTES, load) == moved_from(first))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Adds what the loop calls to run compiled code, if the compiler has not put it into the loop: it
+ * is part of it likewise. Returns how many functions there are.
+ */
+static int add_runners(const struct elf_layout *layout, const struct byte_source *src,
+		       uint64_t ret[RUBY_LOOPS_MAX], int n)
+{
+	struct interpreter_range calls[CALLS_MAX];
+	AUTO_FREE uint8_t *code = NULL;
+	int n_calls, r;
+
+	if (layout->machine != EM_X86_64)
+		return n;
+	n_calls = interpreter_calls_find(layout, src, ret[n - 1], calls, CALLS_MAX);
+	if (n_calls < 0)
+		return n_calls;
+	code = malloc(RUNNER_BYTES_MAX);
+	if (!code)
+		return -ENOMEM;
+	for (int i = 0; i < n_calls && n < RUBY_LOOPS_MAX; i++) {
+		size_t bytes = (size_t)(calls[i].end - calls[i].start);
+
+		if (bytes > RUNNER_BYTES_MAX)
+			continue;
+		r = read_at(layout, src, calls[i].start, code, bytes);
+		if (r < 0 && r != -ENOENT)
+			return r;
+		if (r == 0 && runs_compiled(code, bytes))
+			ret[n++] = calls[i].start;
+	}
+	return n;
+}
+
 int ruby_loops_find(const struct elf_layout *layout, const struct byte_source *src,
-		    const uint64_t evals[2], uint64_t exec, uint64_t ret[2])
+		    const uint64_t evals[2], uint64_t exec, uint64_t ret[RUBY_LOOPS_MAX])
 {
 	struct interpreter_range calls[CALLS_MAX], core = {0};
 	int n, r = exec ? 0 : find_exec(layout, src, evals, &exec);
@@ -135,8 +214,7 @@ int ruby_loops_find(const struct elf_layout *layout, const struct byte_source *s
 		if (calls[i].end - calls[i].start > core.end - core.start)
 			core = calls[i];
 	}
-	if (core.end - core.start < CORE_BYTES_MIN) /* the compiler has put it into its caller */
-		return 1;
 	ret[1] = core.start;
-	return 2;
+	/* else the compiler has put it into its caller */
+	return add_runners(layout, src, ret, core.end - core.start < CORE_BYTES_MIN ? 1 : 2);
 }
