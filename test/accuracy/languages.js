@@ -94,6 +94,13 @@ const languages = [
     further: "scraped or pushed (rbspy, …)",
   },
   {
+    language: "Ruby with YJIT on x86-64",
+    proof: ["Ruby, compiled"],
+    claims: all,
+    names: "likewise",
+    lines: "yes; of the innermost function, that of its last call",
+  },
+  {
     language: "Perl",
     ranged: true,
     proof: ["Perl"],

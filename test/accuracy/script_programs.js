@@ -14,7 +14,7 @@ const luajit = require("../luajit/luajit_frames");
 const perl = require("../perl/perl_frames").language;
 const php = require("../php/php_frames").language;
 const { apache, fpm, serve } = require("../php/php_servers");
-const ruby = require("../ruby/ruby_frames").language;
+const ruby = require("../ruby/ruby_frames");
 
 const interpreters = path.join(root, "test/interpreters");
 
@@ -25,7 +25,7 @@ const threads = { fiber: /^block in Object#fiber/, mayBeNative: (names) => names
 // of each: chains, options, and a script that prints the release
 const languages = {
   php: { language: "PHP", chains: php, options: ["-n"] },
-  ruby: { language: "Ruby", chains: { ...ruby, ...threads }, options: [] },
+  ruby: { language: "Ruby", chains: { ...ruby.language, ...threads }, options: [] },
   perl: { language: "Perl", chains: perl, options: [] },
   lua: { language: "Lua", chains: lua, options: [] },
   luajit: { language: "LuaJIT", chains: luajit.language, options: ["-joff"] },
@@ -39,6 +39,12 @@ const languages = {
 // with a compiler, whose code is told apart
 const compiled = {
   luajit: { language: "LuaJIT, compiled", chains: luajit.compiler, options: ["-jon"] },
+  ruby: {
+    language: "Ruby, compiled",
+    chains: { ...ruby.compiler, ...threads },
+    options: ["--yjit"],
+    suites: ["bookworm"], // others are built without it
+  },
 };
 const ASKS = {
   php: ["-n", "-d", "display_startup_errors=0", "-r", "echo PHP_VERSION;"],
@@ -112,7 +118,7 @@ function debianReleases() {
     .filter((line) => line && !line.startsWith("#"))
     .map((line) => line.split(" "))
     .flatMap((of) => [[languages, ...of], [compiled, ...of]])
-    .filter(([kinds, key]) => kinds[key])
+    .filter(([kinds, key, suite]) => kinds[key]?.suites?.includes(suite) ?? kinds[key])
     .map(([kinds, key, suite, name, ...packages]) => ({
       ...kinds[key],
       name: `${suite}-${name}${kinds === compiled ? "-compiled" : ""}`,

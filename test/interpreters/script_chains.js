@@ -96,4 +96,4 @@ function main(check) {
   for (const [chain, count] of wrong) console.log(`  wrong: ${count} × ${chain}`);
 }
 
-module.exports = { chainOf, checkScript, main, record };
+module.exports = { RIGHT, chainOf, checkScript, main, record };

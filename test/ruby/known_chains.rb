@@ -42,7 +42,7 @@ n = 20000
 while true
   Shop.total(n)
   [n].each { |m| burn(m) }
-  deep(50, n)
+  deep(400, n)
   shop.sell(n)
   shop.other(n)
   Shop.own(n)
