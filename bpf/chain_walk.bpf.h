@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 #include "chain_calls.bpf.h"
+#include "chain_loop.bpf.h"
 #include "chain_memory.bpf.h"
 #include "chain_scan.bpf.h"
 #include "chain_slots.bpf.h"
@@ -468,33 +469,9 @@ __noinline int chain_run(__u32 index)
 
 /* ---- the loop ---- */
 
-/* The index of the last range that begins at or before the offset. Has no branches. */
-static __always_inline __u64 chain_find_range(const struct chain_layout *l, __u64 offset)
-{
-	__u64 i = 0, left = l->n_ranges;
-
-#pragma clang loop unroll(full)
-	for (__u32 size = CHAIN_RANGES; size > 1; size /= 2) {
-		__u64 half = left / 2;
-		__u64 start = l->starts[unwind_masked(i + half, CHAIN_RANGES)];
-
-		i += half & unwind_if_positive((__s64)(offset - start));
-		left -= half;
-	}
-	return unwind_masked(i, CHAIN_RANGES);
-}
-
 enum chain_native { CHAIN_NATIVE_NOT, CHAIN_NATIVE_LOOP, CHAIN_NATIVE_GENERATED };
 
 int chain_native_at(__u64 address); /* in v8_walk.bpf.h */
-
-/* Whether an address is in the interpreter's loop, which is in a file. */
-static __always_inline bool chain_has_file_at(const struct chain_layout *l, __u64 address)
-{
-	__u64 offset = address - l->loop, i = chain_find_range(l, offset);
-
-	return offset >= l->starts[i] && offset < l->ends[i];
-}
 
 /* Whether an address is in the interpreter's loop. */
 static __always_inline bool chain_has_loop_at(const struct chain_layout *l, struct scratch *s,
@@ -504,34 +481,6 @@ static __always_inline bool chain_has_loop_at(const struct chain_layout *l, stru
 		return l->flags & CHAIN_ANONYMOUS_IS_LOOP && unwind_enter(s, address) &&
 		       s->walk.mappings.table == UNWIND_TABLE_ANONYMOUS;
 	return chain_has_file_at(l, address);
-}
-
-/*
- * See CHAIN_CALLED_BY_LOOP. What keeps frame pointers, as it may be asked to, has that of the loop
- * below the return address.
- */
-__noinline int walk_to_loop(void)
-{
-	struct chain_scratch *c = get_chain_scratch();
-	struct scratch *s = get_scratch();
-	__u64 at, pc, fp;
-	__u32 i;
-
-	if (!c || !s || !s->walk.chained || !(c->layout.flags & CHAIN_CALLED_BY_LOOP))
-		return false;
-	at = s->walk.sp;
-	i = (__u32)chain_find_word(at, c->layout.loop + 1, c->layout.loop_bytes);
-	if (i >= CHAIN_FRAME_WORDS)
-		return false;
-	pc = c->words[unwind_masked(i, CHAIN_FRAME_WORDS)];
-	if (!chain_has_file_at(&c->layout, pc - 1))
-		return false;
-	at += i * USER_WORD_BYTES;
-	fp = s->walk.fp;
-	if (fp + USER_WORD_BYTES == at)
-		fp = c->words[unwind_masked(i - 1, CHAIN_FRAME_WORDS)];
-	s->walk.rbx_at = WALK_RBX_LOST;
-	return walk_to(&s->walk, pc, at + USER_WORD_BYTES, fp) == WALK_CONTINUES;
 }
 
 int chain_is_joined(__u64 address);

@@ -424,9 +424,10 @@ enum chain_flag {
 	 */
 	CHAIN_BY_ADDRESS = 16,
 	/*
-	 * With CHAIN_ANONYMOUS_IS_LOOP and CHAIN_LOOP_IS_JOINED: the loop calls generated code, which
-	 * calls C functions but no generated code, and has few words of its own on the stack. So the
-	 * first word there that is an address in the loop is its return address. On x86-64.
+	 * With CHAIN_ANONYMOUS_IS_LOOP and CHAIN_LOOP_IS_JOINED: the loop calls generated code,
+	 * which calls C functions but no generated code, and has few words of its own on the
+	 * stack. So the first word there that is an address in the loop is its return address. On
+	 * x86-64.
 	 */
 	CHAIN_CALLED_BY_LOOP = 32,
 };
