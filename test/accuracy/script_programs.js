@@ -122,7 +122,7 @@ function debianReleases() {
     .map(([kinds, key, suite, name, ...packages]) => ({
       ...kinds[key],
       name: `${suite}-${name}${kinds === compiled ? "-compiled" : ""}`,
-      title: `Debian ${suite}`,
+      title: suite === "npm" ? "of npm" : `Debian ${suite}`,
       prepare: () => {
         const dir = tree(`${suite}-${name}`, suite, packages);
         const program = `/usr/bin/${name}`;

