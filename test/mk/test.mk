@@ -161,8 +161,9 @@ check-lua: $(O)/coroot-node-agent ## frames of Lua by name, of every Lua that De
 	$(Q)$(SUDO) test/interpreters/releases.sh $< lua
 check-luajit: $(O)/coroot-node-agent ## frames of LuaJIT by name, with its compiler and without (RELEASES=)
 	$(Q)$(SUDO) test/interpreters/releases.sh $< luajit
-check-erlang: $(O)/coroot-node-agent ## frames of Erlang by name, of every Erlang that Debian has (RELEASES=)
+check-erlang: $(O)/coroot-node-agent ## frames of Erlang and Elixir by name, of every Erlang that Debian has (RELEASES=)
 	$(Q)$(SUDO) test/interpreters/releases.sh $< erlang
+	$(Q)$(SUDO) test/interpreters/releases.sh $< elixir
 
 check-node: $(O)/coroot-node-agent ## frames of JavaScript by name, of Node.js 14 to 26, also stripped (NODES=)
 	$(Q)$(SUDO) DEPS=$(DEPS) test/v8/node-releases.sh $< $(or $(NODES),14.21.3 16.20.2 18.20.8 20.20.2 \
