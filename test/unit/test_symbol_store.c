@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include "cluster-agent/query/read/late_names.h"
-#include "cluster-agent/query/read/mover_join.h"
 #include "cluster-agent/query/read/mover_names.h"
 #include "cluster-agent/symbols/symbol_store.h"
 #include "common/symbols/symbol_file_writer.h"
@@ -415,19 +414,17 @@ TEST_FIXTURE(movers_of_two_builds_are_one_function_once_both_have_names, set_up,
 	arena_init(&l.arena, 1 << 20);
 	assert_int_equal(mover_names_add(NULL, &l), 0);
 	assert_int_equal(mover_names_add(f->store, &l), 0);
-	assert_int_equal(mover_list_join(&l), 0);
 	assert_int_equal(l.n_items, 5);
 	(void)put(f, 1, 10, true);
 	(void)put(f, 2, 10, true);
 	assert_int_equal(mover_names_add(f->store, &l), 0);
-	assert_int_equal(mover_list_join(&l), 0);
 	assert_int_equal(l.n_items, 3);
-	assert_string_equal(items[0].name, "app+0x401010");
+	assert_string_equal(items[0].name, "f1");
+	assert_string_equal(items[0].file, "[app]");
+	assert_true(items[0].self == INT64_MAX && items[0].base_self == 41);
+	assert_true(items[0].cores == 7 && items[0].base_cores == 4.5);
+	assert_string_equal(items[1].service, "/b");
 	assert_string_equal(items[1].name, "f1");
-	assert_string_equal(items[1].file, "[app]");
-	assert_true(items[1].self == INT64_MAX && items[1].base_self == 41);
-	assert_true(items[1].cores == 7 && items[1].base_cores == 4.5);
-	assert_string_equal(items[2].service, "/b");
-	assert_string_equal(items[2].name, "f1");
+	assert_string_equal(items[2].name, "app+0x401010");
 	arena_fini(&l.arena);
 }

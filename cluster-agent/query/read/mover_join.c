@@ -1,95 +1,53 @@
 #include "cluster-agent/query/read/mover_join.h"
 
-#include <errno.h>
-
-#include "common/flame/frame_functions.h"
 #include "common/flame/frame_text.h"
 
-#define MAX_TEXT_BYTES ((size_t)8 << 20) /* as of a list */
-
-static bool has_source(const struct mover *m)
-{
-	return !frame_file_is_label(m->file, strlen(m->file));
-}
-
-/*
- * What has no source comes first: where there are two of these, the source is known to be of
- * neither.
- */
-static int in_order(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
 	const struct mover *x = a, *y = b;
 	int c = strcmp(x->service, y->service);
 
-	if (c == 0)
-		c = strcmp(x->name, y->name);
-	if (c == 0)
-		c = has_source(x) - has_source(y);
-	return c ? c : strcmp(x->file, y->file);
+	return c ? c : strcmp(x->name, y->name);
 }
 
-static void add_value(int64_t *sum, int64_t v)
+/* Joins native functions among n of one name, as frame_functions.h does. Returns how many stay. */
+static size_t join_name(struct mover *items, size_t n)
 {
-	if (__builtin_add_overflow(*sum, v, sum))
-		*sum = INT64_MAX;
-}
+	struct mover *of[2] = {0}; /* without and with a source file */
+	size_t n_of[2] = {0};
 
-static void add(struct mover *to, const struct mover *m)
-{
-	add_value(&to->self, m->self);
-	add_value(&to->base_self, m->base_self);
-	to->cores += m->cores;
-	to->base_cores += m->base_cores;
-	if (!has_source(to))
-		to->file = m->file;
-}
-
-/* Joins n items of one service in place. Returns how many are left, or -ENOMEM. */
-static int join_service(struct mover *items, size_t n)
-{
-	CLEANUP(frame_functions_fini) struct frame_functions functions;
-	AUTO_FREE uint32_t *ids = calloc(n, sizeof(*ids)); /* of those that are left */
-	int r = frame_functions_init(&functions, MAX_TEXT_BYTES);
-	size_t kept = 0, k;
-
-	if (r < 0 || !ids)
-		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t id;
+		const char *file = items[i].file;
+		bool source = frame_file_is_native(file, strlen(file));
 
-		r = frame_functions_add(&functions, items[i].name, items[i].file, &id);
-		if (r < 0)
-			return -ENOMEM;
-		for (k = 0; k < kept && ids[k] != id;)
-			k++;
-		if (k < kept) {
-			add(&items[k], &items[i]);
-			continue;
+		if (source || frame_file_is_label(file, strlen(file))) {
+			n_of[source]++;
+			of[source] = &items[i];
 		}
-		ids[kept] = id;
-		items[kept++] = items[i];
 	}
-	return (int)kept;
+	if (!of[0] || !of[1] || n_of[0] > 1 || n_of[1] > 1)
+		return n;
+	of[1]->self += of[0]->self;
+	of[1]->base_self += of[0]->base_self;
+	of[1]->cores += of[0]->cores;
+	of[1]->base_cores += of[0]->base_cores;
+	*of[0] = items[n - 1];
+	return n - 1;
 }
 
-int mover_list_join(struct mover_list *l)
+void mover_list_join(struct mover_list *l)
 {
 	size_t kept = 0, n;
 
-	if (l->n_items > 0)
-		qsort(l->items, l->n_items, sizeof(*l->items), in_order);
+	qsort(l->items, l->n_items, sizeof(*l->items), by_name);
 	for (size_t i = 0; i < l->n_items; i += n) {
-		int left;
+		size_t left;
 
-		for (n = 1; i + n < l->n_items &&
-			    strcmp(l->items[i].service, l->items[i + n].service) == 0;)
+		for (n = 1; i + n < l->n_items && by_name(&l->items[i], &l->items[i + n]) == 0;)
 			n++;
-		left = join_service(&l->items[i], n);
-		if (left < 0)
-			return left;
-		memmove(&l->items[kept], &l->items[i], (size_t)left * sizeof(*l->items));
-		kept += (size_t)left;
+		left = join_name(&l->items[i], n);
+		memmove(&l->items[kept], &l->items[i], left * sizeof(*l->items));
+		kept += left;
 	}
 	l->n_items = kept;
-	return 0;
 }

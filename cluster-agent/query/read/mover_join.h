@@ -1,17 +1,15 @@
 /*
- * Movers of one function: of two releases, of builds whose names came later, and of native code
- * whose source is known in one range and not in the other. Pure.
+ * Native functions whose source is known in one range and not in the other. Pure.
  */
 #ifndef CLUSTER_AGENT_QUERY_READ_MOVER_JOIN_H
 #define CLUSTER_AGENT_QUERY_READ_MOVER_JOIN_H
 
 #include "cluster-agent/query/read/mover_query.h"
-#include "common/base.h"
 
 /*
- * Makes one item of those of a service that are one function, as frame_functions.h has it for flame
- * graphs. Sorts the list by service and name. -ENOMEM is the only failure.
+ * Makes one item of two that are one native function with and without its source file, by the rule
+ * of frame_functions.h among the items of a service. Sorts the list by service and name.
  */
-int mover_list_join(struct mover_list *l) MUST_CHECK;
+void mover_list_join(struct mover_list *l);
 
 #endif /* CLUSTER_AGENT_QUERY_READ_MOVER_JOIN_H */

@@ -8,8 +8,9 @@
 struct symbol_store;
 
 /*
- * Names them; mover_list_join() adds up those that are one function then. symbols may be NULL.
- * -ENOMEM is the only failure.
+ * Names them, and adds up those that are one function then: of several builds, or of profiles with
+ * and without a name. The order is no longer that of changes. symbols may be NULL. -ENOMEM is the
+ * only failure.
  */
 int mover_names_add(struct symbol_store *symbols, struct mover_list *l) MUST_CHECK;
 

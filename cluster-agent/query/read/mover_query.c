@@ -720,10 +720,9 @@ static int find_movers(struct moves *m, uint32_t limit, struct err *err)
 		r = query_exact(m, max, err);
 	if (r == 0)
 		r = mover_names_add(m->f->symbols, l);
-	if (r == 0)
-		r = mover_list_join(l);
 	if (r < 0)
 		return r;
+	mover_list_join(l);
 	qsort(l->items, l->n_items, sizeof(*l->items), largest_change_first);
 	l->n_items = l->n_items < limit ? l->n_items : limit;
 	return 0;
