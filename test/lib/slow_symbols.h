@@ -15,6 +15,13 @@
 /* Where its build id is. */
 #define SLOW_SYMBOLS_BUILD_ID_OFFSET (SLOW_SYMBOLS_NOTE_OFFSET + 16)
 
+/* So many that whoever reads them can be killed midway. TSan makes reading many times slower. */
+#ifdef __SANITIZE_THREAD__
+#define SLOW_SYMBOLS_MANY 100000u
+#else
+#define SLOW_SYMBOLS_MANY 1000000u
+#endif
+
 /* Returns a descriptor, which the caller closes. */
 static inline int slow_symbols_file(uint32_t n)
 {

@@ -255,7 +255,7 @@ TEST_FIXTURE(a_reader_that_is_killed_is_counted_and_the_file_read_again, set_up,
 	struct fixture *f = *state;
 	pid_t pid = 0;
 
-	read_all(slow_symbols_file(1000000), f);
+	read_all(slow_symbols_file(SLOW_SYMBOLS_MANY), f);
 	start(f, 64 * MIB);
 	debuginfod_want(f->d, &wanted, 1, 0);
 	eventually((pid = reader()) > 0);
@@ -269,7 +269,7 @@ TEST_FIXTURE(a_helper_that_is_killed_comes_back_and_the_file_is_read_again, set_
 {
 	struct fixture *f = *state;
 
-	read_all(slow_symbols_file(1000000), f);
+	read_all(slow_symbols_file(SLOW_SYMBOLS_MANY), f);
 	start(f, 64 * MIB);
 	debuginfod_want(f->d, &wanted, 1, 0);
 	eventually(reader() > 0);

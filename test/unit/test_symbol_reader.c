@@ -162,7 +162,7 @@ static bool is_zombie(pid_t pid)
 TEST(a_reader_that_is_killed_midway_is_an_error_and_the_next_file_is_read)
 {
 	CLEANUP(symbol_reader_freep) struct symbol_reader *r = new_reader();
-	int fd = slow_symbols_file(1000000), table = memory("", 0);
+	int fd = slow_symbols_file(SLOW_SYMBOLS_MANY), table = memory("", 0);
 	const struct symbol_reader_files files = {fd, -1, table};
 	struct symbol_reader_answer a;
 	pid_t helper = 0, reader = 0;
@@ -206,7 +206,7 @@ TEST(a_helper_that_is_killed_comes_back)
 TEST(nothing_remains_of_a_helper_at_work_that_is_not_needed_any_more)
 {
 	struct symbol_reader *r = new_reader();
-	int fd = slow_symbols_file(1000000), table = memory("", 0);
+	int fd = slow_symbols_file(SLOW_SYMBOLS_MANY), table = memory("", 0);
 	const struct symbol_reader_files files = {fd, -1, table};
 	pid_t helper = 0, reader = 0;
 
