@@ -81,12 +81,14 @@ async function target(agent, name) {
 // error: one that came too late on a busy machine does not become the baseline of the next. Returns
 // the target as it is then.
 function scrapedSince(agent, name, ms) {
-  return eventually(`${name} scraped`, async () => {
-    const t = await target(agent, name);
-    const isNew = (e) => e.state === "up" && e.lastScrape - e.lastDurationMs > ms;
-    if (!(t?.endpoints.length > 0 && t.endpoints.every(isNew))) throw new Error(JSON.stringify(t));
-    return t;
-  });
+  return eventually(`${name} scraped`, () => mustBeScraped(agent, name, ms));
+}
+
+async function mustBeScraped(agent, name, ms) {
+  const t = await target(agent, name);
+  const isNew = (e) => e.state === "up" && e.lastScrape - e.lastDurationMs > ms;
+  if (!(t?.endpoints.length > 0 && t.endpoints.every(isNew))) throw new Error(JSON.stringify(t));
+  return t;
 }
 
 // The number of scraped profiles that the receiver has not accepted, in memory and on disk.
@@ -143,6 +145,7 @@ module.exports = {
   targets,
   target,
   scrapedSince,
+  mustBeScraped,
   unsent,
   nothingIsUnsent,
   nothingWaits,
