@@ -115,7 +115,7 @@ static __always_inline int walk_by_frame_pointer(struct walk *w)
 int walk_by_shape(void);
 
 /*
- * In chain_walk.bpf.h. Steps from generated code to the interpreter's loop, if that is known to
+ * In chain_loop.bpf.h. Steps from generated code to the interpreter's loop, if that is known to
  * have called it. Returns whether it did. A global function.
  */
 int walk_to_loop(void);

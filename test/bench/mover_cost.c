@@ -1,5 +1,5 @@
 /*
- * What movers over 30 days cost when all of many applications are looked at, on the embedded
+ * The cost of movers over 30 days for 200 applications at once, on the embedded
  * engine, beside the same question to the sums of days, which do not answer it exactly
  * (BENCHMARKS.md).
  *

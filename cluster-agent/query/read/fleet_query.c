@@ -660,7 +660,7 @@ static int by_total(const void *a, const void *b, void *ctx)
 	return strcmp(x->name, y->name);
 }
 
-/* Leaves what is searched for, once, in its order. */
+/* Removes what is not searched for, adds up what has one name, and sorts the rest for the answer. */
 static void select_names(struct named_list *l, const char *search)
 {
 	struct searched searched = {search};
