@@ -15,7 +15,7 @@
 /* Where its build id is. */
 #define SLOW_SYMBOLS_BUILD_ID_OFFSET (SLOW_SYMBOLS_NOTE_OFFSET + 16)
 
-/* Enough symbols to kill their reader midway; fewer for TSan, under which reading is much slower. */
+/* Enough symbols to kill their reader midway; fewer for TSan, which makes reading slower. */
 #ifdef __SANITIZE_THREAD__
 #define SLOW_SYMBOLS_MANY 100000u
 #else

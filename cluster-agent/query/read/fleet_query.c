@@ -207,9 +207,10 @@ static int find_names(struct fleet *w, struct err *err)
 		if (strcmp(n->name, w->name) != 0 || strcmp(n->stored, w->name) == 0)
 			continue;
 		n_bytes += strlen(n->stored);
-		if (n_bytes > MAX_NAMES_BYTES)
-			break;
-		names[++w->n_names] = n->stored;
+		if (n_bytes <= MAX_NAMES_BYTES)
+			names[++w->n_names] = n->stored;
+		else if (w->f->symbols)
+			symbol_store_count_without_room(w->f->symbols, 1);
 	}
 	w->names = names;
 	return 0;
@@ -643,15 +644,11 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
 }
 
-struct searched {
-	const char *text;
-};
-
 static int by_total(const void *a, const void *b, void *ctx)
 {
-	const struct searched *s = ctx;
+	const char *const *search = ctx;
 	const struct named *x = a, *y = b;
-	bool x_is = strcmp(x->name, s->text) == 0, y_is = strcmp(y->name, s->text) == 0;
+	bool x_is = strcmp(x->name, *search) == 0, y_is = strcmp(y->name, *search) == 0;
 
 	if (x_is != y_is)
 		return x_is ? -1 : 1;
@@ -660,10 +657,9 @@ static int by_total(const void *a, const void *b, void *ctx)
 	return strcmp(x->name, y->name);
 }
 
-/* Removes what is not searched for, adds up what has one name, and sorts the rest for the answer. */
+/* Removes what is not searched for, adds up what has the same name, and sorts the rest. */
 static void select_names(struct named_list *l, const char *search)
 {
-	struct searched searched = {search};
 	size_t n = 0;
 
 	if (l->n_items == 0)
@@ -678,7 +674,7 @@ static void select_names(struct named_list *l, const char *search)
 			l->items[n++] = now;
 	}
 	l->n_items = n;
-	qsort_r(l->items, n, sizeof(*l->items), by_total, &searched);
+	qsort_r(l->items, n, sizeof(*l->items), by_total, &search);
 }
 
 int fleet_query_names(struct store *store, const struct query_filter *range, const char *search,
