@@ -10,6 +10,7 @@
  */
 #include "node-agent/interpreter/ruby/ruby_interpreter.h"
 
+#include <elf.h>
 #include <errno.h>
 
 #include "node-agent/interpreter/interpreter_loops.h"
@@ -154,9 +155,11 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 		.roots = {root_of(symbols)},
 		.thread = thread_of(symbols),
 		.frames = frames_of(&ruby),
-		.flags = CHAIN_ANONYMOUS_IS_LOOP | CHAIN_LOOP_IS_JOINED | CHAIN_CALLED_BY_LOOP,
+		.flags = CHAIN_ANONYMOUS_IS_LOOP | CHAIN_LOOP_IS_JOINED,
 		.ruby = ruby,
 	};
+	if (layout->machine == EM_X86_64)
+		ret->flags |= CHAIN_CALLED_BY_LOOP;
 	return find_loops(layout, src, symbols, ret);
 }
 
