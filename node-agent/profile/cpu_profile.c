@@ -480,9 +480,9 @@ static enum unwind_outcome push_user_frames(struct build *b, const struct proces
 /*
  * Whether the walk over the user stack came to its bottom; a guess on the way may have left out
  * callers, which outcome_of_whole() reports. A frame pointer of 0 proves that only
- * after a step: code built without frame pointers leaves any value in the register, 0 as well.
- * The name at the bottom proves it, or the one above if the start-up code at the bottom has no
- * symbol.
+ * after a step: code built without frame pointers leaves any value in the register, 0 as well. A
+ * table proves it, as that of a stripped program for its first instructions, which relocate it. The
+ * name at the bottom proves it, or the one above if the start-up code at the bottom has no symbol.
  */
 static bool is_whole(const struct build *b, const struct cycle_stack *stack, bool all_code,
 		     size_t first_user)
@@ -499,7 +499,8 @@ static bool is_whole(const struct build *b, const struct cycle_stack *stack, boo
 		if (stack_is_root(symbol_location_outermost(l)->function))
 			return true;
 	}
-	return all_code && stack->end == WALK_END_BOTTOM && stack->n_user > 1;
+	return all_code && stack->end == WALK_END_BOTTOM &&
+	       (stack->n_user > 1 || stack->flags & SAMPLE_BY_TABLES);
 }
 
 /*

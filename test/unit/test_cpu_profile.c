@@ -548,6 +548,18 @@ TEST_FIXTURE(frame_pointer_zero_proves_the_bottom_after_a_step_only, set_up, tea
 	assert_int_equal(f->result.n_truncated, 1);
 }
 
+TEST_FIXTURE(a_table_proves_that_a_single_frame_is_the_bottom, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf)};
+
+	f->flags = SAMPLE_BY_TABLES;
+	add(f, WALK_END_BOTTOM, addrs, 1);
+	build(f);
+	assert_string_equal(folded(f, 0), "known_leaf;" OWN_PROCESS_COMM);
+	assert_int_equal(f->result.n_truncated, 0);
+}
+
 TEST_FIXTURE(an_address_that_cannot_be_code_cuts_the_stack, set_up, tear_down)
 {
 	struct fixture *f = *state;
