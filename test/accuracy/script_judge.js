@@ -28,11 +28,11 @@ const expressions = (chains) => ({
 });
 
 class ScriptRules {
-  // language: { chains, isOwn, fiber, mayBeNative(names of native frames) }. fiber: chains that are
-  // on a stack of their own, which begins in the interpreter. A stack without frames of the script
-  // counts unless it may be native.
-  constructor({ chains, isOwn, fiber = /^\0/, mayBeNative = () => false }) {
-    Object.assign(this, { isOwn, fiber, mayBeNative });
+  // language: { chains, isOwn, textOf, fiber, mayBeNative(names of native frames) }. fiber: chains
+  // that are on a stack of their own, which begins in the interpreter. A stack without frames of the
+  // script counts unless it may be native.
+  constructor({ chains, isOwn, textOf, fiber = /^\0/, mayBeNative = () => false }) {
+    Object.assign(this, { isOwn, textOf, fiber, mayBeNative });
     this.whole = expressions(chains);
     // native frames below compiled code are not known
     const isCut = (chain) => chain.replaceAll(" \\[native\\] ", "( \\[native\\])? ");
@@ -44,7 +44,7 @@ class ScriptRules {
     if (frames.some((f) => isKernel(f) && ENDING.test(f.name))) return null;
     const user = frames.filter((f) => !isKernel(f) && !isState(f));
     const mark = user.find((f) => MARK.test(f.name));
-    const chain = chainOf(user, this.isOwn);
+    const chain = chainOf(user, this.isOwn, this.textOf);
     const isFiber = chain !== null && this.fiber.test(chain) && !this.isOwn(user[0]);
     const begins = (stack) => isStart(stack[0]) || isStrippedStart(stack) || isFiber;
     const isWhole = !mark && user.length > 0 && begins(user);

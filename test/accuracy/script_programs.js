@@ -7,6 +7,7 @@ const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
 const { freePort, root } = require("../e2e/lib/daemon");
+const dotnet = require("../dotnet/dotnet_frames");
 const erlang = require("../erlang/erlang_frames");
 const java = require("../java/java_frames");
 const lua = require("../lua/lua_frames").language;
@@ -15,6 +16,7 @@ const perl = require("../perl/perl_frames").language;
 const php = require("../php/php_frames").language;
 const { apache, fpm, serve } = require("../php/php_servers");
 const ruby = require("../ruby/ruby_frames");
+const v8 = require("../v8/v8_frames");
 
 const interpreters = path.join(root, "test/interpreters");
 
@@ -210,12 +212,71 @@ function javaReleases() {
   return [...releases, ...["21", "25"].map((release) => of(release, ["virtual"]))];
 }
 
+// ---- Node.js ----
+
+const NODES = ["14.21.3", "16.20.2", "18.20.8", "20.20.2", "22.23.5", "24.22.3", "26.12.1"];
+
+// Threads that compile and collect garbage have no functions of the script, nor has the event loop.
+const isNodesOwn = (names) => !names.some((name) => /Builtins_JS(Run)?.*Entry/.test(name));
+
+function nodeReleases() {
+  return NODES.map((release) => ({
+    language: "Node.js",
+    name: `node-${release}`,
+    title: "of npm",
+    chains: { ...v8.language, mayBeNative: isNodesOwn },
+    prepare: () => {
+      const releases = path.join(root, "test/v8/node-releases.sh");
+      const file = String(execFileSync(releases, ["--fetch", release])).trim();
+      return { release, file };
+    },
+    start: ({ comm, file, chains }) => {
+      const options = [`--title=${comm}`, chains.script];
+      const child = spawn(file, options, { stdio: ["ignore", "ignore", "inherit"], env });
+      return { pid: child.pid, stop: () => child.kill("SIGKILL") };
+    },
+  }));
+}
+
+// ---- .NET ----
+
+// Threads of the runtime have no methods.
+const isRuntimesOwn = (names) => !names.includes("main");
+
+function dotnetReleases() {
+  const runtimes = path.join(root, "test/dotnet/runtimes.sh");
+  const of = (release, title, settings) => ({
+    language: ".NET",
+    name: `dotnet-${release}${title ? "-once" : ""}`,
+    title: title || "compiled in tiers",
+    hasLines: false,
+    chains: { ...dotnet.language, mayBeNative: isRuntimesOwn },
+    prepare: () => ({ release, runtime: path.join(String(execFileSync(runtimes)).trim(), release) }),
+    start: ({ comm, runtime }) => {
+      const dir = fs.mkdtempSync(path.join(os.tmpdir(), "dotnet-"));
+      const [file, ...args] = dotnet.build(runtime, dir, comm);
+      const options = { stdio: ["ignore", "ignore", "inherit"], env: { ...env, ...settings } };
+      const child = spawn(file, args, options);
+      const stop = () => {
+        child.kill("SIGKILL");
+        fs.rmSync(dir, { recursive: true, force: true });
+      };
+      return { pid: child.pid, stop };
+    },
+  });
+  return ["9.0.1", "9.0.7", "10.0.9"].flatMap((release) => [
+    of(release, "", {}),
+    of(release, "compiled once", { DOTNET_TieredCompilation: "0" }),
+  ]);
+}
+
 // Those whose names contain one of these, all if none is given: [{ language, name, title, release,
 // chains, comm, start() }]; each has a process name of its own, by which its stacks are known.
 function scripts(only) {
   const matches = ({ language, name }) =>
     only.length === 0 || only.some((part) => `${language} ${name}`.includes(part));
-  return [...debianReleases(), ...others(), ...javaReleases()].filter(matches).map((script, i) => {
+  const all = [debianReleases, others, javaReleases, nodeReleases, dotnetReleases];
+  return all.flatMap((some) => some()).filter(matches).map((script, i) => {
     const comm = script.commOf?.(i) ?? `acc-script-${i}`;
     const prepared = { ...script, ...script.prepare(), comm };
     return { ...prepared, start: () => script.start(prepared) };

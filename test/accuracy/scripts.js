@@ -82,6 +82,7 @@ function compare(script, { begin, end }, receiver) {
   const stacks = receiver.stacksOf(script.comm);
   const counted = stacks.filter(({ startMs }) => startMs >= begin && startMs < end);
   const [sum, all] = [counted, stacks].map((s) => tally(s, (frames) => rules.verdict(frames)));
+  const lines = script.hasLines === false ? "" : percent(sum.lines, sum.samples);
   const enough = script.isCut ? sum.lines : sum.good;
   const good = sum.samples > 0 && enough >= TARGET * sum.samples;
   const row = [
@@ -90,13 +91,14 @@ function compare(script, { begin, end }, receiver) {
     percent(sum.good, sum.samples),
     percent(sum.whole, sum.samples),
     percent(sum.names, sum.samples),
-    percent(sum.lines, sum.samples),
+    lines,
     percent(all.good, all.samples),
   ];
   console.error(`${good ? "ok" : "FAIL"} ${script.name} ${row.join("  ")}`);
   for (const line of faultLines(sum, 1)) console.error(`  ${line.slice(0, 1500)}`);
   const { language, name, release } = script;
-  return { row, failed: !good, proof: proven.row({ language, program: name, release }, sum) };
+  const judged = { ...sum, ...(lines ? {} : { lines: undefined }) };
+  return { row, failed: !good, proof: proven.row({ language, program: name, release }, judged) };
 }
 
 async function main() {

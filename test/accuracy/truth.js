@@ -110,14 +110,14 @@ const programs = [
   [
     "python3",
     "python3",
-    `python3 -c 'import json
+    `/usr/bin/python3 -c 'import json
 while 1: json.loads(json.dumps([{"k": str(i * 7919 % 1000)} for i in range(5000)]))'`,
     python,
   ],
   [
     "python3, numpy",
     "python3",
-    `python3 -c 'import numpy
+    `/usr/bin/python3 -c 'import numpy
 a = numpy.random.rand(300, 300)
 while 1: numpy.sort(a @ a, axis=1)'`,
     python,
@@ -139,7 +139,7 @@ while 1: numpy.sort(a @ a, axis=1)'`,
     "lua5.4",
     `lua5.4 -e 'while true do local t = {}
 for i = 1, 20000 do t[i] = tostring(i * 7919 % 1000) end table.sort(t) end'`,
-    { file: /command line/ },
+    { name: /^\(command line\)$/ },
   ],
   [
     "R",
@@ -159,7 +159,7 @@ for i = 1, 20000 do t[i] = tostring(i * 7919 % 1000) end table.sort(t) end'`,
   ["node --use-largepages", "node", "node --use-largepages=on script.js", js],
   ["deno", "deno", `${folder}/deno run script.js`],
   ["bun", "bun", `${folder}/bun script.js`],
-  ["java", "java", "java Truth.java", { file: /\.java$/ }],
+  ["java", "java", "java Truth.java", { name: /^Truth\.main$/ }],
   ["ruff (musl)", "ruff", forever(`${folder}/ruff check ${ruff} python >/dev/null 2>&1`)],
   ["chromium", "chromium", forever(`chromium ${headless} file://$PWD/page.html >/dev/null 2>&1`)],
 ];

@@ -9,7 +9,7 @@ const { execFileSync, spawn, spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
-const { record } = require("../interpreters/script_chains");
+const { chainOf, record } = require("../interpreters/script_chains");
 const { makeProgram } = require("./single_file");
 
 const SAMPLES = 300;
@@ -17,8 +17,9 @@ const SAMPLE_NS = 1e9 / 99;
 // While methods are replaced, walks and names may come too early for new code.
 const RIGHT = 0.95;
 
-// From the program's first method to its last one. "~" stands for others: of the framework, and the
-// runtime's own.
+// From the program's first method to its last one; others are of the framework, and the runtime's
+// own. There are no lines.
+const OTHERS = " \\[native\\]";
 const BURN = "( Known.Chains.Burn)?";
 const AREA = `( Known.Square.Area${BURN})?`;
 const ROUNDS = [
@@ -30,12 +31,12 @@ const ROUNDS = [
   `( Known.Chains.Deep){51}${BURN}`,
   ` Known.Chains.(Many|Made.MoveNext)${BURN}`,
   // a handler may be called by the runtime, above the frame of its method
-  ` Known.Chains.Throws(( ~)? Known.Chains.Throws)?( Known.Chains.(Caught|Finally))?${BURN}`,
-  ` Known.Chains.Later( ~)?( Known.Chains.Later.MoveNext)?`,
+  ` Known.Chains.Throws((${OTHERS})? Known.Chains.Throws)?( Known.Chains.(Caught|Finally))?${BURN}`,
+  ` Known.Chains.Later(${OTHERS})?( Known.Chains.Later.MoveNext)?`,
   ` Known.Chains.Lambdas( Known.Chains.Lambdas.lambda__0${BURN})?`,
-  ` Known.Chains.Sorting( ~ Known.ByWork.Compare${BURN})?`,
+  ` Known.Chains.Sorting(${OTHERS} Known.ByWork.Compare${BURN})?`,
   " Known.Chains.Matching",
-  " Known.Chains.Building( ~ Known.Chains.Building.lambda__1)?",
+  ` Known.Chains.Building(${OTHERS} Known.Chains.Building.lambda__1)?`,
   " Known.Chains.Writing( Known.Chains.FindJson.lambda__0)?",
 ];
 const CHAINS = [
@@ -44,19 +45,13 @@ const CHAINS = [
     (tail) => `(Known.Chains.Main )?Known.Chains.Work${tail}`,
   ),
   `Known.Chains.Later.MoveNext${BURN}`, // by a thread of the pool
-].map((chain) => new RegExp(`^${chain}$`));
-
-function wordOf(frame) {
-  return frame.name.startsWith("Known.") ? frame.name : "~";
-}
-
-function chainOf(frames) {
-  const words = frames.map(wordOf);
-  const first = words.findIndex((w) => w !== "~");
-  if (first < 0) return null;
-  const own = words.slice(first, words.findLastIndex((w) => w !== "~") + 1);
-  return own.filter((w, i) => w !== "~" || own[i - 1] !== "~").join(" ");
-}
+];
+const language = {
+  chains: CHAINS,
+  isOwn: (f) => f.name.startsWith("Known."),
+  textOf: (f) => f.name,
+};
+const EXPRESSIONS = CHAINS.map((chain) => new RegExp(`^${chain}$`));
 
 // Whether a frame is of code that was compiled before the program ran, and whether it has a name.
 const isMapped = (f) => /\.dll\]?$/.test(f.file ?? "") || f.name.includes(".dll+0x");
@@ -73,14 +68,14 @@ function judge(profile) {
   for (const { samples, weights } of profile.profiles) {
     samples.forEach((stack, i) => {
       const these = stack.map((f) => frames[f]);
-      const chain = chainOf(these);
+      const chain = chainOf(these, language.isOwn, language.textOf);
       if (chain === null) return;
       const count = Math.max(1, Math.round(weights[i] / SAMPLE_NS));
       all.n += count;
       all.mapped += count * these.filter(isMapped).length;
       all.unnamed += count * these.filter(isUnnamed).length;
       if (these.some((f) => f.name === "[truncated]")) all.truncated += count;
-      else if (CHAINS.some((c) => c.test(chain))) all.right += count;
+      else if (EXPRESSIONS.some((c) => c.test(chain))) all.right += count;
       else all.wrong.set(chain, (all.wrong.get(chain) ?? 0) + count);
     });
   }
@@ -92,12 +87,12 @@ function add(all, one) {
   for (const [chain, n] of one.wrong) all.wrong.set(chain, (all.wrong.get(chain) ?? 0) + n);
 }
 
-// Compiles the program into a folder. Returns the command that runs it.
-function build(runtime, dir) {
+// Compiles the program into a folder. Returns the command that runs it, with a file of this name.
+function build(runtime, dir, name = "host") {
   const single = path.join(runtime, "program");
   const isSingle = fs.existsSync(single);
   const program = path.join(dir, isSingle ? "azmcp.dll" : "KnownChains.dll");
-  const host = path.join(dir, "host");
+  const host = path.join(dir, name);
   const options = ["-langversion:7.2", "-optimize+", "-r:System.Core", "-r:System"];
   execFileSync("mcs", [...options, `-out:${program}`, path.join(__dirname, "KnownChains.cs")]);
   if (isSingle) {
@@ -189,5 +184,5 @@ async function main() {
   }
 }
 
-module.exports = { checkDotnet, checkNames };
+module.exports = { build, checkDotnet, checkNames, language };
 if (require.main === module) main();

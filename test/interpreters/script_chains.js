@@ -20,10 +20,12 @@ function record(agent, pid, seconds, to) {
   return JSON.parse(fs.readFileSync(to, "utf8"));
 }
 
+const withLine = (f) => `${f.name}:${f.line ?? 0}`;
+
 // The language's own frames of a stack, from the first to the last; native frames between are one
 // "[native]".
-function chainOf(frames, isOwn) {
-  const known = frames.map((f) => ({ text: `${f.name}:${f.line ?? 0}`, isOwn: isOwn(f) }));
+function chainOf(frames, isOwn, textOf = withLine) {
+  const known = frames.map((f) => ({ text: textOf(f), isOwn: isOwn(f) }));
   const first = known.findIndex((f) => f.isOwn), last = known.findLastIndex((f) => f.isOwn);
   if (first < 0) return null;
   const words = known.slice(first, last + 1).map((f) => (f.isOwn ? f.text : "[native]"));

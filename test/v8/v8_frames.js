@@ -27,11 +27,12 @@ const CHAINS = [
   `main:64( \\[native\\] \\(anonymous\\):64( ${BURN})?)?`,
 ];
 
+const isOwn = (f) => f.file?.includes(SCRIPT) ?? false;
+const language = { script: path.join(__dirname, SCRIPT), chains: CHAINS, isOwn };
+
 function checkNode(agent, root, node, options = []) {
-  const isOwn = (f) => f.file?.includes(SCRIPT) ?? false;
-  const language = { script: path.join(__dirname, SCRIPT), chains: CHAINS, isOwn };
   return checkScript(agent, root, [node, ...options], language);
 }
 
-module.exports = { checkNode };
+module.exports = { checkNode, language };
 if (require.main === module) main(checkNode);
