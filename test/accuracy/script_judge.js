@@ -5,7 +5,7 @@
 const { chainOf } = require("../interpreters/script_chains");
 const { STARTS, bareName } = require("./judge");
 
-const MARK = /^\[(?!kernel|vdso|unknown|virtual thread)[a-z].*\]$/;
+const MARK = /^\[(?!kernel|vdso|unknown|virtual thread|.*(stub|helper|precode)\])[a-z].*\]$/;
 const ENDING = /^(exit_mmap|exit_mm|begin_new_exec|exec_mmap|do_exit|load_elf_binary)$/;
 // A stripped C library has no name for what starts a thread; a virtual one has a mark there.
 const THREAD = /^(start_thread|(libc|libpthread)[^+]*\+0x[0-9a-f]+)$/;

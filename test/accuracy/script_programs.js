@@ -231,8 +231,10 @@ function nodeReleases() {
       return { release, file };
     },
     start: ({ comm, file, chains }) => {
-      const options = [`--title=${comm}`, chains.script];
-      const child = spawn(file, options, { stdio: ["ignore", "ignore", "inherit"], env });
+      // from 24 on it names its main thread, after it has taken --title
+      const late = ["--import", `data:text/javascript,process.title="${comm}"`];
+      const title = parseInt(release, 10) < 24 ? [`--title=${comm}`] : late;
+      const child = spawn(file, [...title, chains.script], { stdio: ["ignore", "ignore", "inherit"], env });
       return { pid: child.pid, stop: () => child.kill("SIGKILL") };
     },
   }));
