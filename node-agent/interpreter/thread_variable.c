@@ -125,9 +125,27 @@ static void decode_fs(const struct code *c, size_t at, struct thread_variable *r
 	ret->offset = load_displacement(c, at + 4);
 }
 
+/* mov key(%rip),%edi, and then a call, or a jump that may come after an add to %rsp. */
+static bool passes_key(const struct code *c, size_t at)
+{
+	size_t next = at + 6;
+
+	if (!HAS(c, at, "\x8b\x3d"))
+		return false;
+	if (HAS(c, next, "\x48\x83\xc4"))
+		next += 4;
+	return HAS(c, next, "\xe8") || HAS(c, next, "\xe9") || HAS(c, next, "\xff\x15") ||
+	       HAS(c, next, "\xff\x25");
+}
+
 static int decode_x86(const struct code *c, struct thread_variable *ret)
 {
 	for (size_t i = 0; i + 8 <= c->n; i++) {
+		if (passes_key(c, i)) {
+			*ret = (struct thread_variable){.kind = THREAD_VARIABLE_KEY,
+							.vaddr = relative(c, i + 2)};
+			return 0;
+		}
 		if (HAS(c, i, "\x64\x48\x8b\x04\x25")) {
 			decode_fs(c, i + 5, ret);
 			return 0;

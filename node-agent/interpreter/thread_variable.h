@@ -19,6 +19,8 @@ enum thread_variable_kind {
 	THREAD_VARIABLE_LINKED,
 	/* At (variables of the module whose number is the word at vaddr + offset). */
 	THREAD_VARIABLE_MODULE,
+	/* No variable: what pthread_getspecific(3) has for the key at vaddr. On x86-64 only. */
+	THREAD_VARIABLE_KEY,
 };
 
 struct thread_variable {

@@ -7,9 +7,11 @@
 
 #define TEXT 0x2000u
 #define GLOBALS 0x6000u
+#define GLOBALS_OFFSET 0x6100u
 
 static struct elf_builder elf;
 static struct interpreter_image image;
+static bool has_threads; /* built for several threads */
 
 /* constants NULL: without a section of them. */
 static int recognise(const char *constants, bool has_globals)
@@ -24,6 +26,11 @@ static int recognise(const char *constants, bool has_globals)
 	elf_builder_symbol(&elf, "execute_ex", STB_GLOBAL, STT_FUNC, TEXT, 256);
 	if (has_globals)
 		elf_builder_symbol(&elf, "executor_globals", STB_GLOBAL, STT_OBJECT, GLOBALS, 512);
+	if (has_threads) {
+		elf_builder_symbol(&elf, "tsrm_get_ls_cache", STB_GLOBAL, STT_FUNC, TEXT + 256, 16);
+		elf_builder_symbol(&elf, "executor_globals_offset", STB_GLOBAL, STT_OBJECT,
+				   GLOBALS_OFFSET, 8);
+	}
 	elf_builder_symbol_table(&elf, SHT_DYNSYM);
 	elf_builder_segment(&elf, PT_LOAD, PF_R | PF_X, 0, 0, ELF_BUILDER_BYTES / 2);
 	elf_builder_finish(&elf);
@@ -98,8 +105,36 @@ TEST(a_program_that_is_not_php_may_have_such_a_function)
 	assert_int_equal(recognise("X-Powered-By: Perl", true), -ENOENT);
 }
 
-/* Builds for several threads. */
-TEST(php_without_global_variables_is_not_known)
+TEST(php_without_its_globals_is_not_known)
 {
 	assert_int_equal(recognise("X-Powered-By: PHP/8.2.29", false), -ENOTSUP);
+}
+
+static int read_offset(void *ctx, uint64_t at, void *to, size_t n)
+{
+	assert_int_equal(at, 0x10000 + GLOBALS_OFFSET);
+	assert_int_equal(n, sizeof(uint64_t));
+	memcpy(to, ctx, n);
+	return 0;
+}
+
+TEST(globals_of_a_thread_are_where_the_process_says)
+{
+	uint64_t offset = 0;
+	const struct interpreter_memory memory = {.read = read_offset, .ctx = &offset};
+
+	has_threads = true;
+	assert_int_equal(recognise("X-Powered-By: PHP/8.2.29", false), 0);
+	has_threads = false;
+	assert_int_equal(image.roots[0].kind, INTERPRETER_ROOT_GETTER);
+	assert_int_equal(image.roots[0].vaddr, TEXT + 256);
+	assert_int_equal(php_interpreter_ops.complete(&image, 0x10000, &memory), -EAGAIN);
+	offset = UINT64_C(1) << 40;
+	assert_int_equal(php_interpreter_ops.complete(&image, 0x10000, &memory), -ENOTSUP);
+	offset = 4096;
+	assert_int_equal(php_interpreter_ops.complete(&image, 0x10000, &memory), 0);
+	assert_int_equal(image.roots[0].n_steps, 1);
+	assert_int_equal(image.roots[0].steps[0], 4096 + 488);
+	offset = 0; /* it is known */
+	assert_int_equal(php_interpreter_ops.complete(&image, 0x10000, &memory), 0);
 }

@@ -79,6 +79,14 @@ TEST(in_a_library_it_is_one_of_its_module)
 		  THREAD_VARIABLE_MODULE, 24 + 0x18, GOT_AT);
 }
 
+/* endbr64; mov 0xf6(%rip),%edi; jmp, or sub $8,%rsp; mov 0xf6(%rip),%edi; call */
+TEST(it_may_be_behind_a_key)
+{
+	CHECK_X86("\xf3\x0f\x1e\xfa\x8b\x3d\xf6\0\0\0\xe9\0\0\0\0", THREAD_VARIABLE_KEY, 0, GOT_AT);
+	CHECK_X86("\x48\x83\xec\x08\x8b\x3d\xf6\0\0\0\xe8\0\0\0\0\x48\x83\xc4\x08\xc3",
+		  THREAD_VARIABLE_KEY, 0, GOT_AT);
+}
+
 /* A variable that the file exports: its offset is stored when the library is loaded. */
 TEST(the_offset_may_be_that_of_a_symbol)
 {

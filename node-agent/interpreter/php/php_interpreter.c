@@ -3,12 +3,14 @@
  * php-fpm, a module of Apache, or a program that embeds it. Extensions need these two, so files
  * without further symbols have them.
  *
+ * Builds for several threads (ZTS, as FrankenPHP's) keep the globals of a thread behind a key of
+ * pthread_getspecific(3), which a function that extensions call returns. Where executor_globals is
+ * among them is decided when the process starts; it is the same in all processes of a file, because
+ * they ask for the same things in the same order.
+ *
  * Frames (zend_execute_data) are a linked list, from executor_globals on, in which those of C
  * functions stand between the others. What C code calls has a flag, be it a C function itself; so a
  * run of the loop ends at a flagged frame of a function that was compiled.
- *
- * Builds for several threads (ZTS) keep the globals of a thread behind an offset that the process
- * computes when it starts. They are not read.
  */
 #include "node-agent/interpreter/php/php_interpreter.h"
 
@@ -31,11 +33,16 @@
 #define FUNCTION_NAME 8u
 #define STRING_HASH 8u /* zend_string.h */
 
-enum symbol { SYMBOL_LOOP, SYMBOL_GLOBALS, SYMBOLS };
+/* Of all globals of a thread, at most; they are a few KB, and those of extensions. */
+#define GLOBALS_MAX_BYTES (UINT64_C(64) << 20)
+
+enum symbol { SYMBOL_LOOP, SYMBOL_GLOBALS, SYMBOL_OFFSET, SYMBOL_THREAD, SYMBOLS };
 
 static const char *const symbol_names[SYMBOLS] = {
 	[SYMBOL_LOOP] = "execute_ex",
 	[SYMBOL_GLOBALS] = "executor_globals",
+	[SYMBOL_OFFSET] = "executor_globals_offset",
+	[SYMBOL_THREAD] = "tsrm_get_ls_cache",
 };
 
 static bool is_loop(const char *name)
@@ -68,6 +75,17 @@ static struct chain_frames frames_of(const struct php_layout *l)
 	};
 }
 
+/* Where the innermost frame is; steps of a thread's are filled in by complete(). */
+static struct interpreter_root root_of(const uint64_t *symbols, const struct php_layout *l)
+{
+	if (l->globals_offset)
+		return (struct interpreter_root){.kind = INTERPRETER_ROOT_GETTER,
+						 .vaddr = symbols[SYMBOL_THREAD],
+						 .n_steps = 1};
+	return (struct interpreter_root){.kind = INTERPRETER_ROOT_GLOBAL,
+					 .vaddr = symbols[SYMBOL_GLOBALS] + l->current};
+}
+
 static int recognise(const struct elf_layout *layout, const struct byte_source *src,
 		     struct interpreter_image *ret)
 {
@@ -82,12 +100,13 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 	r = php_release_find(layout, src, &php);
 	if (r < 0)
 		return r;
-	if (symbols[SYMBOL_GLOBALS] == 0)
+	if (symbols[SYMBOL_GLOBALS] == 0 && symbols[SYMBOL_THREAD])
+		php.globals_offset = symbols[SYMBOL_OFFSET];
+	if (symbols[SYMBOL_GLOBALS] == 0 && php.globals_offset == 0)
 		return -ENOTSUP;
 	*ret = (struct interpreter_image){
 		.language = INTERPRETER_PHP,
-		.roots = {{.kind = INTERPRETER_ROOT_GLOBAL,
-			   .vaddr = symbols[SYMBOL_GLOBALS] + php.current}},
+		.roots = {root_of(symbols, &php)},
 		.frames = frames_of(&php),
 		.texts = {FUNCTION_NAME, php.filename, CHAIN_TEXT_AT},
 		.flags = CHAIN_ANONYMOUS_IS_LOOP,
@@ -108,4 +127,27 @@ static int name_frame(const struct interpreter_image *image, uint64_t bias,
 	return php_name_read(&image->php, memory, f, ret);
 }
 
-const struct interpreter_ops php_interpreter_ops = {"php", "execute_ex", recognise, name_frame};
+static int complete(struct interpreter_image *image, uint64_t bias,
+		    const struct interpreter_memory *memory)
+{
+	struct php_layout *l = &image->php;
+	uint64_t offset;
+	int r;
+
+	if (l->globals_offset == 0)
+		return 0;
+	r = interpreter_read(memory, bias + l->globals_offset, &offset, sizeof(offset));
+	if (r < 0)
+		return r;
+	if (offset == 0) /* it has not started yet */
+		return -EAGAIN;
+	if (offset > GLOBALS_MAX_BYTES)
+		return -ENOTSUP;
+	image->roots[0].steps[0] = (int64_t)(offset + l->current);
+	l->globals_offset = 0;
+	return 0;
+}
+
+const struct interpreter_ops php_interpreter_ops = {
+	"php", "execute_ex", recognise, name_frame, complete, NULL,
+};

@@ -335,11 +335,27 @@ int interpreter_files_find(struct interpreter_files *f, const struct process_sna
 	return 0;
 }
 
+/* What a table of the C library has for a number in the process. */
+static int begin_with_table(const struct found *p, uint64_t vaddr, bool is_key, uint8_t shift,
+			    struct chain_path *ret)
+{
+	const struct libc_threads *libc = p->libc ? &p->libc->libc : NULL;
+
+	if (!libc)
+		return -EAGAIN;
+	ret->origin = CHAIN_KEY;
+	ret->word = p->bias + vaddr;
+	ret->table = is_key ? libc->keys : libc->modules;
+	if (is_key)
+		ret->table.key_shift = shift;
+	return 0;
+}
+
 /* Returns 0, or -EAGAIN if the C library is needed and not known. */
 static int begin_path(const struct found *p, const struct interpreter_root *root,
 		      const struct thread_variable *v, struct chain_path *ret)
 {
-	const struct libc_threads *libc = p->libc ? &p->libc->libc : NULL;
+	int r;
 
 	switch (root->kind) {
 	case INTERPRETER_ROOT_NONE:
@@ -355,13 +371,8 @@ static int begin_path(const struct found *p, const struct interpreter_root *root
 		return 0;
 	case INTERPRETER_ROOT_KEY_MADE:
 	case INTERPRETER_ROOT_KEY:
-		if (!libc)
-			return -EAGAIN;
-		ret->origin = CHAIN_KEY;
-		ret->word = p->bias + root->vaddr;
-		ret->table = libc->keys;
-		ret->table.key_shift = root->kind == INTERPRETER_ROOT_KEY_MADE ? 32 : 0;
-		return 0;
+		return begin_with_table(p, root->vaddr, true,
+					root->kind == INTERPRETER_ROOT_KEY_MADE ? 32 : 0, ret);
 	case INTERPRETER_ROOT_GETTER:
 		break;
 	}
@@ -374,12 +385,12 @@ static int begin_path(const struct found *p, const struct interpreter_root *root
 		ret->word = p->bias + v->vaddr;
 		break;
 	case THREAD_VARIABLE_MODULE:
-		if (!libc)
-			return -EAGAIN;
-		ret->origin = CHAIN_KEY;
-		ret->word = p->bias + v->vaddr;
-		ret->table = libc->modules;
+		r = begin_with_table(p, v->vaddr, false, 0, ret);
+		if (r < 0)
+			return r;
 		break;
+	case THREAD_VARIABLE_KEY:
+		return begin_with_table(p, v->vaddr, true, 0, ret);
 	}
 	ret->steps[ret->n_steps++] = v->offset;
 	return 0;
