@@ -29,8 +29,8 @@ const expressions = (chains) => ({
 
 class ScriptRules {
   // language: { chains, isOwn, textOf, fiber, mayBeNative(names of native frames) }. fiber: chains
-  // that are on a stack of their own, which begins in the interpreter. A stack without frames of the
-  // script counts unless it may be native.
+  // that are on a stack of their own, which begins in the interpreter. A stack without frames of
+  // the script counts unless it may be native.
   constructor({ chains, isOwn, textOf, fiber = /^\0/, mayBeNative = () => false }) {
     Object.assign(this, { isOwn, textOf, fiber, mayBeNative });
     this.whole = expressions(chains);

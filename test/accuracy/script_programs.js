@@ -45,9 +45,10 @@ const compiled = {
     language: "Ruby, compiled",
     chains: { ...ruby.compiler, ...threads },
     options: ["--yjit"],
-    suites: ["bookworm"], // others are built without it
+    suites: ["bookworm", "source"], // others are built without it
   },
 };
+const TITLES = { npm: "of npm", source: "built from source" };
 const ASKS = {
   php: ["-n", "-d", "display_startup_errors=0", "-r", "echo PHP_VERSION;"],
   ruby: ["--disable-gems", "-e", "print RUBY_VERSION"],
@@ -124,7 +125,7 @@ function debianReleases() {
     .map(([kinds, key, suite, name, ...packages]) => ({
       ...kinds[key],
       name: `${suite}-${name}${kinds === compiled ? "-compiled" : ""}`,
-      title: suite === "npm" ? "of npm" : `Debian ${suite}`,
+      title: TITLES[suite] ?? `Debian ${suite}`,
       prepare: () => {
         const dir = tree(`${suite}-${name}`, suite, packages);
         const program = `/usr/bin/${name}`;
@@ -234,7 +235,8 @@ function nodeReleases() {
       // from 24 on it names its main thread, after it has taken --title
       const late = ["--import", `data:text/javascript,process.title="${comm}"`];
       const title = parseInt(release, 10) < 24 ? [`--title=${comm}`] : late;
-      const child = spawn(file, [...title, chains.script], { stdio: ["ignore", "ignore", "inherit"], env });
+      const options = { stdio: ["ignore", "ignore", "inherit"], env };
+      const child = spawn(file, [...title, chains.script], options);
       return { pid: child.pid, stop: () => child.kill("SIGKILL") };
     },
   }));
@@ -246,14 +248,15 @@ function nodeReleases() {
 const isRuntimesOwn = (names) => !names.includes("main");
 
 function dotnetReleases() {
-  const runtimes = path.join(root, "test/dotnet/runtimes.sh");
+  const runtimes = () =>
+    String(execFileSync(path.join(root, "test/dotnet/runtimes.sh"))).trim();
   const of = (release, title, settings) => ({
     language: ".NET",
     name: `dotnet-${release}${title ? "-once" : ""}`,
     title: title || "compiled in tiers",
     hasLines: false,
     chains: { ...dotnet.language, mayBeNative: isRuntimesOwn },
-    prepare: () => ({ release, runtime: path.join(String(execFileSync(runtimes)).trim(), release) }),
+    prepare: () => ({ release, runtime: path.join(runtimes(), release) }),
     start: ({ comm, runtime }) => {
       const dir = fs.mkdtempSync(path.join(os.tmpdir(), "dotnet-"));
       const [file, ...args] = dotnet.build(runtime, dir, comm);

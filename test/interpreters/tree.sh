@@ -36,8 +36,44 @@ npm_program() {
 	rm -rf "$pack"
 }
 
+# Builds the program in a folder with its sources: Ruby with YJIT, PHP for several threads, Perl for
+# one. The file `program` says where it is.
+make_program() {
+	case $1 in
+	ruby*)
+		echo ruby >program
+		./configure --enable-yjit --disable-install-doc --without-gmp && make -j"$(nproc)" ruby
+		;;
+	php*)
+		echo sapi/cli/php >program
+		./configure --disable-all --enable-zts && make -j"$(nproc)" cli
+		;;
+	perl*)
+		echo perl >program
+		./Configure -des -Uusethreads -Dprefix=/usr && make -j"$(nproc)" perl
+		;;
+	esac >log 2>&1
+}
+
+# source_program SUITE PACKAGE
+source_program() {
+	local name=${root##*/} build
+	[ ! -x "$root/usr/bin/${name#*-}" ] || return 0
+	debian bookworm libcrypt1 zlib1g
+	build=$(mktemp -d)
+	"$fetch" source "$1" "$(dpkg --print-architecture)" "$build/source" "$2" >&2
+	if ! (cd "$build/source" && make_program "$2"); then
+		tail -n 30 "$build/source/log" >&2
+		return 1
+	fi
+	cp "$build/source/$(cat "$build/source/program")" "$root/usr/bin/${name#*-}"
+	rm -rf "$build"
+}
+
 if [ "$suite" = npm ]; then
 	npm_program "$@"
+elif [ "$suite" = source ]; then
+	source_program "$@"
 else
 	debian "$suite" "$@"
 fi

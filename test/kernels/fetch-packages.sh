@@ -1,7 +1,7 @@
 #!/bin/sh
-# fetch-packages.sh these|needs SUITE ARCH DIR PACKAGE...: unpacks Debian packages of any suite and
-# architecture below DIR without installing them: only these, or also their dependencies. Those of
-# experimental need sid, too. A meta package stands for the kernel image that it depends on; modules
+# fetch-packages.sh these|needs|source SUITE ARCH DIR PACKAGE...: unpacks Debian packages of any suite
+# and architecture below DIR without installing them: only these, or also their dependencies, or what
+# one is made from, without Debian's changes. Those of experimental need sid, too. A meta package stands for the kernel image that it depends on; modules
 # and documents other than licences are left out. "dpkg-query --admindir=DIR/var/lib/dpkg" knows the
 # packages and their files. Does nothing if DIR exists; remove it to get newer versions.
 #
@@ -32,6 +32,8 @@ mkdir -p "$apt/lists/partial" "$apt/archives/partial"
 : >"$apt/status"
 for each in $suite $([ "$suite" != experimental ] || echo sid); do
 	echo "deb [arch=$arch lang=none target=Packages signed-by=$keyring] $mirror $each main"
+	[ "$with" != source ] ||
+		echo "deb-src [lang=none target=Sources signed-by=$keyring] $mirror $each main"
 done >"$apt/sources.list"
 cat >"$apt/apt.conf" <<END
 Dir::Etc::SourceList "$apt/sources.list";
@@ -50,6 +52,13 @@ END
 export APT_CONFIG="$apt/apt.conf"
 
 apt-get update -q >"$apt/log" 2>&1 || { cat "$apt/log" >&2; exit 1; }
+if [ "$with" = source ]; then
+	(cd "$apt" && apt-get source -q --download-only --tar-only "$1") >"$apt/log" 2>&1 ||
+		{ cat "$apt/log" >&2; exit 1; }
+	tar -x -C "$new" --strip-components=1 -f "$(echo "$apt"/*.orig.tar.*)"
+	mv -T "$new" "$dir"
+	exit
+fi
 wanted=
 for package in "$@"; do
 	image=$(apt-cache depends "$package" |

@@ -48,8 +48,8 @@ function isOwn(f) {
 
 const language = { script: path.join(__dirname, SCRIPT), chains: CHAINS, isOwn };
 
-// Code of YJIT calls what the interpreter computes by itself. Its innermost function has the line of
-// its last call; until it has called anything that of an earlier one, which may be its end.
+// Code of YJIT calls what the interpreter computes by itself. Its innermost function has the line
+// of its last call; until it has called anything, that of an earlier one, which may be its end.
 const COMPILED = BURN.replace("|8)", "|8|9)");
 const calls = (chain) => chain.replaceAll(BURN, `${COMPILED}( Integer#[*%+<]:0)?`);
 const compiler = { ...language, chains: CHAINS.map(calls) };
