@@ -43,8 +43,9 @@ const languages = [
   { language: "Zig, D, others that are compiled", stacks: "as C", names: "as C", lines: "as C" },
   {
     language: "Java",
-    proof: ["Java"],
-    claims: ["whole"],
+    ranged: true,
+    proof: ["Java", "Java, virtual threads"],
+    claims: all,
     names: "methods among native functions, [nothing to set](docs/java.md#without-async-profiler)",
     lines: "yes, with inlined calls",
     further: "CPU, allocations, locks (Java 8 and newer)",
@@ -52,8 +53,9 @@ const languages = [
   },
   {
     language: "Node.js",
+    ranged: true,
     proof: ["Node.js"],
-    claims: ["whole"],
+    claims: all,
     names: among("JavaScript"),
     lines: "yes, with inlined functions",
     further: "scraped or [pushed](docs/push.md) pprof",
@@ -149,7 +151,8 @@ const languages = [
   },
   {
     language: ".NET 9 and 10 on x86-64",
-    stacks: "whole",
+    proof: [".NET"],
+    claims: ["whole", "names"],
     names:
       "methods among native functions, [nothing to set](docs/troubleshooting.md#frames-of-net)",
     further: "pushed pprof",

@@ -221,7 +221,7 @@ const NODES = ["14.21.3", "16.20.2", "18.20.8", "20.20.2", "22.23.5", "24.22.3",
 const isNodesOwn = (names) => !names.some((name) => /Builtins_JS(Run)?.*Entry/.test(name));
 
 function nodeReleases() {
-  return NODES.map((release) => ({
+  const of = (release, major = parseInt(release, 10)) => ({
     language: "Node.js",
     name: `node-${release}`,
     title: "of npm",
@@ -229,17 +229,18 @@ function nodeReleases() {
     prepare: () => {
       const releases = path.join(root, "test/v8/node-releases.sh");
       const file = String(execFileSync(releases, ["--fetch", release])).trim();
-      return { release, file };
+      return { release: String(major), file };
     },
     start: ({ comm, file, chains }) => {
       // from 24 on it names its main thread, after it has taken --title
       const late = ["--import", `data:text/javascript,process.title="${comm}"`];
-      const title = parseInt(release, 10) < 24 ? [`--title=${comm}`] : late;
+      const title = major < 24 ? [`--title=${comm}`] : late;
       const options = { stdio: ["ignore", "ignore", "inherit"], env };
       const child = spawn(file, [...title, chains.script], options);
       return { pid: child.pid, stop: () => child.kill("SIGKILL") };
     },
-  }));
+  });
+  return NODES.map((release) => of(release));
 }
 
 // ---- .NET ----

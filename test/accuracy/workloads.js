@@ -194,16 +194,16 @@ const table = [
   interpreted("python-script", "/usr/bin/python3", [source("interpreted.py")]),
   interpreted("perl-script", "/usr/bin/perl", [source("interpreted.pl")]),
   {
-    group: "Node.js",
-    language: "Node.js",
+    group: "Node.js with a perf map",
+    language: "Perf maps",
     release: () => versionOf(process.execPath, ["--version"], /v(\d+)/),
   },
   interpreted("node-js", process.execPath, ["--perf-basic-prof", source("compiled.js")], {
     jit: true,
   }),
   {
-    group: "Java",
-    language: "Java",
+    group: "Java with a perf map",
+    language: "Perf maps",
     release: () => versionOf("javac", ["-version"], /javac (\d+)/),
   },
   {

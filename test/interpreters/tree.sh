@@ -50,7 +50,8 @@ make_program() {
 		;;
 	perl*)
 		echo perl >program
-		./Configure -des -Uusethreads -Dprefix=/usr && make -j"$(nproc)" perl
+		./Configure -des -Uusethreads -Dprefix=/usr && make -j"$(nproc)" &&
+			make install.perl DESTDIR="$root"
 		;;
 	esac >log 2>&1
 }
