@@ -48,7 +48,11 @@ const compiled = {
     suites: ["bookworm", "source"], // others are built without it
   },
 };
-const TITLES = { npm: "of npm", source: "built from source" };
+// of those that are not Debian's
+const TITLES = {
+  npm: () => "of npm",
+  source: (key) => ({ php: "ZTS, built", perl: "one thread, built" }[key] ?? "built"),
+};
 const ASKS = {
   php: ["-n", "-d", "display_startup_errors=0", "-r", "echo PHP_VERSION;"],
   ruby: ["--disable-gems", "-e", "print RUBY_VERSION"],
@@ -125,7 +129,7 @@ function debianReleases() {
     .map(([kinds, key, suite, name, ...packages]) => ({
       ...kinds[key],
       name: `${suite}-${name}${kinds === compiled ? "-compiled" : ""}`,
-      title: TITLES[suite] ?? `Debian ${suite}`,
+      title: TITLES[suite]?.(key) ?? `Debian ${suite}`,
       prepare: () => {
         const dir = tree(`${suite}-${name}`, suite, packages);
         const program = `/usr/bin/${name}`;
