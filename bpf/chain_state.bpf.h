@@ -50,7 +50,15 @@ struct chain_scratch {
 	__u64 trace;                    /* where generated code has begun, if it runs */
 	__u64 c_frame[4];               /* words of the C frame of the loop */
 	__u64 kept_at;                  /* where the run's first function is, if `at` is wrong */
+	__u64 running, running_frame;   /* the task that runs, and its frame; 0: none */
+	__u64 task;                     /* whose frames are taken, as the next ones; 0: none */
+	__u64 task_read;                /* the one that was read last */
+	__u64 coroutine;                /* to be taken next; 0: none */
+	__u64 awaited_by;               /* the task is */
+	__u64 task_name;                /* of the task; 0: none */
 	__u64 words[CHAIN_FRAME_WORDS]; /* of a stack, or of code */
+	__u32 turn_from, turn_to; /* frames of a task that are to be turned round */
+	__u32 n_task_steps;
 	__u32 run_n;
 	__u32 index; /* of the native frame */
 	__u32 n_taken;
@@ -68,6 +76,7 @@ struct chain_scratch {
 	bool generated;   /* the native frame is generated code */
 	bool is_between;  /* the call of the loop has no function yet, or no more */
 	bool is_loose;    /* `at` is the register that what says the caller is stored from */
+	bool awaited_by_set; /* awaited_by is a set */
 	bool fresh;       /* a code object was not among those that were seen lately */
 	__u32 tgid;
 	__u32 loop_table; /* of the file that has the loop; CHAIN_IN_NATIVE */
@@ -158,6 +167,18 @@ static __always_inline void chain_push_entry(struct chain_scratch *c, __u64 code
 	*e = chain_entry(code, at, c->index, check);
 	c->event.n_chain = (__u16)(n + 1);
 	chain_note_code(c, e);
+}
+
+int chain_add_entry(__u64 code, __u64 at, __u32 check);
+
+/* The same as a global function, which is verified once, for what is done in several places. */
+__noinline int chain_add_entry(__u64 code, __u64 at, __u32 check)
+{
+	struct chain_scratch *c = get_chain_scratch();
+
+	if (c)
+		chain_push_entry(c, code, at, check);
+	return 0;
 }
 
 #endif /* BPF_CHAIN_STATE_BPF_H */

@@ -23,6 +23,7 @@
 #include "chain_scan.bpf.h"
 #include "chain_slots.bpf.h"
 #include "chain_state.bpf.h"
+#include "chain_tasks.bpf.h"
 #include "frame_chain.h"
 #include "sample_event.h"
 #include "unwind_lookup.bpf.h"
@@ -288,6 +289,7 @@ static __always_inline bool chain_take(struct chain_scratch *c)
 		c->broken = true;
 		return false;
 	}
+	chain_see_frame(c, frame);
 	chain_read_object_of(c);
 	if (f->stop_mask && (chain_end_word(c) & f->stop_mask) >= f->stop_value)
 		return false;
@@ -329,7 +331,7 @@ static __always_inline void chain_push_element(struct chain_scratch *c, __u64 co
 				  chain_object_word(c, c->at + s->at_check_more));
 	if (code >= CHAIN_CODES)
 		of_code = chain_check(chain_word_at(code + c->layout.frames.check));
-	chain_push_entry(c, code, c->at, chain_check_both(of_code, of_at));
+	chain_add_entry(code, c->at, chain_check_both(of_code, of_at));
 }
 
 static __always_inline void chain_enter_stack(struct chain_scratch *c, __u64 stack)
@@ -437,7 +439,7 @@ __noinline int chain_step(void)
 	case CHAIN_NEXT_SCAN:
 		return chain_scan_step();
 	default:
-		return chain_take(c);
+		return c->task ? chain_task_step() : chain_take(c);
 	}
 }
 
@@ -635,6 +637,8 @@ __noinline int chain_start(void)
 	c->n_taken = 0;
 	c->n_left = 0;
 	c->n_fresh = 0;
+	c->running = 0;
+	c->task = 0;
 	c->tgid = s->event.header.tgid;
 	chain_memory_begin(c);
 	c->cut = c->fresh = c->broken = c->leaving = false;
@@ -666,6 +670,9 @@ __noinline int chain_start(void)
 		chain_enter_stack(c, c->frame);
 		chain_follow(CHAIN_FIRST_AT);
 		c->at = c->found;
+	} else if (c->layout.flags & CHAIN_HAS_TASKS) {
+		chain_follow(CHAIN_FIRST_AT);
+		chain_find_task();
 	}
 	return c->frame != 0 || c->layout.frames.next_is == CHAIN_NEXT_CALL ||
 	       c->layout.frames.next_is == CHAIN_NEXT_SLOT;

@@ -367,6 +367,53 @@ struct chain_slots {
 };
 _Static_assert(sizeof(struct chain_slots) == 64, "chain_slots layout");
 
+/*
+ * Coroutines that an event loop runs as tasks (CPython's asyncio). What awaits the task that runs is
+ * not on the stack, but the task knows it: another task, or a future, which something may await in
+ * turn, or a set of these. The path first_at leads to the task that runs. Behind the frame of its
+ * coroutine, the chain goes on with those of the tasks that await it, from the innermost coroutine
+ * of each on, and with their names. Offsets are in bytes.
+ */
+struct chain_tasks {
+	/* In a task or a future. Those of words: the first one and the last one are the outermost. */
+	__u16 awaited_by;
+	__u16 is_task;   /* a byte */
+	__u16 is_set;    /* a byte: awaited_by is a set */
+	__u16 coroutine; /* in a task: what it runs */
+	__u16 name;      /* in a task */
+	__u16 type;      /* in each object */
+	/* In a coroutine: its frame, and a byte, which is awaits_state if it awaits another one. */
+	__u16 frame;
+	__u16 state;
+	__u16 top;    /* in a frame: behind its values */
+	__u16 awaits; /* so far in front of that is the coroutine that it awaits */
+	/* In a set. Its table has slots of two words: an element, or 0; and -1 if it was removed. */
+	__u16 set_used;
+	__u16 set_mask;
+	__u16 set_table;
+	/* In a name, if it is a text: words of chain_check_text(). */
+	__u16 text_bytes;
+	__u16 text;
+	__u8 awaits_state; /* one less: suspended otherwise */
+	__u8 pad;
+	__u64 coroutine_type;
+	__u64 text_type;
+};
+_Static_assert(sizeof(struct chain_tasks) == 48, "chain_tasks layout");
+
+#define CHAIN_SET_SLOTS 8u /* of a set that is searched for its only element */
+
+/* In an entry's `at`: it is no frame. */
+enum chain_at_task {
+	CHAIN_AT_TASK_NAME = 1, /* the code is the name of a task, the check chain_check_text() */
+	/* The code is CHAIN_TASKS_CODE, and the tasks from here on are left out: */
+	CHAIN_AT_TASKS_SEVERAL,    /* several of them await the one before */
+	CHAIN_AT_TASKS_UNREADABLE, /* the memory of the next one */
+	CHAIN_AT_TASKS_MANY,       /* there are too many, or they turn in a circle */
+	CHAIN_AT_TASKS_END,
+};
+#define CHAIN_TASKS_CODE 8u
+
 #define CHAIN_VALUE_BITS 47
 #define CHAIN_VALUE_MASK ((1ULL << CHAIN_VALUE_BITS) - 1)
 
@@ -430,6 +477,7 @@ enum chain_flag {
 	 * x86-64.
 	 */
 	CHAIN_CALLED_BY_LOOP = 32,
+	CHAIN_HAS_TASKS = 64, /* struct chain_tasks; CHAIN_NEXT_WORD */
 };
 
 /*
@@ -530,8 +578,14 @@ struct chain_layout {
 	__u16 pad2;
 	union {
 		struct {
-			struct chain_stacks stacks; /* CHAIN_NEXT_ELEMENT */
-			/* likewise: what it finds is where the first frame is */
+			union {
+				struct chain_stacks stacks; /* CHAIN_NEXT_ELEMENT */
+				struct chain_tasks tasks;   /* CHAIN_HAS_TASKS */
+			};
+			/*
+			 * What it finds is where the first frame is; with CHAIN_HAS_TASKS, the task
+			 * that runs.
+			 */
 			struct chain_path first_at;
 		};
 		struct chain_calls calls; /* CHAIN_NEXT_CALL */
@@ -627,6 +681,12 @@ static inline __u32 chain_check_at(__u64 index, __u64 body)
 static inline __u32 chain_check_place(__u64 one, __u64 other)
 {
 	return chain_check((__u32)one ? one : 0) ^ chain_check(other);
+}
+
+/* That of a text, by its length and its first word. */
+static inline __u32 chain_check_text(__u64 bytes, __u64 word)
+{
+	return chain_check(bytes * 0x9e3779b97f4a7c15 ^ word);
 }
 
 #define CHAIN_CHECK_HALF 0xfffu

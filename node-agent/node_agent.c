@@ -481,6 +481,7 @@ static int make_unwinder(struct node_agent *a)
 	struct unwinder_config cfg = {
 		.max_bytes = a->o->unwind_table_bytes,
 		.hz = (unsigned)a->o->profile_frequency_hz,
+		.python_tasks = a->o->python_async_callers,
 	};
 	int r;
 

@@ -130,6 +130,10 @@ const struct option_def node_option_defs[] = {
 	 .help = "show source lines and inlined calls of C, C++ and Rust where the file or its "
 		 "separate debug file has DWARF, those of the hottest code first, for less than "
 		 "0.05 % of a core; a program of its own without any right reads it"},
+	{BOOL_OPTION("python-async-callers", python_async_callers), .def = "false",
+	 .help = "in CPU profiles of Python 3.14 and later, show the coroutines that wait for the "
+		 "task of asyncio that runs above its own, with names that programs have given to "
+		 "tasks"},
 	{ENUM_OPTION("go-heap-profiler", go_heap_profiler), .def = "enabled",
 	 .choices = go_heap_modes,
 	 .help = "read heap profiles of Go processes from their memory; force also switches the "

@@ -63,6 +63,7 @@ struct node_options {
 	bool profile_addresses;
 	bool allow_known_bad_kernel;
 	bool line_numbers;
+	bool python_async_callers;
 	enum unwinding_mode unwinding;
 	char *wal_dir; /* NULL: no spool */
 	uint64_t max_spool_bytes;

@@ -220,6 +220,7 @@ static const struct {
 	{".data.rel.ro.go.module", ELF_SECTION_GO_MODULE},
 	{".eh_frame", ELF_SECTION_EH_FRAME},
 	{".plt", ELF_SECTION_PLT},
+	{".AsyncioDebug", ELF_SECTION_ASYNCIO},
 	{".go.buildinfo", ELF_SECTION_GO_BUILDINFO},
 	{".gnu_debuglink", ELF_SECTION_DEBUG_LINK},
 	{".gnu_debugdata", ELF_SECTION_DEBUG_DATA},

@@ -55,6 +55,7 @@ enum elf_section_kind {
 	ELF_SECTION_GO_MODULE,
 	ELF_SECTION_EH_FRAME,
 	ELF_SECTION_PLT,
+	ELF_SECTION_ASYNCIO, /* .AsyncioDebug, of CPython */
 	ELF_SECTION_GO_BUILDINFO,
 	ELF_SECTION_DEBUG_LINK, /* .gnu_debuglink */
 	ELF_SECTION_DEBUG_DATA, /* .gnu_debugdata */

@@ -132,6 +132,14 @@ static int set_include_excluded(struct record_options *o, const char *value, str
 	return 0;
 }
 
+static int set_python_async_callers(struct record_options *o, const char *value, struct err *err)
+{
+	(void)value;
+	(void)err;
+	o->python_async_callers = true;
+	return 0;
+}
+
 static const struct flag {
 	const char *name;
 	const char *alias; /* NULL: none */
@@ -149,6 +157,7 @@ static const struct flag {
 	{"--heap", NULL, false, set_heap},
 	{"--goroutine", NULL, false, set_goroutine},
 	{"--include-excluded", NULL, false, set_include_excluded},
+	{"--python-async-callers", NULL, false, set_python_async_callers},
 	{"--debuginfod-time", NULL, true, set_debuginfod_time},
 };
 

@@ -34,7 +34,7 @@ enum recording_format recording_format_of_file(const char *path);
 #define RECORD_ARGUMENTS                                                                \
 	"[-p PID[,PID]... | --comm NAME | --container ID | -- CMD [ARG]...] [-d TIME] " \
 	"[-F HZ] [--heap | --goroutine] [-o FILE] [--format FORMAT] [--for go-pgo] "    \
-	"[--include-excluded] [--debuginfod-time TIME]"
+	"[--include-excluded] [--debuginfod-time TIME] [--python-async-callers]"
 
 enum record_kind {
 	RECORD_CPU,
@@ -56,6 +56,7 @@ struct record_options {
 	enum recording_format format;
 	bool for_go_pgo;
 	uint64_t debuginfod_ns; /* for debug files from debuginfod servers; 0: none is asked */
+	bool python_async_callers;
 	bool include_excluded;  /* also what the user excluded from profiling */
 };
 

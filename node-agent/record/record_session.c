@@ -588,6 +588,7 @@ static int make_unwinder(struct record_session *s)
 	struct unwinder_config cfg = {
 		.max_bytes = UNWIND_TABLE_BYTES,
 		.hz = s->o->hz,
+		.python_tasks = s->o->python_async_callers,
 		.eager = !record_options_is_whole_machine(s->o),
 	};
 	int r = unwind_maps_new(&s->unwind_maps, &fds);

@@ -504,6 +504,8 @@ static int make_tables(struct unwinder *u, const struct unwinder_config *cfg)
 		r = interpreter_files_new(&u->interpreters, u->caller, u->memory);
 	if (r < 0)
 		return r;
+	if (cfg->python_tasks)
+		interpreter_files_add_tasks(u->interpreters);
 	tables.slabs = processes.slabs = u->slabs;
 	tables.caller = u->caller;
 	r = file_tables_new(&u->tables, &tables);

@@ -13,6 +13,7 @@
 #include "node-agent/interpreter/perl/perl_interpreter.h"
 #include "node-agent/interpreter/php/php_interpreter.h"
 #include "node-agent/interpreter/python/python_interpreter.h"
+#include "node-agent/interpreter/python/python_tasks.h"
 #include "node-agent/interpreter/ruby/ruby_interpreter.h"
 #include "node-agent/interpreter/thread_variable.h"
 #include "node-agent/interpreter/v8/v8_interpreter.h"
@@ -27,6 +28,7 @@ struct file {
 	const struct interpreter_ops *ops; /* that have recognised it */
 	bool is_reported;                  /* that it is not known */
 	struct libc_threads libc;          /* stride 0: it is none */
+	struct python_tasks tasks;         /* running 0: it has none */
 	struct thread_variable variables[CHAIN_PATHS + CHAIN_STATES]; /* of the image's roots */
 	struct elf_segment segments[ELF_LAYOUT_SEGMENTS_MAX]; /* executable, with an image */
 	uint32_t n_segments;
@@ -35,6 +37,7 @@ struct file {
 struct interpreter_files {
 	struct deadline_caller *caller;
 	struct process_memory *memory;
+	bool with_tasks;
 	struct file *files;       /* the oldest first */
 	struct elf_layout layout; /* of the file being read */
 	struct log_limit limits[INTERPRETER_MAX];
@@ -69,6 +72,11 @@ int interpreter_files_new(struct interpreter_files **ret, struct deadline_caller
 	f->memory = memory;
 	*ret = f;
 	return 0;
+}
+
+void interpreter_files_add_tasks(struct interpreter_files *f)
+{
+	f->with_tasks = true;
 }
 
 static void forget(struct interpreter_files *f, struct file *e)
@@ -176,6 +184,7 @@ static void read_file(struct interpreter_files *f, const struct mapped_file *m, 
 	}
 	e->recognised = recognise(f, &src, e);
 	(void)!libc_threads_find(&f->layout, &src, &e->libc);
+	(void)!python_tasks_read(&f->layout, &src, &e->tasks);
 }
 
 static struct file *get(struct interpreter_files *f, const struct mapped_file *m)
@@ -216,6 +225,7 @@ struct found {
 	struct mapped_file *mapped;
 	uint64_t bias;
 	const struct file *libc; /* likewise */
+	const struct file *asyncio; /* has tasks; likewise */
 	struct file *unknown;    /* has an interpreter that is not known; likewise */
 	struct mapped_file *unknown_mapped;
 };
@@ -267,6 +277,8 @@ static void look(struct interpreter_files *f, const struct process_snapshot *s, 
 		}
 		if (!ret->libc && e->libc.keys.stride != 0)
 			ret->libc = e;
+		if (!ret->asyncio && e->tasks.running != 0)
+			ret->asyncio = e;
 	}
 }
 
@@ -458,6 +470,15 @@ static void set_rest(const struct found *p, struct chain_layout *ret)
 	}
 }
 
+/* Without a path to the task that runs, there are none. */
+static void add_tasks(const struct found *p, struct chain_layout *ret)
+{
+	struct interpreter_root running;
+
+	if (python_tasks_add(p->interpreter->image, p->bias, &p->asyncio->tasks, ret, &running))
+		(void)make_path(p, &running, &p->interpreter->variables[0], &ret->first_at);
+}
+
 int interpreter_files_layout(struct interpreter_files *f, const struct process_snapshot *s,
 			     struct chain_layout *ret)
 {
@@ -503,6 +524,8 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 	(void)make_path(&p, &image->thread, &(struct thread_variable){0}, &ret->thread);
 	if (image->frames.next_is == CHAIN_NEXT_ELEMENT)
 		(void)make_path(&p, &image->first_at, &p.interpreter->variables[0], &ret->first_at);
+	if (f->with_tasks && p.asyncio)
+		add_tasks(&p, ret);
 	if (any) /* one path is enough: a program that is linked statically has no C library */
 		return 0;
 	return r < 0 && r != -ENOTSUP ? r : report_unknown(f, p.interpreter, p.mapped, ret);

@@ -25,6 +25,9 @@ int interpreter_files_new(struct interpreter_files **ret, struct deadline_caller
 void interpreter_files_free(struct interpreter_files *f);
 DEFINE_CLEANUP(struct interpreter_files *, interpreter_files_free);
 
+/* From now on, layouts have the tasks of CPython's asyncio (struct chain_tasks). */
+void interpreter_files_add_tasks(struct interpreter_files *f);
+
 /* What a process has of an interpreter. Borrowed from the cache until its next call. */
 struct interpreter_process {
 	const struct interpreter_image *image;

@@ -27,6 +27,7 @@ enum symbol {
 	SYMBOL_CODE_TYPE,
 	SYMBOL_STR_TYPE,
 	SYMBOL_BYTES_TYPE,
+	SYMBOL_COROUTINE_TYPE,
 	SYMBOL_TRACED_OBJECTS, /* builds whose objects are in a list: other offsets until 3.12 */
 	SYMBOL_JIT,
 	SYMBOL_3_8,
@@ -45,6 +46,7 @@ static const char *const symbol_names[SYMBOLS] = {
 	[SYMBOL_CODE_TYPE] = "PyCode_Type",
 	[SYMBOL_STR_TYPE] = "PyUnicode_Type",
 	[SYMBOL_BYTES_TYPE] = "PyBytes_Type",
+	[SYMBOL_COROUTINE_TYPE] = "PyCoro_Type",
 	[SYMBOL_TRACED_OBJECTS] = "_Py_PrintReferences",
 	[SYMBOL_JIT] = "_PyOptimizer_Optimize",
 	[SYMBOL_3_8] = "PyCode_NewWithPosOnlyArgs",
@@ -232,6 +234,11 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 		.flags = f.symbols[SYMBOL_JIT] ? CHAIN_ANONYMOUS_IS_LOOP : 0,
 		.python = offsets.objects,
 	};
+	/* the thread's state is found by a getter, as the task is */
+	if (f.symbols[SYMBOL_STATE_GETTER] && f.symbols[SYMBOL_COROUTINE_TYPE])
+		ret->tasks = offsets.tasks;
+	ret->tasks.coroutine_type = f.symbols[SYMBOL_COROUTINE_TYPE];
+	ret->tasks.text_type = f.symbols[SYMBOL_STR_TYPE];
 	ret->python.code_type = f.symbols[SYMBOL_CODE_TYPE];
 	ret->python.str_type = f.symbols[SYMBOL_STR_TYPE];
 	ret->python.bytes_type = f.symbols[SYMBOL_BYTES_TYPE];

@@ -4,6 +4,7 @@
 #include <linux/types.h>
 
 #include "node-agent/interpreter/python/python_lines.h"
+#include "node-agent/interpreter/python/python_tasks.h"
 #include "node-agent/interpreter/python/python_text.h"
 
 #include "bpf/frame_chain.h"
@@ -137,6 +138,8 @@ int python_name_read(const struct python_layout *layout, uint64_t bias,
 	int r;
 
 	*ret = (struct interpreter_name){0};
+	if (layout->minor >= PYTHON_MINOR_TASKS && f->at > 0 && f->at < CHAIN_AT_TASKS_END)
+		return python_task_name_read(&m, f, ret);
 	if (c.n_bytes > sizeof(c.head) || f->code == 0)
 		return -EBADMSG;
 	r = interpreter_read(memory, f->code, c.head, c.n_bytes);

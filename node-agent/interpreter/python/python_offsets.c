@@ -125,7 +125,7 @@ int python_offsets_of_release(unsigned minor, struct python_offsets *ret)
 struct order {
 	uint8_t interpreter_gc;
 	uint8_t thread; /* size, prev, next, interp, current_frame */
-	uint8_t frame;  /* size, previous, executable, instr_ptr, localsplus, owner */
+	uint8_t frame;  /* size, previous, executable, instr_ptr, localsplus, owner, stackpointer */
 	uint8_t code;   /* size, filename, name, qualname, linetable, firstlineno, argcount, … */
 	uint8_t copies; /* co_tlbc; 0: there is none */
 	uint8_t object; /* size, ob_type */
@@ -133,6 +133,9 @@ struct order {
 	uint8_t bytes;  /* size, ob_size, ob_sval */
 	uint8_t str;    /* size, state, length, asciiobject_size */
 	uint8_t gc;     /* size, collecting */
+	uint8_t set;    /* size, used, table, mask */
+	/* size, gi_name, gi_iframe, gi_frame_state; 0: not looked for, as these are for tasks */
+	uint8_t generator;
 };
 
 static const struct order orders[] = {
@@ -154,7 +157,9 @@ static const struct order orders[] = {
 		.type = 52,
 		.bytes = 74,
 		.str = 77,
-		.gc = 81},
+		.gc = 81,
+		.set = 62,
+		.generator = 83},
 	[15] = {.interpreter_gc = 11,
 		.thread = 22,
 		.frame = 39,
@@ -164,7 +169,9 @@ static const struct order orders[] = {
 		.type = 60,
 		.bytes = 86,
 		.str = 89,
-		.gc = 94},
+		.gc = 94,
+		.set = 74,
+		.generator = 99},
 };
 
 enum word { W_COOKIE, W_VERSION, W_FREE_THREADED };
@@ -245,6 +252,35 @@ static void describe_frames(struct description *d, const struct order *o, unsign
 		d->is_bad = true;
 }
 
+/*
+ * What a coroutine awaits is the last one of its values in 3.14, and since 3.15 the one before that.
+ * Its state is FRAME_SUSPENDED_YIELD_FROM, then (pycore_frame.h).
+ */
+static void describe_tasks(const struct description *all, const struct order *o,
+			   const struct python_layout *l, struct chain_tasks *ret)
+{
+	struct description d = *all;
+
+	*ret = (struct chain_tasks){.frame = 0};
+	if (o->generator == 0)
+		return;
+	*ret = (struct chain_tasks){
+		.type = l->object_type,
+		.frame = offset(&d, o->generator, 2, 8),
+		.state = offset(&d, o->generator, 3, 1),
+		.top = offset(&d, o->frame, 6, 8),
+		.awaits = l->minor == 14 ? 8 : 16,
+		.set_used = offset(&d, o->set, 1, 8),
+		.set_table = offset(&d, o->set, 2, 8),
+		.set_mask = offset(&d, o->set, 3, 8),
+		.text_bytes = l->str_length,
+		.text = l->str_ascii,
+		.awaits_state = l->minor == 14 ? (uint8_t)-1 : 2,
+	};
+	if (d.is_bad || (ret->frame | ret->top) & 7)
+		ret->frame = 0;
+}
+
 int python_offsets_described(const uint8_t *description, uint32_t version,
 			     struct python_offsets *ret)
 {
@@ -267,6 +303,9 @@ int python_offsets_described(const uint8_t *description, uint32_t version,
 	};
 	describe_objects(&d, o, minor, &ret->objects);
 	describe_frames(&d, o, ret->objects.code_check, &ret->frames);
+	describe_tasks(&d, o, &ret->objects, &ret->tasks);
+	if (ret->tasks.top + sizeof(uint64_t) > ret->frames.n_bytes)
+		ret->tasks.frame = 0;
 	gc = d.words[o->interpreter_gc];
 	if (gc > INTERPRETER_OFFSET_MAX)
 		return -ENOTSUP;

@@ -40,6 +40,8 @@ struct python_thread_offsets {
 struct python_offsets {
 	struct python_thread_offsets thread;
 	struct chain_frames frames;
+	/* What is not in the module asyncio, nor an address; frame is 0 if it is not known. */
+	struct chain_tasks tasks;
 	struct python_layout objects; /* but for addresses of types */
 };
 
