@@ -56,15 +56,17 @@ static inline void python_file_description(uint64_t *words, uint32_t version)
 		{47, {216, 112, 120, 128, 136, 68, 52, 96, 104, 208, 0}},
 		{58, {16, 8}},
 		{60, {424, 24}},
+		{74, {200, 24, 40, 32}},
 		{86, {40, 16, 32}},
 		{89, {64, 32, 16, 40, 56}},
 		{94, {176, 112}},
+		{99, {160, 24, 72, 67}},
 	};
 
 	memcpy(words, "xdebugpy", 8);
 	words[1] = version;
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
-		for (size_t j = 0; j < 16 && groups[i].at + j < 97; j++) {
+		for (size_t j = 0; j < 16 && groups[i].at + j < 103; j++) {
 			if (groups[i].values[j] != 0)
 				words[groups[i].at + j] = groups[i].values[j];
 		}
@@ -117,6 +119,7 @@ static inline void python_file_exports(struct python_file *f)
 	python_file_object(f, "PyCode_Type", 816);
 	python_file_object(f, "PyUnicode_Type", 824);
 	python_file_object(f, "PyBytes_Type", 832);
+	python_file_object(f, "PyCoro_Type", 848);
 	if (f->has_version)
 		python_file_object(f, "Py_Version", 840);
 }

@@ -142,8 +142,9 @@ check-go-arm64: $(call go_check,heap guest goroutines locks) ## the same for pro
 $(O)/test/python/check_python_frames: $(call obj,test/python/check_python_frames.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
-check-python: $(O)/test/python/check_python_frames ## frames of Python by name, of every CPython that can be had (PYTHONS=)
+check-python: $(O)/test/python/check_python_frames $(O)/coroot-node-agent ## frames of Python by name, of every CPython that can be had (PYTHONS=)
 	$(Q)$(SUDO) test/python/python-frames.sh $<
+	$(Q)$(SUDO) test/python/python-tasks.sh $(O)/coroot-node-agent
 
 # ---- .NET ------------------------------------------------------------------------
 $(O)/test/dotnet/check_dotnet_frames: $(call obj,test/dotnet/check_dotnet_frames.c) $(O)/libnode.a $(O)/libcommon.a

@@ -41,7 +41,8 @@ static const uint64_t descriptions[][WORDS - 1] = {
 				24,        88,   168,    32,   288, 944,    888,  40,   32,   16,
 				40,        24,   16,     200,  24,  40,     32,   48,   32,   40,
 				24,        16,   32,     16,   24,  40,     16,   32,   64,   32,
-				16,        40,   56,     176,  112, 120},
+				16,        40,   56,     176,  112, 120,    1120, 104,  160,  24,
+				72,        67},
 };
 
 /* What gdb says of the same. */
@@ -157,6 +158,29 @@ TEST(a_description_of_another_version_is_refused)
 	assert_int_equal(described(&o), -ENOTSUP);
 }
 
+TEST(where_coroutines_have_their_frames_is_described_since_3_14)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
+		bool has_tasks = layouts[i].minor >= 14;
+		struct python_offsets o;
+
+		fill(i);
+		assert_int_equal(described(&o), 0);
+		assert_int_equal(o.tasks.frame, has_tasks ? 72 : 0);
+		if (!has_tasks)
+			continue;
+		assert_int_equal(o.tasks.state, 67);
+		assert_int_equal(o.tasks.top, 64);
+		assert_int_equal(o.tasks.awaits, layouts[i].minor == 14 ? 8 : 16);
+		assert_int_equal(o.tasks.awaits_state, layouts[i].minor == 14 ? 0xff : 2);
+		assert_int_equal(o.tasks.set_used, 24);
+		assert_int_equal(o.tasks.set_mask, 32);
+		assert_int_equal(o.tasks.set_table, 40);
+		assert_int_equal(o.tasks.text, 40);
+		assert_int_equal(o.tasks.text_bytes, 16);
+	}
+}
+
 /* Whatever a word says, the walk reads no more than the words of a frame, and names no far ones. */
 TEST(offsets_that_cannot_be_are_refused)
 {
@@ -177,6 +201,9 @@ TEST(offsets_that_cannot_be_are_refused)
 			assert_true(o.frames.end < o.frames.n_bytes && o.frames.end % 8 == 0);
 			assert_true(o.frames.next >= 0 && o.frames.next < o.frames.n_bytes);
 			assert_true(o.objects.code_check < 4096);
+			assert_true(o.tasks.frame % 8 == 0);
+			if (o.tasks.frame > 0)
+				assert_true(o.tasks.top + 8u <= o.frames.n_bytes);
 		}
 	}
 }
