@@ -57,27 +57,27 @@ struct chain_scratch {
 	__u64 awaited_by;               /* the task is */
 	__u64 task_name;                /* of the task; 0: none */
 	__u64 words[CHAIN_FRAME_WORDS]; /* of a stack, or of code */
-	__u32 turn_from, turn_to; /* frames of a task that are to be turned round */
+	__u32 turn_from, turn_to;       /* frames of a task that are to be turned round */
 	__u32 n_task_steps;
 	__u32 run_n;
 	__u32 index; /* of the native frame */
 	__u32 n_taken;
-	__u32 n_states;   /* that were entered; CHAIN_NEXT_CALL, as the next ones */
-	__u32 n_rest;     /* runs that no call of the loop was left for */
-	__u32 n_compiled; /* frames up to the last one that is no C function */
-	__u32 n_left;     /* native frames in the loop that came after the end of the chain */
-	__u32 left;       /* 1 + the index of one of them */
-	bool broken;      /* a frame could not be read */
-	bool ends;        /* the run does, unless the next frame joins it; CHAIN_NEXT_ELEMENT */
-	bool leaving;     /* all frames of a state are taken, as another one is entered */
-	bool rest;        /* run after run is taken, up to the end of the chain */
-	bool cut;         /* there are more frames than entries */
-	bool is_first;    /* of its run; CHAIN_NEXT_SLOT, as the next */
-	bool generated;   /* the native frame is generated code */
-	bool is_between;  /* the call of the loop has no function yet, or no more */
-	bool is_loose;    /* `at` is the register that what says the caller is stored from */
+	__u32 n_states;      /* that were entered; CHAIN_NEXT_CALL, as the next ones */
+	__u32 n_rest;        /* runs that no call of the loop was left for */
+	__u32 n_compiled;    /* frames up to the last one that is no C function */
+	__u32 n_left;        /* native frames in the loop that came after the end of the chain */
+	__u32 left;          /* 1 + the index of one of them */
+	bool broken;         /* a frame could not be read */
+	bool ends;           /* the run does, unless the next frame joins it; CHAIN_NEXT_ELEMENT */
+	bool leaving;        /* all frames of a state are taken, as another one is entered */
+	bool rest;           /* run after run is taken, up to the end of the chain */
+	bool cut;            /* there are more frames than entries */
+	bool is_first;       /* of its run; CHAIN_NEXT_SLOT, as the next */
+	bool generated;      /* the native frame is generated code */
+	bool is_between;     /* the call of the loop has no function yet, or no more */
+	bool is_loose;       /* `at` is the register that what says the caller is stored from */
 	bool awaited_by_set; /* awaited_by is a set */
-	bool fresh;       /* a code object was not among those that were seen lately */
+	bool fresh;          /* a code object was not among those that were seen lately */
 	__u32 tgid;
 	__u32 loop_table; /* of the file that has the loop; CHAIN_IN_NATIVE */
 	__u32 n_fresh;    /* of those, how many are to be sent */

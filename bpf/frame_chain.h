@@ -368,11 +368,11 @@ struct chain_slots {
 _Static_assert(sizeof(struct chain_slots) == 64, "chain_slots layout");
 
 /*
- * Coroutines that an event loop runs as tasks (CPython's asyncio). What awaits the task that runs is
+ * Coroutines that an event loop runs as tasks (CPython's asyncio). What awaits the running task is
  * not on the stack, but the task knows it: another task, or a future, which something may await in
- * turn, or a set of these. The path first_at leads to the task that runs. Behind the frame of its
- * coroutine, the chain goes on with those of the tasks that await it, from the innermost coroutine
- * of each on, and with their names. Offsets are in bytes.
+ * turn, or a set of these. The path first_at leads to the running task. After the frame of its
+ * coroutine, the chain has those of the tasks that await it, from the innermost coroutine of each
+ * on, and the names of tasks. Offsets are in bytes.
  */
 struct chain_tasks {
 	/* In a task or a future. Those of words: the first one and the last one are the outermost. */

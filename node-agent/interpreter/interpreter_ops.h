@@ -91,11 +91,11 @@ struct interpreter_image {
 	/* INTERPRETER_ROOT_GLOBAL: chain_layout.thread. */
 	struct interpreter_root thread;
 	struct chain_frames frames;
-	uint16_t texts[CHAIN_TEXTS];      /* of what a name is made: chain_layout.texts */
-	struct chain_stacks stacks;       /* CHAIN_NEXT_ELEMENT */
-	struct chain_calls calls;         /* CHAIN_NEXT_CALL */
-	struct chain_slots slots;         /* CHAIN_NEXT_SLOT */
-	struct chain_scan scan;           /* CHAIN_NEXT_SCAN; back is an address in the file */
+	uint16_t texts[CHAIN_TEXTS]; /* of what a name is made: chain_layout.texts */
+	struct chain_stacks stacks;  /* CHAIN_NEXT_ELEMENT */
+	struct chain_calls calls;    /* CHAIN_NEXT_CALL */
+	struct chain_slots slots;    /* CHAIN_NEXT_SLOT */
+	struct chain_scan scan;      /* CHAIN_NEXT_SCAN; back is an address in the file */
 	/* CPython: what a module does not say (python_tasks.h); frame is 0 if it is not known. */
 	struct chain_tasks tasks;
 	struct interpreter_root first_at; /* likewise; a getter is that of the first root */

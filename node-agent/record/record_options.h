@@ -57,7 +57,7 @@ struct record_options {
 	bool for_go_pgo;
 	uint64_t debuginfod_ns; /* for debug files from debuginfod servers; 0: none is asked */
 	bool python_async_callers;
-	bool include_excluded;  /* also what the user excluded from profiling */
+	bool include_excluded; /* also what the user excluded from profiling */
 };
 
 /*

@@ -23,7 +23,7 @@ struct unwinder_config {
 	unsigned hz;                        /* samples per second of each CPU */
 	struct unwind_cache *cache;         /* owned on success; NULL: none */
 	const char *proc_root;              /* NULL: "/proc"; borrowed, outlives it */
-	bool python_tasks;  /* with frames of tasks that await the one that runs */
+	bool python_tasks;                  /* with frames of tasks that await the one that runs */
 	bool eager; /* tables of all that a process has mapped, not only of what is walked */
 };
 

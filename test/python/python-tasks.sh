@@ -1,7 +1,7 @@
 #!/bin/bash
-# python-tasks.sh AGENT: tasks of asyncio in every CPython from 3.14 on that can be had. What awaits
-# each of them, the agent must show above it in a CPU profile as the program says it itself: in 99.9 %
-# of the samples that have one of its coroutines. PYTHONS as in python-frames.sh. Needs root.
+# python-tasks.sh AGENT: tasks of asyncio in every CPython from 3.14 on that can be had. The agent
+# must show what awaits each of them above it in a CPU profile, as the program says it itself, in
+# 99.9 % of the samples in which a coroutine computes. PYTHONS as in python-frames.sh. Needs root.
 set -u
 agent=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -60,7 +60,8 @@ chosen() {
 }
 
 while read -r name root python; do
-	[[ $python == *3.1[4-9]* && $python == /* ]] && chosen "$name" || continue
+	[[ $python == /*3.1[4-9]* ]] || continue
+	chosen "$name" || continue
 	record "$root" "$python"
 	if judge >"$work/verdict"; then
 		echo "  $name, tasks: $(cat "$work/verdict")"

@@ -34,8 +34,7 @@ static struct chain_layout task_layout(void)
 
 	l.flags = CHAIN_HAS_TASKS;
 	l.frames.n_bytes = 40;
-	l.first_at =
-		(struct chain_path){.origin = CHAIN_THREAD, .n_steps = 2, .steps = {0, 16}};
+	l.first_at = (struct chain_path){.origin = CHAIN_THREAD, .n_steps = 2, .steps = {0, 16}};
 	l.tasks = (struct chain_tasks){
 		.awaited_by = AWAITED_BY,
 		.is_task = IS_TASK,
@@ -160,8 +159,8 @@ static void check_frames(const unsigned *codes, unsigned n)
 	}
 	check_frame(n, LOOP_CODE);
 }
-#define CHECK_FRAMES(...)                                       \
-	check_frames((const unsigned[]){__VA_ARGS__},           \
+#define CHECK_FRAMES(...)                             \
+	check_frames((const unsigned[]){__VA_ARGS__}, \
 		     sizeof((unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
 
 static void check_left_out(unsigned i, enum chain_at_task why)

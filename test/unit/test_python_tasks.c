@@ -8,7 +8,7 @@
 #include "test/lib/unit.h"
 
 /* .AsyncioDebug of 3.14.10 in Debian's module. */
-static const uint64_t debian_3_14[] = {168, 136,   96,  108, 109, 128, 152,
+static const uint64_t debian_3_14[] = {168,    136,   96,  108, 109, 128, 152,
 				       225864, 10880, 936, 864, 872, 880};
 
 /* ---- files ---- */
@@ -75,7 +75,10 @@ TEST(tasks_are_part_of_a_layout_if_the_interpreter_says_where_coroutines_are)
 	const struct python_tasks t = {96, 108, 109, 128, 136, 872};
 	struct interpreter_image image = {
 		.language = INTERPRETER_PYTHON,
-		.roots = {{.kind = INTERPRETER_ROOT_GETTER, .vaddr = 7, .n_steps = 1, .steps = {72}}},
+		.roots = {{.kind = INTERPRETER_ROOT_GETTER,
+			   .vaddr = 7,
+			   .n_steps = 1,
+			   .steps = {72}}},
 		.tasks = {.frame = 72, .coroutine_type = 0x100, .text_type = 0x200},
 	};
 	struct chain_layout l = {.flags = 0};

@@ -224,9 +224,9 @@ struct found {
 	struct file *interpreter; /* NULL: none */
 	struct mapped_file *mapped;
 	uint64_t bias;
-	const struct file *libc; /* likewise */
+	const struct file *libc;    /* likewise */
 	const struct file *asyncio; /* has tasks; likewise */
-	struct file *unknown;    /* has an interpreter that is not known; likewise */
+	struct file *unknown;       /* has an interpreter that is not known; likewise */
 	struct mapped_file *unknown_mapped;
 };
 

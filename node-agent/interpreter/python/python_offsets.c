@@ -253,8 +253,8 @@ static void describe_frames(struct description *d, const struct order *o, unsign
 }
 
 /*
- * What a coroutine awaits is the last one of its values in 3.14, and since 3.15 the one before that.
- * Its state is FRAME_SUSPENDED_YIELD_FROM, then (pycore_frame.h).
+ * What a coroutine awaits is the last of its values in 3.14, and the last but one since 3.15. Its
+ * state is FRAME_SUSPENDED_YIELD_FROM then (pycore_frame.h).
  */
 static void describe_tasks(const struct description *all, const struct order *o,
 			   const struct python_layout *l, struct chain_tasks *ret)
