@@ -375,7 +375,7 @@ _Static_assert(sizeof(struct chain_slots) == 64, "chain_slots layout");
  * on, and the names of tasks. Offsets are in bytes.
  */
 struct chain_tasks {
-	/* In a task or a future. Those of words: the first one and the last one are the outermost. */
+	/* In a task or a future; none of these is before awaited_by or after name. */
 	__u16 awaited_by;
 	__u16 is_task;   /* a byte */
 	__u16 is_set;    /* a byte: awaited_by is a set */
@@ -387,7 +387,7 @@ struct chain_tasks {
 	__u16 state;
 	__u16 top;    /* in a frame: behind its values */
 	__u16 awaits; /* so far in front of that is the coroutine that it awaits */
-	/* In a set. Its table has slots of two words: an element, or 0; and -1 if it was removed. */
+	/* In a set. Slots of its table: an element, or 0; and -1 if that was removed. */
 	__u16 set_used;
 	__u16 set_mask;
 	__u16 set_table;
