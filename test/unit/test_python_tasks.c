@@ -155,6 +155,14 @@ TEST_FIXTURE(numbers_in_names_of_tasks_are_left_out, set_up, NULL)
 	check_name("", "(task )");
 }
 
+TEST_FIXTURE(a_name_that_asyncio_has_made_is_not_shown, set_up, NULL)
+{
+	python_image_str(&image, IMAGE_NAME, &layout, "Task-17");
+	assert_int_equal(read_name(CHAIN_AT_TASK_NAME, check_of_name()), -ENODATA);
+	check_name("Task-", "(task Task-)");
+	check_name("Task-17b", "(task Task-#b)");
+}
+
 TEST_FIXTURE(another_text_at_the_address_is_noticed, set_up, NULL)
 {
 	uint32_t check;

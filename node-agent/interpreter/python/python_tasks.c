@@ -133,6 +133,16 @@ static void without_numbers(char *text)
 	*to = '\0';
 }
 
+/* One that asyncio has made, which is a text once the program has asked for it. */
+static bool is_made_by_asyncio(const char *text)
+{
+	static const char start[] = "Task-";
+	const size_t n = sizeof(start) - 1;
+
+	return strncmp(text, start, n) == 0 && is_digit(text[n]) &&
+	       text[n + strspn(text + n, "0123456789")] == '\0';
+}
+
 static int check(const struct python_memory *m, const struct interpreter_frame *f)
 {
 	uint64_t bytes, word;
@@ -165,6 +175,8 @@ int python_task_name_read(const struct python_memory *m, const struct interprete
 	r = python_str_read(m, f->code, name, sizeof(name));
 	if (r == 0)
 		r = check(m, f);
+	if (r == 0 && is_made_by_asyncio(name))
+		r = -ENODATA;
 	if (r < 0)
 		return r;
 	without_numbers(name);
