@@ -59,9 +59,23 @@ function entry() {
   return { contents: modules.map((m) => `import "${m}";`).join("\n"), resolveDir: here };
 }
 
+/** uPlot without what it exports beside the chart: the page draws lines, no bars and no splines. */
+const plainChart = {
+  name: "plain-chart",
+  setup: (build) =>
+    build.onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path: file }) => {
+      const text = fs.readFileSync(file, "utf8");
+      const end = text.indexOf("\nuPlot.assign = assign;");
+      if (end < 0) throw new Error(`${file}: where its exports begin is not known`);
+      const own = "uPlot.pxRatio = pxRatio;\nuPlot.tzDate = tzDate;\nexport { uPlot as default };";
+      return { contents: `${text.slice(0, end)}\n${own}\n` };
+    }),
+};
+
 async function page(deps, out) {
   const result = await esbuildOf(deps).build({
     ...common(deps),
+    plugins: [plainChart],
     stdin: entry(),
     outfile: path.join(out, "app.js"),
     format: "esm",
