@@ -4,12 +4,12 @@
 
 #include "cluster-agent/query/profile_query.h"
 #include "cluster-agent/query/read/application_query.h"
+#include "cluster-agent/query/read/mover_bases.h"
 #include "cluster-agent/query/read/mover_query.h"
 #include "common/system/clock.h"
 #include "common/text/json_writer.h"
 
 #define DEFAULT_MOVERS 20u
-#define DAY_NS (INT64_C(86400) * (int64_t)NS_PER_S)
 
 static void put_ms(struct json_writer *w, const char *key, int64_t ns)
 {
@@ -94,7 +94,7 @@ int profile_query_applications(struct store *store, const struct query_request *
 	return json_writer_finish(&w);
 }
 
-static void put_mover(struct json_writer *w, const struct mover *m)
+static void put_mover(struct json_writer *w, const struct mover *m, int64_t before_ns)
 {
 	json_open(w, '{');
 	json_member_text(w, "service", m->service);
@@ -109,6 +109,8 @@ static void put_mover(struct json_writer *w, const struct mover *m)
 	json_put_double(w, m->cores);
 	json_key(w, "baseCores");
 	json_put_double(w, m->base_cores);
+	if (m->before)
+		put_ms(w, "baseFrom", before_ns);
 	json_close(w, '}');
 }
 
@@ -122,22 +124,26 @@ static void put_side(struct json_writer *w, const char *key, const struct mover_
 }
 
 static void put_movers(struct json_writer *w, const struct mover_list *l,
-		       const struct query_filter *range, const struct query_filter *base)
+		       const struct query_filter *range)
 {
+	const int64_t before_ns = 2 * range->from_ns - range->to_ns;
+
 	json_open(w, '{');
 	put_ms(w, "from", range->from_ns);
 	put_ms(w, "to", range->to_ns);
-	put_ms(w, "baseFrom", base->from_ns);
-	put_ms(w, "baseTo", base->to_ns);
+	put_ms(w, "baseFrom", l->base_from_ns);
+	put_ms(w, "baseTo", l->base_to_ns);
 	put_side(w, "cores", l, 0);
 	put_side(w, "baseCores", l, 1);
 	json_key(w, "movers");
 	json_open(w, '[');
 	for (size_t i = 0; i < l->n_items; i++)
-		put_mover(w, &l->items[i]);
+		put_mover(w, &l->items[i], before_ns);
 	json_close(w, ']');
 	json_key(w, "services");
 	json_put_int(w, (int64_t)l->n_services);
+	json_key(w, "servicesWithoutBase");
+	json_put_int(w, (int64_t)l->n_unbased);
 	json_key(w, "servicesCut");
 	json_put_int(w, (int64_t)l->n_services_cut);
 	json_key(w, "coresCut");
@@ -148,20 +154,16 @@ static void put_movers(struct json_writer *w, const struct mover_list *l,
 int profile_query_movers(struct store *store, const struct query_request *p, struct buf *out,
 			 struct err *err)
 {
-	const struct query_filter day_before = {
-		.from_ns = p->filter.from_ns > DAY_NS ? p->filter.from_ns - DAY_NS : 0,
-		.to_ns = p->filter.to_ns > DAY_NS ? p->filter.to_ns - DAY_NS : 1,
-	};
-	const struct query_filter *base = p->has_base ? &p->base : &day_before;
+	const uint32_t limit = p->limit > 0 ? p->limit : DEFAULT_MOVERS;
 	struct mover_list list;
 	struct json_writer w;
-	int r = mover_query(store, &p->filter, base, p->limit > 0 ? p->limit : DEFAULT_MOVERS,
-			    &list, err);
+	int r = p->has_base ? mover_query(store, &p->filter, &p->base, limit, &list, err)
+			    : mover_query_since(store, &p->filter, limit, &list, err);
 
 	if (r < 0)
 		return r;
 	json_writer_init(&w, out);
-	put_movers(&w, &list, &p->filter, base);
+	put_movers(&w, &list, &p->filter);
 	mover_list_fini(&list);
 	return json_writer_finish(&w);
 }

@@ -68,9 +68,11 @@ static const struct web_param params[] = {
 	{"baseTo", WEB_PARAM_TIME, COMPARED, 0, 1, MAX_MS, 0, TIME_BASE_TO,
 	 "End of the range to compare with; if absent, that of the selection"},
 	{"baseFrom", WEB_PARAM_TIME, BIT(MOVERS), 0, 0, MAX_MS, 0, TIME_BASE_FROM,
-	 "Start of the range to compare with; without both, the same range a day before"},
+	 "Start of the range to compare with; without both, the same range a day before or, where "
+	 "that has no profiles, the one right before"},
 	{"baseTo", WEB_PARAM_TIME, BIT(MOVERS), 0, 1, MAX_MS, 0, TIME_BASE_TO,
-	 "End of the range to compare with; without both, the same range a day before"},
+	 "End of the range to compare with; without both, the same range a day before or, where "
+	 "that has no profiles, the one right before"},
 	{"baseService", WEB_PARAM_TEXT, COMPARED, 0, 0, MAX_TEXT_BYTES, 0, AT(base.service),
 	 "Application to compare with; if absent, that of the selection"},
 	{"baseInstance", WEB_PARAM_TEXT, COMPARED, 0, 0, MAX_TEXT_BYTES, 0, AT(base.instance),

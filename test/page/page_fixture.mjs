@@ -463,7 +463,11 @@ export function createFixture(options = {}) {
   };
 
   const movers = (p) => {
-    const { from, to, baseFrom = from - DAY, baseTo = to - DAY, limit = 20 } = p;
+    const young = options.youngerThanADay ?? []; // true: all of them
+    const isYoung = (service) => young === true || young.includes(service);
+    const [ownFrom, ownTo] =
+      young === true ? [2 * p.from - p.to, p.from] : [p.from - DAY, p.to - DAY];
+    const { from, to, baseFrom = ownFrom, baseTo = ownTo, limit = 20 } = p;
     const type = types[0].type;
     const all = everything()
       .filter(([service]) => !p.service || p.service === service)
@@ -489,11 +493,14 @@ export function createFixture(options = {}) {
       services: all.length,
       servicesCut: 0,
       coresCut: 0,
+          ...(young !== true && isYoung(service) && { baseFrom: 2 * from - to }),
     };
   };
 
   /** Of all applications, what they have of it now, and for three days on end. */
   const fleet = (p) => {
+      ...{ from, to, baseFrom, baseTo },
+      servicesWithoutBase: options.withoutBase ?? 0,
     if (!p.function) throw new Refusal(400, "function is missing");
     if (options.noSums) throw new Refusal(400, "there are no sums by function");
     const type = p.type || types[0].type;

@@ -242,6 +242,46 @@ pageTest("top movers lead to the comparison of their function with yesterday", {
   await eventually(() => assert.ok(query().get("service")));
 });
 
+pageTest("without yesterday, movers are those since the time right before", {
+  youngerThanADay: true,
+  withoutBase: 2,
+}, async () => {
+  await open("?range=15m", { width: 1440, height: 860 });
+  await id("mover").first().waitFor();
+  const panel = page.getByRole("complementary", { name: "Top movers against the 15 min before" });
+  assert.match(await panel.innerText(), /against the 15 min before/);
+  assert.match(await id("movers-without").innerText(), /compare with: 2 applications/);
+  await id("mover").first().click();
+  await drawn();
+  await eventually(() => assert.equal(query().get("base"), "previous"));
+});
+
+pageTest("a mover of a young application says since when, others since yesterday", {
+  youngerThanADay: ["/process/burn"],
+}, async () => {
+  await open("?range=15m", { width: 1440, height: 860 });
+  const young = page.locator('[data-testid="mover"][href*="burn"]').first();
+  await young.waitFor();
+  assert.match(await young.innerText(), /burn · since \d\d:\d\d/);
+  assert.match(await young.getAttribute("href"), /base=previous/);
+  const other = page.locator('[data-testid="mover"]:not([href*="burn"])').first();
+  assert.doesNotMatch(await other.innerText(), /since/);
+  assert.match(await other.getAttribute("href"), /base=-1d/);
+});
+
+pageTest("on a phone there are changes and a link to copy", {}, async () => {
+  await open("?range=15m", { width: 390, height: 844, touch: true });
+  await id("application").first().waitFor();
+  const inside = async (of) => {
+    const box = await of.boundingBox();
+    assert.ok(box && box.x >= 0 && box.x + box.width <= 390, JSON.stringify(box));
+  };
+  await inside(page.locator("td.a-change").first());
+  await inside(id("header-link"));
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `${wide} px wider than the phone`);
+});
+
 const clocks = [
   { host: "node-7", skewSeconds: 7200, corrected: true, lastSeen: Date.now() },
   { host: "edge-1", skewSeconds: -2_592_000, corrected: false, lastSeen: Date.now() },

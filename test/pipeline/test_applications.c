@@ -269,17 +269,16 @@ TEST(movers_are_functions_with_the_largest_change)
 	assert_mover(row_of(list, "movers", "gone"), "gone", "left", 0.2, 0);
 	json_decref(list);
 
-	list = ask("movers", "&limit=4");
+	list = ask("movers", "&limit=2");
 	movers = json_object_get(list, "movers");
-	assert_int_equal(json_array_size(movers), 4);
+	assert_int_equal(json_array_size(movers), 2);
 	assert_mover(json_array_get(movers, 0), "shift", "old", 1, 0.1);
 	assert_json(json_array_get(movers, 0), "file", "\"leaf.go\"");
 	assert_json(json_array_get(movers, 0), "self", "60000000000");
 	assert_json(json_array_get(movers, 0), "baseSelf", "600000000000");
 	assert_mover(json_array_get(movers, 1), "shift", ODD_NAME, 0, 0.8);
-	/* profiles of today only: all that they have is new */
-	assert_mover(json_array_get(movers, 2), "held", "f", 0, 0.6);
-	assert_mover(json_array_get(movers, 3), "/k8s/shop/web", "serve", 0, 0.5);
+	/* "held" and "/k8s/shop/web" use more, but nothing is known of them before */
+	assert_json(list, "servicesWithoutBase", "5");
 	json_decref(list);
 
 	list = ask("movers", "&service=twice");
@@ -298,7 +297,7 @@ TEST(movers_are_functions_with_the_largest_change)
 }
 
 /* Each question is about one service, which has profiles in one of the two ranges only. */
-TEST(a_service_that_is_new_or_gone_moves)
+TEST(a_service_that_is_gone_moves_and_one_without_a_past_does_not)
 {
 	json_t *list;
 
@@ -309,12 +308,38 @@ TEST(a_service_that_is_new_or_gone_moves)
 	assert_json(list, "baseCores", "0.2");
 	json_decref(list);
 	list = ask("movers", "&service=held");
-	assert_int_equal(json_array_size(json_object_get(list, "movers")), 1);
-	assert_mover(row_of(list, "movers", "held"), "held", "f", 0, 0.6);
+	assert_json(list, "movers", "[]");
+	assert_json(list, "servicesWithoutBase", "1");
 	json_decref(list);
 	list = ask("movers", "&service=none");
 	assert_json(list, "movers", "[]");
 	assert_json(list, "cores", "null");
+	json_decref(list);
+}
+
+TEST(a_service_younger_than_a_day_is_compared_with_the_time_right_before)
+{
+	long long before_ms = (long long)(t0_ns / (int64_t)NS_PER_MS) - MINUTES * 60000LL;
+	struct upload u = {EBPF, "service.name=young", -MINUTES * 60, 60 - MINUTES * 60, "grown",
+			   6 * S, 1};
+	const json_t *m;
+	json_t *list;
+
+	post_minutely(u, MINUTES);
+	u = (struct upload){EBPF, "service.name=young", 0, 60, "grown", 30 * S, 1};
+	post_minutely(u, MINUTES);
+	list = ask("movers", "&limit=100");
+	m = row_of(list, "movers", "young");
+	assert_mover(m, "young", "grown", 0.1, 0.5);
+	assert_int_equal(json_integer_value(json_object_get(m, "baseFrom")), before_ms);
+	/* others are compared with yesterday */
+	assert_null(json_object_get(row_of(list, "movers", "shift"), "baseFrom"));
+	assert_int_equal(seconds_at(list, "baseFrom"), -DAY_S);
+	json_decref(list);
+	/* a base that is asked for is the only one */
+	list = ask("movers", "&service=young&baseFrom=1&baseTo=2");
+	assert_json(list, "movers", "[]");
+	assert_json(list, "servicesWithoutBase", "1");
 	json_decref(list);
 }
 

@@ -223,6 +223,8 @@ struct moves {
 	struct store *store;
 	const struct query_filter *f;
 	const struct query_filter *base;
+	const char *const *only; /* services that are asked for, sorted; NULL: all */
+	size_t n_only;
 	struct mover_list *list;
 	struct service *services; /* most CPU time first */
 	size_t n_services;
@@ -377,7 +379,37 @@ static int most_cores_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Leaves the services whose samples are read, and adds up what all of them used. */
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Adds up what all services used, and leaves those that are asked for and can be compared. */
+static int compare_services(struct moves *m)
+{
+	struct mover_list *l = m->list;
+	size_t n = 0;
+
+	l->unbased = calloc(m->n_services + 1, sizeof(*l->unbased));
+	if (!l->unbased)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->n_services; i++) {
+		const struct service *s = &m->services[i];
+
+		for (int side = 0; side < 2; side++)
+			l->cores[side] += s->cores[side];
+		if (m->only && !bsearch(&s->name, m->only, m->n_only, sizeof(*m->only), by_text))
+			continue;
+		if (s->cores[1] > 0)
+			m->services[n++] = *s;
+		else
+			l->unbased[l->n_unbased++] = s->name;
+	}
+	m->n_services = n;
+	return 0;
+}
+
+/* Leaves the services whose samples are read. */
 static void choose_services(struct moves *m)
 {
 	struct mover_list *l = m->list;
@@ -385,9 +417,6 @@ static void choose_services(struct moves *m)
 	size_t n = 0;
 
 	qsort(m->services, m->n_services, sizeof(*m->services), most_cores_first);
-	for (size_t i = 0; i < m->n_services; i++)
-		for (int side = 0; side < 2; side++)
-			l->cores[side] += m->services[i].cores[side];
 	l->n_services = m->n_services;
 	for (; n < m->n_services && n < MAX_SERVICES; n++) {
 		n_samples += m->services[n].n_samples;
@@ -511,6 +540,8 @@ static int query_services(struct moves *m, struct err *err)
 	if (r < 0)
 		return r;
 	r = read_services(m, &q, err);
+	if (r == 0)
+		r = compare_services(m);
 	if (r == 0)
 		choose_services(m);
 	return r;
@@ -709,7 +740,7 @@ static int find_movers(struct moves *m, uint32_t limit, struct err *err)
 	size_t max = (size_t)limit * MAX_CANDIDATES_PER_MOVER;
 	int r = query_services(m, err);
 
-	if (r < 0 || !l->has_data[0] || !l->has_data[1])
+	if (r < 0 || !l->has_data[0] || m->n_services == 0)
 		return r;
 	l->items = calloc(max + 1, sizeof(*l->items));
 	m->keys = calloc(max + 1, sizeof(*m->keys));
@@ -739,8 +770,15 @@ int mover_query(struct store *store, const struct query_filter *range,
 		.ticket = range->ticket,
 		.symbols = range->symbols,
 	};
-	struct mover_list l = {0};
-	struct moves m = {.store = store, .f = &f, .base = base, .list = &l};
+	struct mover_list l = {.base_from_ns = base->from_ns, .base_to_ns = base->to_ns};
+	struct moves m = {
+		.store = store,
+		.f = &f,
+		.base = base,
+		.only = range->services,
+		.n_only = range->n_services,
+		.list = &l,
+	};
 	int r;
 
 	arena_init(&l.arena, MAX_LIST_BYTES);
@@ -758,6 +796,8 @@ int mover_query(struct store *store, const struct query_filter *range,
 void mover_list_fini(struct mover_list *l)
 {
 	free(l->items);
+	free(l->unbased);
 	l->items = NULL;
+	l->unbased = NULL;
 	arena_fini(&l->arena);
 }

@@ -24,12 +24,17 @@ struct mover {
 	int64_t base_self;
 	double cores;
 	double base_cores;
+	bool before; /* the base is the range right before, not that of the list: mover_bases.h */
 };
 
 struct mover_list {
 	struct arena arena;
 	struct mover *items; /* by the amount of the change of cores */
 	size_t n_items;
+	int64_t base_from_ns;
+	int64_t base_to_ns;
+	const char **unbased; /* services that have profiles in the range and none in the base's */
+	size_t n_unbased;     /* sorted by name; none of their functions is listed */
 	bool has_data[2]; /* whether there is any profile in the range, and in the base's */
 	double cores[2];  /* of all services in the range, and in the base's */
 	size_t n_services;
@@ -38,9 +43,11 @@ struct mover_list {
 };
 
 /*
- * range has times, a ticket, symbols, and perhaps a service; of base only the times are read. At
- * most limit (MOVER_QUERY_MAX) functions are listed; none if one of the ranges has no profile at
- * all. Errors are those of stack_query(). After 0 ret is released with mover_list_fini().
+ * range has times, a ticket, symbols, and perhaps a service or sorted `services`; of base only the
+ * times are read. At most limit (MOVER_QUERY_MAX) functions are listed; none if one of the ranges
+ * has no profile at all. A service without profiles in the base's range cannot be compared: all of
+ * its functions would be new, and larger than what has really changed. Errors are those of
+ * stack_query(). After 0 ret is released with mover_list_fini().
  */
 int mover_query(struct store *store, const struct query_filter *range,
 		const struct query_filter *base, uint32_t limit, struct mover_list *ret,

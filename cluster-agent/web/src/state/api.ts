@@ -167,12 +167,15 @@ export interface Mover {
   cores: number;
   baseCores: number;
 }
+  baseFrom?: number; // start of the range right before, where that is what it is compared with
 
 export interface Movers {
   movers: Mover[]; // by the amount of the change of cores
+  from: number;
+  baseTo: number;
   cores: number | null; // of all applications; null: there is no profile in this range
   baseCores: number | null;
-  servicesCut: number; // too small to be looked at
+  servicesWithoutBase: number; // with profiles in the range only
 }
 
 export interface FleetApplication {

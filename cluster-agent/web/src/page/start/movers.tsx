@@ -1,11 +1,12 @@
-// What changed since yesterday: the functions whose own CPU time changed most.
+// What changed since yesterday: the functions whose own CPU time changed most. Where yesterday has
+// no profiles, the time of equal length right before is what they are compared with.
 
 import { useMemo } from "preact/hooks";
 import { moversUrl, useApi, type Mover, type Movers } from "../../state/api";
 import { fullName, label } from "../../model/names";
 import { exactQuery } from "../../model/search";
-import type { Span } from "../../model/time_range";
-import { digits } from "../../model/units";
+import { clock, duration, type Span } from "../../model/time_range";
+import { digits, grouped } from "../../model/units";
 import { otherService, printState, type UrlState } from "../../model/url_state";
 import { follow } from "../parts/links";
 import { ServiceName } from "../parts/service_name";
@@ -28,20 +29,24 @@ interface Props {
   attempt: number;
 }
 
-/** The comparison of the function: the whole profile against the day before, and its callers. */
-const comparison = (m: Mover): Partial<UrlState> => ({
+/** The comparison of the function: the whole profile against then, and its callers. */
+const comparison = (m: Mover, before: boolean): Partial<UrlState> => ({
   ...otherService(m.service),
   type: m.type,
   filter: "",
-  base: { shift: DAY_S },
+  base: before ? "previous" : { shift: DAY_S },
   search: exactQuery(m.name),
   fn: { name: m.name, file: m.file },
 });
 
-function Row({ mover: m, state, navigate }: Pick<Props, "state" | "navigate"> & { mover: Mover }) {
+interface RowProps extends Pick<Props, "state" | "navigate"> {
+  mover: Mover;
+  before: boolean; // no application has profiles of yesterday
+}
+
+function Row({ mover: m, before, state, navigate }: RowProps) {
   const change = m.cores - m.baseCores;
-  const kind = m.baseSelf === 0 ? "new" : m.self === 0 ? "gone" : "";
-  const to = comparison(m);
+  const to = comparison(m, before || m.baseFrom !== undefined);
   return (
     <li>
       <a
@@ -61,10 +66,10 @@ function Row({ mover: m, state, navigate }: Pick<Props, "state" | "navigate"> & 
         </span>
         <span class="dim">
           <ServiceName service={m.service} />
+          {m.baseFrom && ` · since ${clock(m.baseFrom)}`}
         </span>
         <span class="num dim">
-          {kind === "new" ? "new" : digits(m.baseCores)} →{" "}
-          {kind === "gone" ? "gone" : digits(m.cores)}
+          {m.baseSelf ? digits(m.baseCores) : "new"} → {m.self ? digits(m.cores) : "gone"}
         </span>
       </a>
     </li>
@@ -76,10 +81,13 @@ export function MoversPanel({ state, navigate, span, attempt }: Props) {
   const url = useMemo(() => moversUrl({ from, to }, null, { limit: LIMIT }), [from, to]);
   const { data, error, loading } = useApi<Movers>(url, "movers", attempt, true);
   const movers = (data?.movers ?? []).filter((m) => Math.abs(m.cores - m.baseCores) >= LEAST);
+  const before = data?.baseTo === data?.from;
+  const since = data && before ? `against the ${duration(to - from)} before` : "since yesterday";
+  const without = data?.servicesWithoutBase ?? 0;
   return (
-    <aside class="movers" aria-label="Top movers since yesterday" aria-busy={loading}>
+    <aside class="movers" aria-label={`Top movers ${since}`} aria-busy={loading}>
       <h2>
-        Top movers <span class="dim">since yesterday, own CPU cores</span>
+        Top movers <span class="dim">{since}, own CPU cores</span>
       </h2>
       {movers.length > 0 ? (
         <ul>
@@ -87,8 +95,7 @@ export function MoversPanel({ state, navigate, span, attempt }: Props) {
             <Row
               key={`${m.service}\n${m.name}\n${m.file}`}
               mover={m}
-              state={state}
-              navigate={navigate}
+              {...{ before, state, navigate }}
             />
           ))}
         </ul>
@@ -99,8 +106,14 @@ export function MoversPanel({ state, navigate, span, attempt }: Props) {
             : !data
               ? "Comparing…"
               : data.baseCores === null
-                ? "There are no profiles of this time yesterday to compare with."
+                ? "There are no earlier profiles to compare with."
                 : "No function changed by a thousandth of a core."}
+        </p>
+      )}
+      {without > 0 && (
+        <p class="dim" data-testid="movers-without">
+          Without earlier profiles to compare with: {grouped(without)}{" "}
+          {without === 1 ? "application" : "applications"}
         </p>
       )}
     </aside>
