@@ -265,13 +265,24 @@ int profile_query_flamegraph(struct store *store, const struct query_request *p,
 	struct stack_query_result stacks = {0};
 	int r = flame_tree_new(&tree, NULL);
 
+/* What the side used per second of the range that its stacks are of. */
+static int query_rate(struct store *store, const struct query_filter *side,
+		      const struct stack_range *range, struct timeline_rate *ret, struct err *err)
+{
+	struct query_filter f = *side;
+
+	f.from_ns = range->from_ns;
+	f.to_ns = range->to_ns;
+	return timeline_query_rate(store, &f, ret, err);
+}
+
 	if (r == 0)
 		r = stack_query(store, (struct query_sides){&p->filter, base}, add_to_tree, tree,
 				&stacks, err);
 	if (r == 0 && base)
-		r = timeline_query_rate(store, &p->filter, &sides.rate, err);
+		r = query_rate(store, &p->filter, &stacks.ranges[0], &sides.rate, err);
 	if (r == 0 && base)
-		r = timeline_query_rate(store, base, &sides.base_rate, err);
+		r = query_rate(store, base, &stacks.ranges[1], &sides.base_rate, err);
 	if (r < 0)
 		return r;
 	flame_tree_add_other(tree, stacks.n_stacks_cut, stacks.cut);

@@ -333,6 +333,35 @@ TEST(two_ranges_may_be_apart_or_overlap)
 	assert_stacks(&none, &none, "");
 }
 
+/* A profile a minute; "step" takes four times as much from the sixth on. */
+TEST(borders_of_a_comparison_are_ends_of_profiles)
+{
+	struct query_filter f = filter("d", CPU, 5, 10), base = filter("d", CPU, 0, 5);
+	struct stack_query_result ret;
+
+	run("INSERT INTO profiling_stacks SELECT 'd', s.1, toDateTime64('2026-01-10 13:00:00', 9, "
+	    "'UTC'), s.2 FROM (SELECT arrayJoin([(7, ['same d.c:1']), (8, ['step d.c:2'])]) AS s)");
+	run("INSERT INTO profiling_samples SELECT 'd', '" CPU "', t, t + 60, map(), s, "
+	    "if(s = 7, 100, if(m < 5, 10, 40)) FROM (SELECT number % 2 + 7 AS s, intDiv(number, 2) "
+	    "AS m, toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + m * 60 AS t FROM numbers(20))");
+	/* the step was found three seconds too early, and the base begins before all profiles */
+	f.from_ns -= 3 * (int64_t)NS_PER_S;
+	base.to_ns = f.from_ns;
+	base.from_ns -= 6 * (int64_t)NS_PER_S;
+	ret = assert_stacks(&f, &base, "500|500|same d.c:1\n200|50|step d.c:2\n");
+	assert_int_equal(ret.ranges[0].from_ns, f.from_ns + 3 * (int64_t)NS_PER_S);
+	assert_int_equal(ret.ranges[1].to_ns, ret.ranges[0].from_ns);
+	assert_int_equal(ret.ranges[1].from_ns, base.from_ns);
+	/* less than a profile stays what it is */
+	f.to_ns = f.from_ns + (int64_t)NS_PER_S;
+	ret = assert_stacks(&f, &base, "100|500|same d.c:1\n10|50|step d.c:2\n");
+	assert_int_equal(ret.ranges[0].to_ns, f.to_ns);
+	/* and so does a selection alone: it has all that overlaps it */
+	f = filter("d", CPU, 5, 10);
+	f.from_ns -= 3 * (int64_t)NS_PER_S;
+	assert_stacks(&f, NULL, "600|0|same d.c:1\n210|0|step d.c:2\n");
+}
+
 TEST(another_service_may_be_the_base)
 {
 	const struct query_filter f = filter("a", CPU, 0, 1), base = filter("b", CPU, 0, 60);

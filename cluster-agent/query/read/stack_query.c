@@ -11,6 +11,8 @@
  * counts for as long as its window overlaps the range, and the sum is divided by the time that
  * is covered by any profile of its side, which a query of its own finds out first.
  *
+ * Of two sides, the borders of the ranges are moved to ends of profiles (profile_edges.h).
+ *
  * The sides are read by a SELECT each and added up by stack. One SELECT with a condition on either
  * side would read what is between two distant ranges, too, and could not count a profile of both
  * twice.
@@ -25,6 +27,7 @@
 #include <errno.h>
 
 #include "cluster-agent/query/read/late_names.h"
+#include "cluster-agent/query/read/profile_edges.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/stack_cache.h"
 #include "cluster-agent/query/read/stack_dictionary.h"
@@ -402,28 +405,41 @@ static int deliver(struct stack_work *w, stack_query_fn fn, void *ctx,
 	return 0;
 }
 
+/* Asks for the work's sides, whose ranges begin and end where profiles do. */
+static int query_sides(struct stack_work *w, stack_query_fn fn, void *ctx,
+		       struct stack_query_result *ret, struct err *err)
+{
+	int r = query_values(w, ret, err);
+
+	if (r == 0)
+		r = query_frames(w, err);
+	if (r == 0)
+		r = query_names(w, &ret->missing);
+	if (r == 0)
+		r = quality_query(w->store, w->f, &ret->quality, err);
+	if (r == 0 && w->base)
+		r = quality_query(w->store, w->base, &ret->base_quality, err);
+	return r == 0 ? deliver(w, fn, ctx, ret) : r;
+}
+
 int stack_query(struct store *store, struct query_sides sides, stack_query_fn fn, void *ctx,
 		struct stack_query_result *ret, struct err *err)
 {
-	CLEANUP(stack_work_fini)
-	struct stack_work w = {.store = store, .f = sides.selection, .base = sides.base};
-	int r;
+	struct query_filter f = *sides.selection, base = {0};
+	CLEANUP(stack_work_fini) struct stack_work w = {.store = store, .f = &f};
+	int r = 0;
 
 	*ret = (struct stack_query_result){0};
-	r = query_values(&w, ret, err);
-	if (r < 0)
-		return r;
-	r = query_frames(&w, err);
+	if (sides.base) {
+		base = *sides.base;
+		w.base = &base;
+		r = profile_edges_snap(store, &f, err);
+		if (r == 0)
+			r = profile_edges_snap(store, &base, err);
+	}
 	if (r == 0)
-		r = query_names(&w, &ret->missing);
-	if (r < 0)
-		return r;
-	r = quality_query(store, w.f, &ret->quality, err);
-	if (r < 0)
-		return r;
-	if (w.base)
-		r = quality_query(store, w.base, &ret->base_quality, err);
-	if (r < 0)
-		return r;
-	return deliver(&w, fn, ctx, ret);
+		r = query_sides(&w, fn, ctx, ret, err);
+	ret->ranges[0] = (struct stack_range){f.from_ns, f.to_ns};
+	ret->ranges[1] = (struct stack_range){base.from_ns, base.to_ns};
+	return r;
 }

@@ -20,7 +20,13 @@ struct store;
 /* Stands for the frames of a stack whose samples are stored and whose frames are not. */
 #define STACK_QUERY_MISSING "[missing stack]"
 
+struct stack_range {
+	int64_t from_ns;
+	int64_t to_ns;
+};
+
 struct stack_query_result {
+	struct stack_range ranges[2]; /* that were read, of the selection and of the base */
 	uint64_t n_stacks;        /* distinct stacks of both sides, those that were cut included */
 	uint64_t n_base_stacks;   /* those of them that the base has */
 	uint64_t n_stacks_cut;    /* beyond the STACK_QUERY_MAX_STACKS largest, or memory */
@@ -42,7 +48,8 @@ typedef int (*stack_query_fn)(void *ctx, const struct flame_frame *frames, size_
  * The sides may overlap in any way. A stack counts as one of the largest by the larger of its two
  * shares of its side's total.
  *
- * Values of summed types are sums over the profiles that overlap the range. Those of the others
+ * Values of summed types are sums over the profiles that overlap the range; with a base, each range
+ * is moved to ends of profiles before (profile_edges.h). Those of the others
  * are the sum over instances, averaged over the time that profiles cover. Returns 0, an error
  * of store_query(), -EBADMSG if the answer is malformed, -ENOMEM, or what fn returned; with a
  * sentence in err, except for -ENOMEM and what fn returned.
