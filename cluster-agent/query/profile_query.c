@@ -9,6 +9,7 @@
 #include "cluster-agent/query/read/stack_query.h"
 #include "cluster-agent/query/read/timeline_groups.h"
 #include "cluster-agent/query/read/timeline_query.h"
+#include "cluster-agent/query/read/timeline_tail.h"
 #include "common/system/clock.h"
 #include "common/text/json_writer.h"
 
@@ -124,6 +125,17 @@ static int put_instances(struct json_writer *w, struct store *store, const struc
 	return r;
 }
 
+static int put_complete(struct json_writer *w, struct store *store, const struct query_filter *f,
+			struct err *err)
+{
+	int64_t complete_ns;
+	int r = timeline_query_complete(store, f, &complete_ns, err);
+
+	if (r == 0 && complete_ns > 0)
+		json_member_int(w, "completeTo", complete_ns / (int64_t)NS_PER_MS);
+	return r;
+}
+
 static int put_series(struct json_writer *w, struct timeline_groups *groups, struct err *err)
 {
 	int r;
@@ -172,7 +184,8 @@ static int write_timeline(struct json_writer *w, struct store *store, const stru
 		json_key(w, "profileMs");
 		json_put_double(w, form->profile_ns / NS_PER_MS);
 	}
-	if (form->has_instances)
+	r = put_complete(w, store, f, err);
+	if (r == 0 && form->has_instances)
 		r = put_instances(w, store, f, &by, err);
 	if (r == 0 && groups)
 		r = put_series(w, groups, err);
@@ -252,6 +265,17 @@ static int add_to_tree(void *ctx, const struct flame_frame *frames, size_t n_fra
 	return flame_tree_add(ctx, frames, n_frames, value);
 }
 
+/* What the side used per second of the range that its stacks are of. */
+static int query_rate(struct store *store, const struct query_filter *side,
+		      const struct stack_range *range, struct timeline_rate *ret, struct err *err)
+{
+	struct query_filter f = *side;
+
+	f.from_ns = range->from_ns;
+	f.to_ns = range->to_ns;
+	return timeline_query_rate(store, &f, ret, err);
+}
+
 int profile_query_flamegraph(struct store *store, const struct query_request *p, struct buf *out,
 			     struct err *err)
 {
@@ -264,17 +288,6 @@ int profile_query_flamegraph(struct store *store, const struct query_request *p,
 		.filter = &p->filter, .base = base, .columns = p->format == QUERY_FORMAT_COLUMNS};
 	struct stack_query_result stacks = {0};
 	int r = flame_tree_new(&tree, NULL);
-
-/* What the side used per second of the range that its stacks are of. */
-static int query_rate(struct store *store, const struct query_filter *side,
-		      const struct stack_range *range, struct timeline_rate *ret, struct err *err)
-{
-	struct query_filter f = *side;
-
-	f.from_ns = range->from_ns;
-	f.to_ns = range->to_ns;
-	return timeline_query_rate(store, &f, ret, err);
-}
 
 	if (r == 0)
 		r = stack_query(store, (struct query_sides){&p->filter, base}, add_to_tree, tree,

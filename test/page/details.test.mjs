@@ -103,3 +103,35 @@ pageTest("a rise of the curve is marked, and a click compares it", {}, async () 
   await eventually(() => assert.match(query().get("select"), /^\d+-\d+$/));
   assert.equal(await id("rise").count(), 0);
 });
+
+const newer = { newer: 1.3 };
+pageTest("a line has its part of what the graph says, whatever came since", newer, async () => {
+  await open(`?service=${APP}`);
+  const main = await frame("main.main");
+  await page.mouse.click(main.cx, main.cy);
+  await shows("main.main");
+  await eventually(async () => assert.ok((await list("Lines").count()) > 0));
+  const total = parseFloat(/([\d.]+) % · self/.exec(await id("details-figures").innerText())[1]);
+  const texts = await list("Lines").allInnerTexts();
+  const lines = texts.map((t) => parseFloat(/([\d.]+) %/.exec(t)[1]));
+  assert.ok(Math.max(...lines) <= total + 0.05, `${lines} of ${total}`);
+  // of the range that the graph is of
+  const graph = server.requests.filter((r) => r.name === "flamegraph").at(-1).params;
+  const view = server.requests.filter((r) => r.name === "function").at(-1).params;
+  assert.deepEqual([view.from, view.to], [graph.from, graph.to]);
+});
+
+const late = { completeTo: Date.now() - 120_000 };
+pageTest("the trend ends where agents have yet to send what is newer", late, async () => {
+  await open(`?service=${APP}`);
+  const main = await frame("main.main");
+  await page.mouse.click(main.cx, main.cy);
+  await shows("main.main");
+  await eventually(() => {
+    const parts = server.requests.filter((r) => r.name === "matches" && r.ended);
+    assert.ok(parts.length >= 12);
+    const last = Math.max(...parts.map((r) => r.params.to));
+    const open = late.completeTo - last;
+    assert.ok(open >= 0 && open < 75_000, `${open}`);
+  });
+});

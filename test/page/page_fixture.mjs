@@ -97,6 +97,12 @@ function replicasOf(service, n) {
  *   names       functions that the first application has besides, in stacks of one frame
  *   loops       functions of Python have no names: the loop of the interpreter is in their place
  *   releasedAt  when version 1.5.0 replaced 1.4.2 on the timeline by version (ms)
+ *   oldRelease  { until }: version 1.4.2 is in no label of a range after that (ms)
+ *   youngerThanADay  applications without yesterday, or true: all of them
+ *   withoutBase  how many applications have nothing to be compared with
+ *   completeTo  ms: agents have yet to send what is newer
+ *   coveredMs   how much of a base has profiles
+ *   newer       by how much answers about a function are larger than graphs: 1.1
  *   lossless    no sample was lost
  *   guessed     share of samples with a guessed step
  *   runtimes    programs by runtime and state, of every application
@@ -368,6 +374,7 @@ export function createFixture(options = {}) {
       values: times(total),
       unit: unit === "nanoseconds" ? "cores" : unit,
       instances: shares("instance").map(([id, v]) => ({ id, value: mean(v) })),
+      completeTo: options.completeTo,
       ...(p.by && { series: series(p.by) }),
     };
   };

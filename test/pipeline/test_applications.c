@@ -348,6 +348,29 @@ static double cores_of(const json_t *row)
 	return json_number_value(json_object_get(row, "cores"));
 }
 
+TEST(a_timeline_says_up_to_when_all_agents_have_reported)
+{
+	struct upload u = {EBPF, "service.name=late&host.name=a", 3410, 3470, "f", 6 * S, 1};
+	json_t *line;
+
+	post_minutely(u, 2);
+	line = ask_range("timeline", 3000, 3600, "&service=late&type=" EBPF "&points=60");
+	assert_null(json_object_get(line, "completeTo"));
+	json_decref(line);
+	/* another agent has not sent its last minute yet, and a third one has nothing any more */
+	u.labels = "service.name=late&host.name=b";
+	u.from_s -= 5;
+	u.to_s -= 5;
+	post(&u);
+	u.labels = "service.name=late&host.name=c";
+	u.from_s -= 60;
+	u.to_s -= 60;
+	post(&u);
+	line = ask_range("timeline", 3000, 3600, "&service=late&type=" EBPF "&points=60");
+	assert_int_equal(seconds_at(line, "completeTo"), 3465);
+	json_decref(line);
+}
+
 /* Profiles begin before the range and end within it: only the time that both share counts. */
 TEST(movers_have_the_cores_of_the_applications)
 {

@@ -68,3 +68,14 @@ test("the last value is that of the range, not of the timeline", () => {
   assert.equal(s.lastIn(line, { from: 2000, to: 2010 }), null);
   assert.equal(s.lastIn(null, { from: 0, to: 1 }), null);
 });
+
+test("values to which agents have yet to contribute are left out", () => {
+  const line = { startMs: 1000, stepMs: 10, values: [4, 4, 4, 2, 2] };
+  assert.equal(s.completed(line), line);
+  assert.deepEqual(s.completed({ ...line, completeTo: 1030 }).values, [4, 4, 4, null, null]);
+  // a step that is nearly complete says enough
+  assert.deepEqual(s.completed({ ...line, completeTo: 1038 }).values, [4, 4, 4, 2, null]);
+  const series = [{ name: "a", values: line.values }];
+  const of = s.completed({ ...line, completeTo: 1030, series });
+  assert.deepEqual(of.series, [{ name: "a", values: [4, 4, 4, null, null] }]);
+});

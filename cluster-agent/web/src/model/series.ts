@@ -60,6 +60,26 @@ export function shifted(d: Steps, shift: number, onto: Steps): (number | null)[]
   });
 }
 
+interface OpenSteps extends Steps {
+  completeTo?: number; // ms
+  series?: NamedValues[];
+}
+
+const MOST_OPEN = 0.2; // of a step, without which its value says nothing
+
+/**
+ * Without the newest values, to which agents have yet to contribute: else each curve of several
+ * nodes would end with a drop.
+ */
+export function completed<T extends OpenSteps>(t: T): T {
+  const { completeTo } = t;
+  if (completeTo === undefined) return t;
+  const whole = (values: (number | null)[]): (number | null)[] =>
+    values.map((v, i) => (t.startMs + (i + 1 - MOST_OPEN) * t.stepMs > completeTo ? null : v));
+  const series = t.series?.map((s) => ({ ...s, values: whole(s.values) }));
+  return { ...t, values: whole(t.values), ...(series && { series }) };
+}
+
 /** The newest value in a range; null if there is none. */
 export function lastIn(d: Steps | null, span: Span): number | null {
   for (let i = (d?.values.length ?? 0) - 1; d && i >= 0; i--) {

@@ -31,6 +31,7 @@ export interface Timeline {
   stepMs: number;
   values: (number | null)[];
   unit: string;
+  completeTo?: number; // ms: agents have yet to send what is newer
   instances: { id: string; value: number }[];
   series?: Series[]; // largest first; with `by`
 }

@@ -117,7 +117,7 @@ function Lines({ p, fn }: { p: Shown; fn: FunctionId }) {
 /** Over the range; by version it is known in days. */
 function Trend({ p, fn }: { p: Shown; fn: FunctionId }) {
   const { subject: s, graph } = p;
-  const { values, seconds } = useTrend(s, p.span, fn.name);
+  const { values, seconds } = useTrend(s, p.span, fn.name, p.until);
   const days = daysSpan(p.span);
   const url = fleetUrl(days, { function: fn.name, type: s.type, limit: 1000 });
   const { data } = useApi<Fleet>(url, `${fn.name}\n${s.type}`, 0, true);

@@ -10,9 +10,9 @@ const PARTS = 12;
 const SETTLED_MS = 400;
 
 /** The parts of a range that has just moved are mostly those of before. */
-function partsOf(span: Span): Span[] {
-  const step = Math.max(1000, Math.ceil((span.to - span.from) / PARTS));
-  const end = Math.floor(span.to / step) * step;
+function partsOf({ from, to }: Span, until = to): Span[] {
+  const step = Math.max(1000, Math.ceil((to - from) / PARTS));
+  const end = Math.floor(Math.min(to, until) / step) * step;
   return Array.from({ length: PARTS }, (_, i) => {
     const from = end - (PARTS - i) * step;
     return { from, to: from + step };
@@ -31,9 +31,12 @@ async function totalOf(url: string, signal: AbortSignal): Promise<number> {
   return total;
 }
 
-/** Totals of the parts, null where they are not known yet; and how long a part is. */
-export function useTrend(subject: Selection, span: Span, name: string) {
-  const parts = partsOf(span);
+/**
+ * Totals of the parts, null where they are not known yet; and how long a part is. The parts end
+ * where agents have yet to send what is newer.
+ */
+export function useTrend(subject: Selection, span: Span, name: string, until?: number) {
+  const parts = partsOf(span, until);
   const { service, type, instance, where } = subject;
   const key = JSON.stringify([service, type, instance, where, name, parts[0]]);
   const urls = useMemo(

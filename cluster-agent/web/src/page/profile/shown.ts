@@ -34,6 +34,7 @@ export interface ProfileProps {
   subject: Selection;
   range: Span; // of the timeline
   span: Span; // what is shown of it
+  until?: number; // ms: agents have yet to send what is newer
   base: BaseSide | null;
   baseScale: number; // what values of the baseline in other answers are multiplied by
   cursor: Cell<number>;

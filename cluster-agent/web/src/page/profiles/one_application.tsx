@@ -195,6 +195,7 @@ function InPlaceOfProfile(p: Props & { children: ComponentChildren }) {
   const { title } = describe(type, data.registry);
   const others = (data.long ?? data.app)?.types.some((t) => t.type !== type);
   return (
+          until={data.lines.timeline.data?.completeTo}
     <NothingInRange
       what={splitService(state.service).name}
       of={title ? `profile “${title}”` : "profile"}

@@ -30,6 +30,7 @@ import {
 } from "../../model/comparison";
 import { describe, tabsOf, type ProfileType } from "../../model/profile_types";
 import type { Targets } from "../../model/targets";
+import { completed } from "../../model/series";
 import { isRelative, type Span } from "../../model/time_range";
 import { unitOf } from "../../model/units";
 import { emptyState, type DiffBy, type UrlState } from "../../model/url_state";
@@ -98,11 +99,13 @@ function useNamed<T extends { unit: string }>(data: T | null, type: string): T |
 
 function useTimelines(c: Chosen, by: string, attempt: number) {
   const { service, type, instance, where } = c.subject;
-  const timeline = useApi<Timeline>(
+  const whole = useApi<Timeline>(
     c.known ? timelineUrl(c.subject, c.chart, POINTS, by) : null,
     `${c.about} ${by}`,
     attempt,
   );
+  const data = useMemo(() => whole.data && completed(whole.data), [whole.data]);
+  const timeline = { ...whole, data };
   const other = c.comparison?.b;
   const second = useApi<Timeline>(
     other && c.second
@@ -121,7 +124,7 @@ function useTimelines(c: Chosen, by: string, attempt: number) {
     `${service} ${type}`,
     attempt,
   );
-  return { timeline, second, everyone, named: useNamed(timeline.data, type) };
+  return { timeline, second, everyone, named: useNamed(data, type) };
 }
 
 function useFlameGraph(c: Chosen, state: UrlState, attempt: number) {
