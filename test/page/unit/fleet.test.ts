@@ -1,16 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dayInUtc, daysSpan, versionsText } from "../../../cluster-agent/web/src/model/fleet";
+import {
+  curveSpan,
+  dayInUtc,
+  daysSpan,
+  daysText,
+  versionsText,
+} from "../../../cluster-agent/web/src/model/fleet";
 
 const DAY = 86_400_000;
 const TODAY = Date.UTC(2026, 10, 29);
 
-test("a range is asked for by its days, and at least by a week of them", () => {
+test("a range is asked for by its days, and a curve has at least a week of them", () => {
   const now = TODAY + DAY / 2;
-  assert.deepEqual(daysSpan({ from: now - 900_000, to: now }), {
-    from: TODAY - 6 * DAY,
-    to: TODAY + DAY,
-  });
+  const today = { from: TODAY, to: TODAY + DAY };
+  assert.deepEqual(daysSpan({ from: now - 900_000, to: now }), today);
+  assert.deepEqual(curveSpan(today), { from: TODAY - 6 * DAY, to: TODAY + DAY });
+  const month = { from: TODAY - 30 * DAY, to: TODAY };
+  assert.deepEqual(curveSpan(month), month);
+  assert.equal(daysText(today), "29 Nov (day of UTC)");
+  assert.equal(daysText({ from: TODAY - DAY, to: TODAY + DAY }), "28 Nov – 29 Nov (days of UTC)");
   assert.deepEqual(daysSpan({ from: now - 30 * DAY, to: now }), {
     from: TODAY - 30 * DAY,
     to: TODAY + DAY,

@@ -4,14 +4,19 @@ import type { Span } from "./time_range";
 import { UTC, fieldsAt } from "./time_zone";
 
 const DAY_MS = 86_400_000;
-const LEAST_DAYS = 7; // fewer would not show since when
+const CURVE_DAYS = 7; // fewer would not show since when
 
-/** The days in UTC of a range, at least the last week of it. */
-export function daysSpan(span: Span): Span {
-  const to = Math.ceil(span.to / DAY_MS) * DAY_MS;
-  const from = Math.floor(span.from / DAY_MS) * DAY_MS;
-  return { from: Math.min(from, to - LEAST_DAYS * DAY_MS), to };
-}
+/** The days in UTC of a range. */
+export const daysSpan = (span: Span): Span => ({
+  from: Math.floor(span.from / DAY_MS) * DAY_MS,
+  to: Math.ceil(span.to / DAY_MS) * DAY_MS,
+});
+
+/** The days of a curve: at least the last week of them. */
+export const curveSpan = ({ from, to }: Span): Span => ({
+  from: Math.min(from, to - CURVE_DAYS * DAY_MS),
+  to,
+});
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
@@ -19,6 +24,12 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 export function dayInUtc(ms: number): string {
   const d = fieldsAt(ms, UTC);
   return `${d.day} ${months[d.month - 1]}`;
+}
+
+/** "20 Nov – 26 Nov (days of UTC)", "26 Nov (day of UTC)" */
+export function daysText({ from, to }: Span): string {
+  const last = dayInUtc(to - 1);
+  return to - from > DAY_MS ? `${dayInUtc(from)} – ${last} (days of UTC)` : `${last} (day of UTC)`;
 }
 
 export interface FleetVersion {

@@ -15,7 +15,7 @@ import { follow } from "../parts/links";
 import { LongTable } from "../parts/long_table";
 import { MenuItem, Popover } from "../parts/popover";
 import { ServiceName } from "../parts/service_name";
-import { daysSpan, dayInUtc, versionsText } from "../../model/fleet";
+import { curveSpan, daysSpan, daysText, dayInUtc, versionsText } from "../../model/fleet";
 import { Sparkline } from "./sparkline";
 
 const ROW = 31; // px, as in start.css
@@ -99,13 +99,14 @@ const Head = () => (
 interface RowProps {
   fleet: Fleet;
   a: FleetApplication;
+  curve?: FleetApplication; // the same over days enough for a curve
   at: number;
   state: UrlState;
   navigate: Navigate;
   typed: string; // the type, where it is not the same for all
 }
 
-function FleetRow({ fleet, a, at, state, navigate, typed }: RowProps) {
+function FleetRow({ fleet, a, curve, at, state, navigate, typed }: RowProps) {
   const to = graphOf(fleet, a, Date.now());
   const versions = versionsText(a, releaseName);
   return (
@@ -124,9 +125,9 @@ function FleetRow({ fleet, a, at, state, navigate, typed }: RowProps) {
       <td class="num f-share">{percent(a.total, a.whole)}</td>
       <td class="num f-self dim">{value(a.self, fleet.unit)}</td>
       <td class="a-spark" aria-hidden="true">
-        <Sparkline values={a.days} />
+        <Sparkline values={curve?.days} />
       </td>
-      <td class="num f-since dim">{a.since === null ? "–" : dayInUtc(a.since)}</td>
+      <td class="num f-since dim">{curve?.since ? dayInUtc(curve.since) : "–"}</td>
       <td class="f-versions dim" title={versions.full}>
         {versions.short}
       </td>
@@ -136,7 +137,7 @@ function FleetRow({ fleet, a, at, state, navigate, typed }: RowProps) {
 
 /** What the figures are of, and what they cannot tell. */
 function note(f: Fleet): string {
-  const days = `${dayInUtc(f.from)} – ${dayInUtc(f.to - 1)} (days of UTC)`;
+  const days = daysText(f);
   if (f.upTo === null) return `No day of ${days} is summed yet: that takes minutes after a start.`;
   const until = f.upTo < f.to ? `, up to ${day(f.upTo)} ${clock(f.upTo)}` : "";
   return (
@@ -158,16 +159,10 @@ function Summary({ f }: { f: Fleet }) {
 
 export function FleetList({ state, navigate, registry, span, attempt }: Props) {
   const days = daysSpan(span);
-  const url = useMemo(
-    () => fleetUrl(days, { function: state.function, type: state.type, limit: LIMIT }),
-    [days.from, days.to, state.function, state.type],
-  );
-  const { data, error, loading } = useApi<Fleet>(
-    url,
-    `${state.function}\n${state.type}`,
-    attempt,
-    true,
-  );
+  const ask = { function: state.function, type: state.type, limit: LIMIT };
+  const about = `${state.function}\n${state.type}`;
+  const { data, error, loading } = useApi<Fleet>(fleetUrl(days, ask), about, attempt, true);
+  const curves = useApi<Fleet>(fleetUrl(curveSpan(days), ask), about, attempt, true).data;
   const narrow = useNarrow();
   const rows = data?.applications ?? [];
   const mixed = new Set(rows.map((a) => a.type)).size > 1;
@@ -207,6 +202,7 @@ export function FleetList({ state, navigate, registry, span, attempt }: Props) {
             key={`${a.service}\n${a.type}`}
             fleet={data!}
             a={a}
+            curve={curves?.applications.find((c) => c.service === a.service && c.type === a.type)}
             at={at}
             state={state}
             navigate={navigate}

@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { namesUrl, useApi, type Names } from "../../state/api";
-import { daysSpan } from "../../model/fleet";
+import { daysSpan, daysText } from "../../model/fleet";
 import { fullName, label } from "../../model/names";
 import type { Span } from "../../model/time_range";
 
@@ -28,10 +28,18 @@ export function useNames(text: string, span: Span): string[] {
   return data && url ? data.functions.filter((f) => f.toLowerCase().includes(part)) : NONE;
 }
 
-export const NameChips = ({ names, pick }: { names: string[]; pick: (name: string) => void }) =>
+interface ChipsProps {
+  names: string[];
+  span: Span;
+  pick: (name: string) => void;
+}
+
+export const NameChips = ({ names, span, pick }: ChipsProps) =>
   names.length === 0 ? null : (
     <div class="name-chips" role="group" aria-label="Functions in all applications">
-      <span class="dim">Functions:</span>
+      <span class="dim" data-testid="name-days">
+        Functions, whole days: {daysText(daysSpan(span))}
+      </span>
       {names.map((name) => (
         <button
           type="button"

@@ -210,7 +210,7 @@ export function Start(p: Props) {
           Top movers
         </button>
       </div>
-      <NameChips names={names} pick={find} />
+      <NameChips names={names} span={span} pick={find} />
       {state.function ? (
         <FleetList {...p} />
       ) : (
