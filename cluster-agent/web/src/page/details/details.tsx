@@ -91,15 +91,18 @@ function Neighbours({ p, half, none }: { p: Shown; half: Tree; none: string }) {
   return <Bars rows={rows} whole={half.whole.value} />;
 }
 
-function Lines({ p, fn }: { p: Shown; fn: FunctionId }) {
+/** `of`: what the graph has of the function; lines are asked for a moment later. */
+function Lines({ p, fn, of }: { p: Shown; fn: FunctionId; of: Filling }) {
   const s = p.subject;
   const about = [s.service, s.type, s.instance, s.where, fn.name, fn.file].join("\n");
-  const url = p.file ? null : functionUrl(s, p.span, fn);
+  const url = p.file ? null : functionUrl(s, p.graph ?? p.span, fn);
   const answer = useApi<FunctionView>(url, about, 0, true);
   const view = useMemo(() => p.file?.view(fn) ?? answer.data, [p.file, answer.data, fn]);
   if (!view) return <p class="dim">{answer.error || "…"}</p>;
   const why = whyNoLines(fn, view.lines);
   if (why) return <p class="dim">{why}</p>;
+  // profiles may have come since the graph: each line has its part of what that says
+  const scale = view.total > 0 ? of.total / view.total : 1;
   const open = (): void => p.actions.choose(fn, "lines");
   const rows = [...view.lines]
     .sort((a, b) => b.total - a.total)
@@ -107,8 +110,8 @@ function Lines({ p, fn }: { p: Shown; fn: FunctionId }) {
     .map((l): BarRow => ({
       key: `${l.line} ${l.inlined}`,
       text: l.line > 0 ? `line ${l.line}` : "unknown",
-      title: `self ${value(l.self, p.graph?.unit ?? "")}`,
-      value: l.total,
+      title: `self ${value(l.self * scale, p.graph?.unit ?? "")}`,
+      value: l.total * scale,
       onPick: open,
     }));
   return <Bars rows={rows} whole={p.graph?.total ?? 0} />;
@@ -202,7 +205,7 @@ function Filled({ p, tree, fn }: Props) {
             <Neighbours p={p} half={of.callees} none="Nothing: all of it is its own." />
           </Part>
           <Part title="Lines">
-            <Lines p={p} fn={fn} />
+            <Lines {...{ p, fn, of }} />
           </Part>
           {!p.file && (
             <Part title="Trend">
