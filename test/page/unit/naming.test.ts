@@ -107,6 +107,10 @@ const unnamed: [string, string][] = [
   ["shop;main@[shop.so];[unknown]", "jit"],
   ["shop;shop+0x1060@[shop:00112233];deflate@[libz.so.1]", "native"],
   ["shop;0x55d0c0de@[shop]", "native"],
+  // the innermost one says what is to be done
+  ["shop;[unknown];shop+0x1060@[shop:00112233]", "native"],
+  ["shop;shop+0x1060@[shop:00112233];[unknown]", "jit"],
+  ["shop;shop+0x1060", "native"], // a file that nothing else is known of
 ];
 
 test("an interpreter's loop, code without symbols and code made meanwhile lack names", () => {

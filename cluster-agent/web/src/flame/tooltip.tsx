@@ -36,11 +36,12 @@ interface Props {
 export function originOf(name: string, file: string): string {
   if (file === KERNEL) return "Linux kernel";
   if (name === "[truncated]") return "the stack walk ended here, callers are not known";
-  if (name === "[unknown]") return "no symbol, and no file is mapped at this address";
+  if (name === "[unknown]")
+    return "no file is mapped here: code made while the program runs has names by a perf map";
   if (name === "other" && file === "") return "small frames that the answer leaves out";
   if (!file.startsWith("[")) return visible(file);
   const { module, build } = splitModule(file);
-  return build && name.startsWith(`${module}+0x`)
+  return name.startsWith(`${module}+0x`)
     ? whyUnnamed(visible(module), build)
     : visible(module);
 }

@@ -20,6 +20,7 @@ const UPLOAD = "“coroot-node-agent symbols upload” gives names to build";
 
 /** Why a frame of this binary has no name, and what gives it one. */
 export function whyUnnamed(binary: string, build: string): string {
+  if (!build) return `${binary} has no symbols here: install its debug symbols`;
   const s = latest.get(build);
   if (!s) return `${binary} has no symbols here: ${UPLOAD} ${build}`;
   if (!s.coming) return `${binary} has no symbols here: ${s.why}. ${UPLOAD} ${build}`;

@@ -94,6 +94,7 @@ const SYSTEM =
   /^(?:lib(?:c|m|pthread|dl|rt|stdc\+\+|c\+\+|gcc_s|resolv|util|nsl|crypt|anl)[-.]|ld[-.]|vdso)/;
 const SHARED = /\.so(?:\.|$)/;
 const NAMELESS = /^(?:\[unknown\]|0x[0-9a-f]+|\?\?|.+\+0x[0-9a-f]+)$/i;
+const OF_FILE = /^(.+)\+0x/;
 const COMPILED = /\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx|m|mm|s|S|asm|rs|go|zig|d|f|f90|pas|swift)$/;
 const JIT = "[jit]";
 const INTERPRETER = "[interpreter]";
@@ -139,7 +140,9 @@ function nativeRole(name: string, file: string): Role {
 
 function roleOf(name: string, file: string): Role {
   if (file.startsWith("[")) return nativeRole(name, file);
-  if (NAMELESS.test(name)) return { is: NAMELESS_CODE | (file ? 0 : MADE), what: "" };
+  // "app+0x1060" is of a file, whatever else is known of it
+  const made = file === "" && !OF_FILE.test(name);
+  if (NAMELESS.test(name)) return { is: NAMELESS_CODE | (made ? MADE : 0), what: "" };
   if (file === "" && /^[[(]/.test(name)) return none; // "[truncated]", "(garbage collection)"
   const loop = loopOf(name, "");
   if (loop) return { is: LOOP, what: loop };
@@ -254,11 +257,15 @@ function pathsOf(c: TreeColumns): Paths {
     // the loop that runs is what lacks names, whoever has called it
     language[i] = speaks >= 0 && (own & LOOP || !(is[p] & LOOP)) ? speaks : language[p];
     const isNameless = (own & NAMELESS_CODE) > 0 && !(own & MADE);
-    nameless[i] = isNameless ? fn : nameless[p];
+    // the innermost one says what is to be done
+    nameless[i] = isNameless ? fn : own & MADE ? -1 : nameless[p];
     endsNameless[i] = own & KERNEL ? endsNameless[p] : Number(isNameless);
   }
-  const binary = (i: number): string =>
-    nameless[i] < 0 ? "" : splitModule(f.text(nameless[i])[1]).module;
+  const binary = (i: number): string => {
+    if (nameless[i] < 0) return "";
+    const [name, file] = f.text(nameless[i]);
+    return splitModule(file).module || (OF_FILE.exec(name)?.[1] ?? "");
+  };
   return { parent, is, language, binary, endsNameless };
 }
 
@@ -290,8 +297,10 @@ function sideOf(p: Paths, total: NumberColumn, self: NumberColumn): Naming {
     if (p.endsNameless[i]) endings.add("native", p.binary(i), self[i]);
     if (isNamed(is[i])) named += value;
     else if (language[i] >= 0) sums.add(languages[language[i]], "", value);
-    else if (is[i] & MADE) sums.add("jit", "", value);
-    else sums.add("native", p.binary(i), value);
+    else {
+      const binary = p.binary(i);
+      sums.add(is[i] & MADE && !binary ? "jit" : "native", binary, value);
+    }
   }
   return { known, named, lacking: sums.list(), endings: endings.one("native") };
 }
