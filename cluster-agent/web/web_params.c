@@ -99,10 +99,10 @@ static const struct web_param params[] = {
 	 "Its file; functions without one have \"\", which is the default"},
 	{"file", WEB_PARAM_TEXT, BIT(SOURCE), BIT(SOURCE), 0, MAX_TEXT_BYTES, 0, AT(file),
 	 "Name of the file, as frames have it"},
-	{"search", WEB_PARAM_TEXT, BIT(FUNCTIONS) | BIT(MATCHES), BIT(MATCHES), 0, MAX_SEARCH_BYTES,
-	 0, AT(search),
+	{"search", WEB_PARAM_TEXT, BIT(FUNCTIONS) | BIT(MATCHES), BIT(MATCHES), 0,
+	 MAX_NAME_BYTES + 2, 0, AT(search),
 	 "Text in a name or file, in any case; \"an exact name\" in quotes; or a /regular "
-	 "expression/ (PCRE2, in any case)"},
+	 "expression/ (PCRE2, in any case). Only an exact name may have more than 1000 bytes"},
 	{"search", WEB_PARAM_TEXT, BIT(APPLICATIONS), 0, 0, MAX_SEARCH_BYTES, 0, AT(search),
 	 "Words in any case; names that have them all are listed"},
 	{"search", WEB_PARAM_TEXT, BIT(NAMES), BIT(NAMES), 0, MAX_SEARCH_BYTES, 0, AT(search),

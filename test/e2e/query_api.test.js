@@ -628,7 +628,7 @@ test("a wrong question is a 400 that names what is wrong", async () => {
     ["matches", { ...p, search: "" }, "search is missing"],
     ["matches", { ...p, search: "/(/" }, /./],
     ["functions", { ...p, search: "/[/" }, /./],
-    ["matches", { ...p, search: "x".repeat(1001) }, "search is longer than 1000 bytes"],
+    ["matches", { ...p, search: "x".repeat(1001) }, "search: more than 1000 bytes"],
     ["stacks", { ...p, limit: 200001 }, "limit is not a number from 1 to 200000"],
   ];
   for (const [name, params, reason] of wrong) {

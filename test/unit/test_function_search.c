@@ -32,6 +32,24 @@ TEST(a_name_in_quotes_is_the_whole_name)
 	assert_int_equal(test("\"main\"", "main.main", ""), 0);
 }
 
+/* Templates of C++ have such names, and a click on one searches for it. */
+TEST(an_exact_name_may_be_long_and_a_pattern_may_not)
+{
+	char name[1701], quoted[1703], text[1002];
+	struct function_search *s = NULL;
+	struct err err = {""};
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	snprintf(quoted, sizeof(quoted), "\"%s\"", name);
+	assert_int_equal(test(quoted, name, ""), 1);
+	assert_int_equal(test(quoted, "x", ""), 0);
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(function_search_new(&s, text, &err), -EINVAL);
+	assert_string_equal(err.msg, "search: more than 1000 bytes");
+}
+
 TEST(an_expression_is_between_slashes)
 {
 	assert_int_equal(test("/^RUNTIME\\..*gc$/", "runtime.mallocgc", ""), 1);

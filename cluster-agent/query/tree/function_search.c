@@ -74,9 +74,14 @@ static int compile(struct function_search *s, const char *text, size_t len, uint
 	return 0;
 }
 
+static bool is_exact(const char *text, size_t len)
+{
+	return len > 2 && text[0] == '"' && text[len - 1] == '"';
+}
+
 static int parse(struct function_search *s, const char *text, size_t len, struct err *err)
 {
-	if (len > 2 && text[0] == '"' && text[len - 1] == '"') {
+	if (is_exact(text, len)) {
 		s->name_len = len - 2;
 		memcpy(s->name, text + 1, len - 2);
 		return 0;
@@ -91,15 +96,16 @@ static int parse(struct function_search *s, const char *text, size_t len, struct
 int function_search_new(struct function_search **ret, const char *text, struct err *err)
 {
 	CLEANUP(function_search_freep) struct function_search *s = NULL;
-	size_t len = strlen(text);
+	size_t len = strlen(text), max = FUNCTION_SEARCH_MAX_BYTES;
 	int r;
 
 	text = trim(text, &len);
 	if (len == 0 || (len == 1 && text[0] == '/'))
 		return err_set(err, -EINVAL, "search: nothing to search for");
-	if (len > FUNCTION_SEARCH_MAX_BYTES)
-		return err_set(err, -EINVAL, "search: more than %u bytes",
-			       FUNCTION_SEARCH_MAX_BYTES);
+	if (is_exact(text, len))
+		max = FUNCTION_SEARCH_MAX_NAME_BYTES + 2;
+	if (len > max)
+		return err_set(err, -EINVAL, "search: more than %zu bytes", max);
 	s = calloc(1, sizeof(*s) + len);
 	if (!s)
 		return -ENOMEM;

@@ -14,10 +14,11 @@
 struct function_search;
 
 #define FUNCTION_SEARCH_MAX_BYTES 1000u
+#define FUNCTION_SEARCH_MAX_NAME_BYTES 16384u /* of an exact name, without its quotes */
 
 /*
- * Returns 0, -ENOMEM, or -EINVAL with a sentence in err: there is nothing to search for, or the
- * expression is invalid.
+ * Returns 0, -ENOMEM, or -EINVAL with a sentence in err: there is nothing to search for, it is too
+ * long, or the expression is invalid.
  */
 int function_search_new(struct function_search **ret, const char *text, struct err *err) MUST_CHECK;
 void function_search_free(struct function_search *s);
