@@ -145,3 +145,35 @@ pageTest("a snapshot that is gone says so", {}, async () => {
   await id("failed").waitFor();
   assert.match(await id("failed").innerText(), /deleted, or its time was up/);
 });
+
+pageTest("a note that somebody else deleted goes when the list is opened", {
+  notes: [{ name: "theirs" }, { name: "mine" }],
+}, async () => {
+  await open(`?service=${APP}&range=1700000000000-1700000900000`);
+  await eventually(async () => assert.match(await id("notes").innerText(), /Notes 2/));
+  fixture.notes = fixture.notes.filter((n) => n.name !== "theirs");
+  await id("notes").click();
+  await eventually(async () => assert.equal(await id("note").count(), 1));
+  // or when it is to be deleted again
+  fixture.notes = [];
+  await id("note-delete").click();
+  await id("note-delete").click();
+  await eventually(async () => assert.equal(await id("note").count(), 0));
+});
+
+pageTest("a snapshot is kept as long as is said, and its note says until when", {}, async () => {
+  await open(`?service=${APP}&range=1h`);
+  await drawn();
+  await id("notes").click();
+  await id("note-name").fill("before");
+  assert.equal(await id("note-ttl").count(), 0);
+  await id("note-keep").check();
+  await id("note-ttl").selectOption("7d");
+  await id("note-save").click();
+  await saved();
+  assert.equal(server.requests.find((r) => r.name === "snapshots").params.ttl, "7d");
+  const until = new Date(Date.now() + 7 * 86_400_000).getDate();
+  await eventually(async () =>
+    assert.match(await id("note-expires").innerText(), new RegExp(`kept until ${until} `)),
+  );
+});

@@ -10,6 +10,7 @@ export function createNotes(fixture) {
     id: (++made).toString(16).padStart(16, "0"),
     ...{ service: "", type: "", at: Date.now(), created: Date.now(), text: "", url: "" },
     ...{ bytes: 0, compared: false },
+    expires: Date.now() + Number.parseInt(p.ttl || "365") * 86_400_000,
     ...p,
   });
   fixture.notes = (fixture.options.notes ?? []).map(note);
@@ -34,7 +35,7 @@ export function createNotes(fixture) {
     "POST snapshots": (p, text) => {
       const side = ({ from, to }) => fixture.folded({ service: p.service, type: p.type, from, to });
       const sides = [side(p), p.baseFrom && side({ from: p.baseFrom, to: p.baseTo })];
-      return add(p, text, { bytes: 1000, compared: Boolean(sides[1]), sides });
+      return add(p, text, { ttl: p.ttl, bytes: 1000, compared: Boolean(sides[1]), sides });
     },
     "DELETE notes": (p) => {
       if (!find(p.id)) return gone;

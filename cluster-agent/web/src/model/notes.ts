@@ -9,6 +9,7 @@ export interface Note {
   type: string;
   at: number; // ms: the moment that it is about
   created: number;
+  expires: number; // when it is deleted
   name: string;
   text: string;
   url: string; // query of the page's address, "" = none

@@ -346,7 +346,7 @@ export const snapshotsUrl = (
   w: Selection,
   s: Span,
   base: BaseSide | null,
-  more: { name: string; at: number; url: string },
+  more: { name: string; at: number; url: string; ttl: string },
 ): string => selectionQuery("api/snapshots", w, s, base, more);
 
 export type ExportFormat = "pprof" | "folded" | "speedscope";

@@ -10,15 +10,18 @@ import { useCell } from "./hooks";
 const MINUTE = 60_000;
 
 export const NEEDS_KEY = 401;
+const GONE = 404; // somebody else was first
 export const notesKey = new Cell("");
-const written = new Cell(0); // how often something was, by this page
+const wanted = new Cell(0); // how often the notes were asked for, beside each minute
+
+export const readAgain = (): void => wanted.set(wanted.value + 1);
 
 interface Sent {
   status: number; // of HTTP; 0 = no answer
   error: string; // "" = done
 }
 
-/** Adds a note, or deletes one. */
+/** Adds a note, or deletes one that may be gone already. */
 export async function sendNote(method: "POST" | "DELETE", url: string, body = ""): Promise<Sent> {
   try {
     const key = notesKey.value;
@@ -26,7 +29,7 @@ export async function sendNote(method: "POST" | "DELETE", url: string, body = ""
     const res = await fetch(url, { method, headers, ...(body && { body }) });
     noteAnswer(res.status);
     const text = await res.text();
-    if (res.ok) written.set(written.value + 1);
+    if (res.ok || res.status === GONE) readAgain();
     let said = text.trim();
     try {
       said = (JSON.parse(text) as { error?: string }).error ?? "";
@@ -47,7 +50,7 @@ export interface KnownNotes {
 
 /** Notes about an application and about all; every note without one. */
 export function useNotes(service: string, now: number): KnownNotes {
-  const attempt = useCell(written) * 1e9 + Math.floor(now / MINUTE);
+  const attempt = useCell(wanted) * 1e9 + Math.floor(now / MINUTE);
   const { data, error } = useApi<Notes>(notesUrl({ service }), service, attempt, true);
   return useMemo(() => ({ notes: data?.notes ?? [], n: data?.n ?? 0, error }), [data, error]);
 }

@@ -53,6 +53,11 @@ export function NoteItem({ note, navigate, named }: Props) {
       <span class="dim num">{zoned(`${day(at)} ${clock(at)}`, at)}</span>
       {named && note.service && <ServiceName service={note.service} />}
       {text && <p>{text}</p>}
+      {note.bytes > 0 && (
+        <span class="dim" data-testid="note-expires">
+          Snapshot, kept until {zoned(`${day(note.expires)} ${clock(note.expires)}`, note.expires)}
+        </span>
+      )}
       <span class="note-acts">
         {view && (
           <a

@@ -1,6 +1,6 @@
 // The panel of notes: a form for one about the present view, and the list of all.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { cutName, momentOf, viewOf, type Note } from "../../model/notes";
 import { clock, day, isRelative, type Span } from "../../model/time_range";
 import { zoned } from "../../model/time_zone";
@@ -8,7 +8,7 @@ import { grouped } from "../../model/units";
 import type { UrlState } from "../../model/url_state";
 import { noteUrl, snapshotsUrl, type BaseSide, type Selection } from "../../state/api";
 import type { Navigate } from "../../state/hooks";
-import { NEEDS_KEY, notesKey, sendNote, type KnownNotes } from "../../state/note_store";
+import { NEEDS_KEY, notesKey, readAgain, sendNote, type KnownNotes } from "../../state/note_store";
 import { zoneToShow } from "../../state/zone";
 import { Popover } from "../parts/popover";
 import { NoteItem } from "./note_item";
@@ -47,6 +47,7 @@ function Form({ state, now, shown, subject, baseline }: Props) {
   const [name, setName] = useState("");
   const [text, setText] = useState("");
   const [keep, setKeep] = useState(false);
+  const [ttl, setTtl] = useState("");
   const [live, setLive] = useState(false);
   const [sent, setSent] = useState<{ status: number; error: string } | "busy" | null>(null);
   const at = momentOf(state, shown);
@@ -56,7 +57,7 @@ function Form({ state, now, shown, subject, baseline }: Props) {
     const more = { name: name.trim(), at, url: viewOf(state, now, zoneToShow(state.zone), live) };
     const { service, type } = subject;
     const url = keep
-      ? snapshotsUrl(subject, shown, baseline, more)
+      ? snapshotsUrl(subject, shown, baseline, { ...more, ttl })
       : noteUrl({ service, type: service && type, ...more });
     const done = await sendNote("POST", url, text.trim());
     setSent(done);
@@ -97,6 +98,21 @@ function Form({ state, now, shown, subject, baseline }: Props) {
           testId="note-keep"
         />
       )}
+      {keep && (
+        <label>
+          Keep it
+          <select
+            value={ttl}
+            data-testid="note-ttl"
+            onChange={(e) => setTtl(e.currentTarget.value)}
+          >
+            <option value="">as long as notes</option>
+            {[7, 30, 90].map((days) => (
+              <option value={`${days}d`}>{days} days</option>
+            ))}
+          </select>
+        </label>
+      )}
       {(answer?.status === NEEDS_KEY || notesKey.value) && <NotesKey />}
       <p class={answer?.error ? "bad-text" : "dim"} role="status" data-testid="note-said">
         {said(answer?.error, at, subject.service)}
@@ -115,6 +131,7 @@ function Form({ state, now, shown, subject, baseline }: Props) {
 
 function List({ known, navigate, named }: Pick<Props, "known" | "navigate"> & { named: boolean }) {
   const { notes, n, error } = known;
+  useEffect(readAgain, []); // others write and delete, too
   if (error) return <p class="dim notes-empty">{error}</p>;
   if (notes.length === 0) return <p class="dim notes-empty">There are no notes yet.</p>;
   return (
