@@ -102,6 +102,10 @@ pageTest("the start page has a key to choose a file; types are a choice", {}, as
   await eventually(async () => assert.notEqual((await frame("total")).total, before));
   await page.goBack();
   await id("open-file").waitFor();
+  // and forward opens it again
+  await page.goForward();
+  await shows("go_heap.pb.gz");
+  await drawn();
 });
 
 pageTest("what cannot be opened is one sentence, and the page stays", {}, async () => {

@@ -17,19 +17,23 @@ const MAX_NAME = 80;
 const shortened = (name: string): string =>
   name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
 
-/** The back button of the browser closes the files. */
+let latest: Opened | null = null;
+
+const isOfFiles = (state: unknown): boolean =>
+  (state as { files?: boolean } | null)?.files === true;
+
+/** The back button of the browser closes the files, and forward opens them again. */
 export function show(next: Opened): void {
   if (!opened.value) history.pushState({ files: true }, "");
   openProblem.set("");
-  opened.set(next);
+  opened.set((latest = next));
 }
 
-addEventListener("popstate", () => opened.set(null));
+addEventListener("popstate", (e) => opened.set(isOfFiles(e.state) ? latest : null));
 
 export function closeFiles(): void {
   openProblem.set("");
-  const ours = (history.state as { files?: boolean } | null)?.files;
-  if (ours) history.back();
+  if (isOfFiles(history.state)) history.back();
   else opened.set(null);
 }
 
