@@ -300,6 +300,7 @@ export function createFixture(options = {}) {
       const { instance, ...labels } = r;
       const value = name === "instance" ? instance : labels[name];
       if (!value || !parseWhere(p.where ?? "")(r)) continue;
+      if (value === "1.4.2" && p.from >= options.oldRelease?.until) continue;
       const total = sum(select({ ...noBase(p), instance }));
       values.set(value, (values.get(value) ?? 0) + total);
     }
@@ -352,10 +353,11 @@ export function createFixture(options = {}) {
     const times = (v) => waves.map((w) => (w === null || total === 0 ? null : w * scale * v));
     const shares = (name) => labelShares(noBase(p), name);
     const mean = (v) => (unit === "nanoseconds" ? v / 1e6 / (to - from) : v);
+    const releasedAt = options.releasedAt ?? options.oldRelease?.until;
     const released = (name, value, values) =>
-      name === "version" && options.releasedAt
+      name === "version" && releasedAt
         ? values.map((v, i) =>
-            (value === "1.5.0") === (startMs + (i + 1) * stepMs > options.releasedAt) ? v : null,
+            (value === "1.5.0") === (startMs + (i + 1) * stepMs > releasedAt) ? v : null,
           )
         : values;
     const series = (name) => {

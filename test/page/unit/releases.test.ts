@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  lastSeen,
   newestFirst,
   onlyReleases,
   releaseLabel,
@@ -76,6 +77,14 @@ test("the timelines are of the releases only, and of all of them", () => {
   assert.equal(withoutReleases('version="1",pod="a",image=~"x.*"'), 'pod="a"');
   const one = { name: "version", values: ["1.4", "a+b"] };
   assert.equal(onlyReleases('pod="a"', one), 'pod="a",version=~"1\\\\.4|a\\\\+b"');
+});
+
+test("a release was seen last in a step of the timeline", () => {
+  const week = line(0, 100, { a: [1, 1, 0, null], b: [0, 0, 1, 1] });
+  assert.deepEqual(lastSeen("a", week), { from: 100, to: 200 });
+  assert.deepEqual(lastSeen("b", week), { from: 300, to: 400 });
+  assert.equal(lastSeen("c", week), null);
+  assert.equal(lastSeen("a", null), null);
 });
 
 test("an image is called by its tag", () => {

@@ -73,6 +73,14 @@ function firstSeen(t: ReleaseTimeline | null): Map<string, number> {
   return seen;
 }
 
+/** The step in which a release was seen last; null if it is in none. */
+export function lastSeen(value: string, t: ReleaseTimeline | null): Span | null {
+  const values = t?.series?.find((s) => !s.other && s.name === value)?.values ?? [];
+  const i = values.findLastIndex((v) => (v ?? 0) > 0);
+  if (!t || i < 0) return null;
+  return { from: t.startMs + i * t.stepMs, to: t.startMs + (i + 1) * t.stepMs };
+}
+
 const natural = new Intl.Collator("en", { numeric: true });
 
 /**

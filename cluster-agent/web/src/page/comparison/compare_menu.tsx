@@ -1,6 +1,6 @@
 // Begins a comparison or changes it: a range before, two values of a label, or any two sides.
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Application } from "../../model/applications";
 import type { Label, Selection } from "../../state/api";
 import type { Navigate } from "../../state/hooks";
@@ -12,7 +12,7 @@ import { zoneName } from "../../model/time_zone";
 import type { UrlState } from "../../model/url_state";
 import { shareText, useLabels } from "../parts/label_values";
 import { Popover } from "../parts/popover";
-import type { Releases } from "../timeline/release_data";
+import { useReleases, weekOf, type Releases } from "../timeline/release_data";
 
 interface Props {
   state: UrlState;
@@ -84,11 +84,22 @@ function valuesCompared(where: string, name: string, a: string, b: string): Part
   return { where: only(a), base: "same", ...fresh, baseWhere: only(b), zoom: "" };
 }
 
-/** The newest release with the one before it. */
-function NewestRelease({ releases, state, navigate, close }: PanelProps) {
-  if (!releases) return null;
-  const { label, newest } = releases;
+/** A range as long as that on show in which the release ran, if it is not that on show. */
+function whenSeen(last: Span | null, shown: Span): Span | null {
+  if (!last || (last.from < shown.to && last.to > shown.from)) return null;
+  return { from: last.to - Math.max(shown.to - shown.from, last.to - last.from), to: last.to };
+}
+
+/** The newest release with the one before it; where the range has only one, those of the week. */
+function NewestRelease({ releases, subject, shown, state, navigate, close }: PanelProps) {
+  const chart = useMemo(() => weekOf(shown), []); // not anew with each refresh
+  const week = useReleases({ ...subject, ...(releases && { service: "" }) }, chart, false);
+  const known = releases ?? week;
+  if (!known) return null;
+  const { label, newest } = known;
   const [a, b] = newest;
+  if (!releases && !known.lastSeen(b)) return null; // not loaded yet
+  const [spanA, spanB] = [a, b].map((v) => (releases ? null : whenSeen(known.lastSeen(v), shown)));
   return (
     <fieldset>
       <legend>Releases, by {label}</legend>
@@ -100,7 +111,11 @@ function NewestRelease({ releases, state, navigate, close }: PanelProps) {
           title={`A, to look at: ${a}\nB, baseline: ${b}`}
           onClick={() => {
             close();
-            navigate(valuesCompared(state.where, label, a, b));
+            navigate({
+              ...valuesCompared(state.where, label, a, b),
+              ...(spanA && { range: spanA, selection: null }),
+              ...(spanB ? { base: spanB } : spanA && { base: shown }),
+            });
           }}
         >
           The newest against the previous

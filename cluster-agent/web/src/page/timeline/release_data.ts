@@ -3,6 +3,7 @@
 
 import { useMemo } from "preact/hooks";
 import {
+  lastSeen,
   newestFirst,
   onlyReleases,
   releaseLabel,
@@ -23,7 +24,11 @@ export interface Releases {
   label: string;
   newest: string[]; // newest first, at least two
   marks: ReleaseMark[];
+  lastSeen: (value: string) => Span | null; // a step of the chart
 }
+
+/** What a chart of the week that ends with a range is of. */
+export const weekOf = ({ to }: Span): Span => ({ from: to - WEEK, to });
 
 /** `moves`: the chart follows the time. Null while there is but one release. */
 export function useReleases(subject: Selection, chart: Span, moves: boolean): Releases | null {
@@ -44,6 +49,7 @@ export function useReleases(subject: Selection, chart: Span, moves: boolean): Re
     if (!label) return null;
     const newest = newestFirst(label.values, long.data);
     const marks = releaseMarks(newest, shown.data, long.data, { from, to });
-    return { label: label.name, newest, marks };
+    const last = (value: string): Span | null => lastSeen(value, shown.data);
+    return { label: label.name, newest, marks, lastSeen: last };
   }, [label, shown.data, long.data]);
 }
