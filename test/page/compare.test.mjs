@@ -376,3 +376,45 @@ pageTest("a filter that only the server can refuse is named", { refusals: true }
     assert.match(await id("filter-error").innerText(), /expected =, !=, =~ or !~ after pod/),
   );
 });
+
+const few = { coveredMs: 60_000 };
+pageTest("a baseline with few profiles is a warning that says how few", few, async () => {
+  await open(`?service=${APP}&range=15m&base=previous`);
+  await id("little-base").waitFor();
+  assert.match(await id("little-base").innerText(), /^Only 60 s of 15 min of the baseline/);
+  assert.match(await id("little-base").getAttribute("class"), /warn-strip/);
+});
+
+const old = { oldRelease: { until: Date.now() - 4 * HOUR } };
+pageTest("a release before the range is compared with the newest, too", old, async () => {
+  await open(`?service=${APP}&range=15m`);
+  await drawn();
+  await id("compare").click();
+  await id("compare-releases").click();
+  await eventually(() => {
+    assert.equal(query().get("where"), 'version="1.5.0"');
+    assert.equal(query().get("baseWhere"), 'version="1.4.2"');
+    const [from, to] = query().get("base").split("-").map(Number);
+    assert.ok(to <= old.oldRelease.until + HOUR && from < to, query().get("base"));
+    assert.equal(query().get("range"), "15m");
+  });
+});
+
+pageTest("yesterday is one click away, and so is the start of a level that grew", {}, async () => {
+  const { timeline } = fixture;
+  fixture.timeline = (p) => {
+    const t = timeline(p);
+    return { ...t, values: t.values.map((_, i) => 1000 + 20 * i) };
+  };
+  await open(`?service=${APP}&type=go:heap_inuse_space:bytes&range=15m`);
+  await id("rise").waitFor();
+  assert.match(await id("rise").innerText(), /since the start/);
+  await id("rise").click();
+  await eventually(() => {
+    const [a, b] = ["selection", "base"].map((name) => query().get(name).split("-").map(Number));
+    assert.ok(b[1] < a[0] && a[1] - a[0] === b[1] - b[0], `${a} ${b}`);
+  });
+  await page.goto(`${server.url}?service=${APP}&range=15m`);
+  await id("since-yesterday").click();
+  await eventually(() => assert.equal(query().get("base"), "-1d"));
+});

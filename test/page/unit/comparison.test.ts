@@ -146,3 +146,12 @@ test("an answer about another range is known as such, one of the moment before i
   assert.ok(!c.isAbout(shown, { from: at(9, 45), to: at(10, 0) }));
   assert.ok(!c.isAbout(shown, { from: at(10, 0), to: at(10, 30) }));
 });
+
+test("a baseline with few profiles says how many of its minutes have some", () => {
+  const base = { from: 0, to: 900_000, total: 7 };
+  assert.equal(c.littleCovered({ ...base, covered: 60_000 }), "60 s of 15 min");
+  assert.equal(c.littleCovered({ ...base, covered: 500_000 }), "");
+  assert.equal(c.littleCovered({ ...base, covered: 60_000, total: 0 }), "");
+  assert.equal(c.littleCovered(base), "");
+  assert.equal(c.littleCovered(undefined), "");
+});

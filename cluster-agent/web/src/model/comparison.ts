@@ -130,6 +130,15 @@ export function baseFactor(a: SideTotal, b: SideTotal, perSecond: boolean): numb
   return Math.abs(factor - 1) < UNEVEN ? 1 : factor;
 }
 
+const COVERED = 0.5; // less of a range with profiles, and it says little of the range
+
+/** "1 min of 15 min" of the baseline have profiles; "" if it has enough of them. */
+export function littleCovered(base: (Span & SideTotal) | undefined): string {
+  const { from = 0, to = 0, covered = to - from } = base ?? {};
+  if (!base?.total || covered >= COVERED * (to - from)) return "";
+  return `${duration(covered)} of ${duration(to - from)}`;
+}
+
 const UNLIKE = 1.2; // times as much as the other side
 
 /**

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { palettes } from "../../model/colors";
-import { isAbout, type Comparison } from "../../model/comparison";
+import { isAbout, littleCovered, type Comparison } from "../../model/comparison";
 import { diffPalettes } from "../../model/diff";
 import { withMatcher } from "../../model/matchers";
 import { splitService } from "../../model/names";
@@ -18,6 +18,7 @@ import { NoteMarks } from "../notes/note_marks";
 import { NothingInRange } from "../parts/empty";
 import { PaneTabs } from "../parts/panes";
 import { StillLoading, Waiting } from "../parts/waiting";
+import { Strip } from "../parts/strip";
 import { Profile } from "../profile/profile";
 import { FilterRefused, GroupBy } from "../timeline/filters";
 import { Heatmap } from "../timeline/heatmap";
@@ -147,6 +148,7 @@ function ComparedProfile(props: Props) {
   const p = { ...props, data, state: { ...props.state, diff: data.diff } };
   const { comparison, flame } = data;
   return (
+  const little = littleCovered(flame.data?.base);
     <>
       {before && (
         <StillLoading
@@ -158,6 +160,12 @@ function ComparedProfile(props: Props) {
         <EmptyBase {...p} comparison={comparison} />
       )}
       <InPlaceOfProfile {...p}>
+      {comparison && little && (
+        <Strip look="warn" testId="little-base">
+          {`Only ${little} of the baseline have profiles: what is not in these seems new.`}
+          {data.baseScale > 1 && ` Its values are multiplied by ${data.factor.toPrecision(3)}.`}
+        </Strip>
+      )}
         <Profile
           {...p}
           graph={data.graph}
