@@ -141,7 +141,9 @@ export async function servePage(dist, fixture, port = 0) {
     res.writeHead(off ? 404 : 200, { "content-type": "application/json" });
     res.end(JSON.stringify(off ? { error: off } : fixture.targets()));
   };
-  const server = http.createServer((req, res) => {
+  // connections that a busy browser opens and does not use yet are no error
+  const patient = { headersTimeout: 0, requestTimeout: 0 };
+  const server = http.createServer(patient, (req, res) => {
     if (fixture.options.down) return req.socket.destroy();
     const url = new URL(req.url, "http://localhost");
     if (url.pathname.startsWith("/api/")) return answer(url, req, res);
