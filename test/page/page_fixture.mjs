@@ -518,6 +518,7 @@ export function createFixture(options = {}) {
     const n = Math.ceil(p.to / DAY) - from / DAY;
     const all = everything()
       .slice(0, 40)
+    const last = from + Math.max(0, n - 2) * DAY;
       .flatMap(([service]) => {
         const stacks = select({ service, type, from: now - 900_000, to: now });
         const f = functionsOf(stacks).find((g) => g.name === p.function);
@@ -533,8 +534,8 @@ export function createFixture(options = {}) {
             since: from + (n - 3) * DAY,
             days: Array.from({ length: n }, (_, i) => (i < n - 3 ? 0 : f.total)),
             versions: [
-              { version: "1.4.2", ...value(1), firstDay: from, lastDay: from + (n - 2) * DAY },
-              { version: "1.5.0", ...value(2), firstDay: from + (n - 2) * DAY, lastDay: null },
+              { version: "1.4.2", ...value(1), firstDay: from, lastDay: last },
+              { version: "1.5.0", ...value(2), firstDay: last, lastDay: null },
             ],
           },
         ];

@@ -262,7 +262,7 @@ pageTest("a mover of a young application says since when, others since yesterday
   await open("?range=15m", { width: 1440, height: 860 });
   const young = page.locator('[data-testid="mover"][href*="burn"]').first();
   await young.waitFor();
-  assert.match(await young.innerText(), /burn · since \d\d:\d\d/);
+  assert.match(await young.innerText(), /burn process\s+since \d\d:\d\d/);
   assert.match(await young.getAttribute("href"), /base=previous/);
   const other = page.locator('[data-testid="mover"]:not([href*="burn"])').first();
   assert.doesNotMatch(await other.innerText(), /since/);
