@@ -374,9 +374,9 @@ export function createFixture(options = {}) {
       startMs,
       stepMs,
       values: times(total),
+      completeTo: options.completeTo,
       unit: unit === "nanoseconds" ? "cores" : unit,
       instances: shares("instance").map(([id, v]) => ({ id, value: mean(v) })),
-      completeTo: options.completeTo,
       ...(p.by && { series: series(p.by) }),
     };
   };
@@ -403,7 +403,7 @@ export function createFixture(options = {}) {
     const covered = Math.max(0, Math.min(to, lastSeen(type)) - from);
     const { aggregation } = types.find((t) => t.type === type) ?? {};
     const rate = aggregation === "avg" ? total : covered > 0 ? (total / covered) * 1000 : 0;
-    return { rate, covered };
+    return { rate, covered: options.coveredMs ?? covered };
   };
 
   const flamegraph = (p) => {
@@ -445,6 +445,8 @@ export function createFixture(options = {}) {
   const oneFunction = (p) => {
     if (!p.name) throw new Refusal(400, "name is needed");
     const found = functionOf(select(p), p.name, p.file, hasBase(p));
+    for (const f of [found, ...found.lines])
+      for (const name of ["self", "total"]) f[name] *= options.newer ?? 1;
     return { ...basic(p, []), ...pair(p, found), lines: found.lines.map((l) => pair(p, l)) };
   };
 
@@ -491,34 +493,34 @@ export function createFixture(options = {}) {
           baseSelf: f.baseSelf,
           cores: f.self / 1e6 / (to - from),
           baseCores: f.baseSelf / 1e6 / (baseTo - baseFrom),
+          ...(young !== true && isYoung(service) && { baseFrom: 2 * from - to }),
         })),
       )
       .filter((m) => m.self !== m.baseSelf);
     all.sort((a, b) => Math.abs(b.cores - b.baseCores) - Math.abs(a.cores - a.baseCores));
     return {
+      ...{ from, to, baseFrom, baseTo },
+      servicesWithoutBase: options.withoutBase ?? 0,
       cores: covered({ from, to, type }) ? 3 : null,
       baseCores: covered({ from: baseFrom, to: baseTo, type }) ? 3 : null,
       movers: all.slice(0, limit),
       services: all.length,
       servicesCut: 0,
       coresCut: 0,
-          ...(young !== true && isYoung(service) && { baseFrom: 2 * from - to }),
     };
   };
 
   /** Of all applications, what they have of it now, and for three days on end. */
   const fleet = (p) => {
-      ...{ from, to, baseFrom, baseTo },
-      servicesWithoutBase: options.withoutBase ?? 0,
     if (!p.function) throw new Refusal(400, "function is missing");
     if (options.noSums) throw new Refusal(400, "there are no sums by function");
     const type = p.type || types[0].type;
     const now = Math.floor(Date.now() / 60_000) * 60_000;
     const from = Math.floor(p.from / DAY) * DAY;
     const n = Math.ceil(p.to / DAY) - from / DAY;
+    const last = from + Math.max(0, n - 2) * DAY;
     const all = everything()
       .slice(0, 40)
-    const last = from + Math.max(0, n - 2) * DAY;
       .flatMap(([service]) => {
         const stacks = select({ service, type, from: now - 900_000, to: now });
         const f = functionsOf(stacks).find((g) => g.name === p.function);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { riseOf } from "../../../cluster-agent/web/src/model/rise";
+import { growthOf, riseOf } from "../../../cluster-agent/web/src/model/rise";
 
 const STEP = 5000;
 const START = 1_000_000;
@@ -55,4 +55,18 @@ test("noise, a fall, gaps, and too few values are no rise", () => {
 test("what was zero may rise", () => {
   const { part } = riseOf(curve(180, (i) => (i < 90 ? 0 : 1)))!;
   assert.equal(at(part.from), 90);
+});
+
+test("the end of a level that grew is compared with its start", () => {
+  const next = noise(3);
+  const leak = curve(180, (i) => (i < 10 || i >= 170 ? null : 200 + 5 * i + 10 * next()));
+  const { part, base, ratio } = growthOf(leak)!;
+  assert.deepEqual([at(base!.from), at(base!.to)], [10, 42]);
+  assert.deepEqual([at(part.from), at(part.to)], [138, 170]);
+  assert.ok(ratio > 2.5 && ratio < 3.5, `${ratio}`);
+  // what has come and gone, what is level, and what has few values is no growth
+  assert.equal(growthOf(curve(180, (i) => (i > 60 && i < 120 ? 9 : 1))), null);
+  assert.equal(growthOf(curve(180, () => 1 + 0.5 * next())), null);
+  assert.equal(growthOf(curve(30, (i) => i)), null);
+  assert.equal(growthOf(curve(180, () => null)), null);
 });

@@ -11,6 +11,7 @@ const LEAST_RATIO = 1.3; // of both means
 const LEAST_T = 8;
 
 export interface Rise {
+  base?: Span; // what the part is compared with; nothing: the time before it
   part: Span; // from there until the curve falls again, and no longer than what is before it
   ratio: number; // of the means after and before
 }
@@ -53,4 +54,27 @@ export function riseOf({ startMs, stepMs, values }: Steps): Rise | null {
   while (end < last && (values[end] ?? Infinity) >= best.middle) end++;
   const ms = (i: number): number => startMs + i * stepMs;
   return { part: { from: ms(best.at), to: ms(end) }, ratio: best.ratio };
+}
+
+const ENDS = 5; // a fifth of the values at either end
+
+/**
+ * How much higher a level is at the end than at the start, as that of a leak: which part of it grew
+ * most does not matter. Null if it is not by much, or not to be told from noise.
+ */
+export function growthOf({ startMs, stepMs, values }: Steps): Rise | null {
+  const first = values.findIndex((v) => v !== null);
+  const last = values.findLastIndex((v) => v !== null) + 1;
+  const size = Math.floor((last - first) / ENDS);
+  const of = moments(values);
+  const [before, after] = [of(first, first + size), of(last - size, last)];
+  if (first < 0 || before.n < FEWEST || after.n < FEWEST) return null;
+  const ratio = after.mean / Math.max(before.mean, after.mean / 1e6);
+  const spread = Math.sqrt(before.variance / before.n + after.variance / after.n);
+  if (ratio < LEAST_RATIO || after.mean - before.mean < LEAST_T * spread) return null;
+  const part = (i: number): Span => ({
+    from: startMs + i * stepMs,
+    to: startMs + (i + size) * stepMs,
+  });
+  return { base: part(first), part: part(last - size), ratio };
 }

@@ -167,13 +167,13 @@ export interface Mover {
   baseSelf: number;
   cores: number;
   baseCores: number;
-}
   baseFrom?: number; // start of the range right before, where that is what it is compared with
+}
 
 export interface Movers {
-  movers: Mover[]; // by the amount of the change of cores
   from: number;
   baseTo: number;
+  movers: Mover[]; // by the amount of the change of cores
   cores: number | null; // of all applications; null: there is no profile in this range
   baseCores: number | null;
   servicesWithoutBase: number; // with profiles in the range only

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
+import type { BaseRange } from "../../model/base_range";
 import { palettes } from "../../model/colors";
 import { isAbout, littleCovered, type Comparison } from "../../model/comparison";
 import { diffPalettes } from "../../model/diff";
@@ -17,8 +18,8 @@ import { CompareBar, EmptyBase, SelectionBar } from "../comparison/compare_bar";
 import { NoteMarks } from "../notes/note_marks";
 import { NothingInRange } from "../parts/empty";
 import { PaneTabs } from "../parts/panes";
-import { StillLoading, Waiting } from "../parts/waiting";
 import { Strip } from "../parts/strip";
+import { StillLoading, Waiting } from "../parts/waiting";
 import { Profile } from "../profile/profile";
 import { FilterRefused, GroupBy } from "../timeline/filters";
 import { Heatmap } from "../timeline/heatmap";
@@ -35,7 +36,7 @@ function timelinePicks(state: UrlState, navigate: Navigate) {
       : { where: withMatcher(state.where, { name, op: "=", value }) };
   return {
     onSelect: (selection: Span | null) => navigate({ selection }),
-    onCompare: (selection: Span) => navigate({ selection, base: "previous" }),
+    onCompare: (selection: Span, base: BaseRange = "previous") => navigate({ selection, base }),
     onBaseline: (base: Span, selection: Span | null) => navigate({ base, selection }),
     onFilter: (name: string, value: string, exclude: boolean) =>
       navigate(
@@ -147,8 +148,8 @@ function ComparedProfile(props: Props) {
   const { dark, scheme } = props;
   const p = { ...props, data, state: { ...props.state, diff: data.diff } };
   const { comparison, flame } = data;
-  return (
   const little = littleCovered(flame.data?.base);
+  return (
     <>
       {before && (
         <StillLoading
@@ -159,13 +160,13 @@ function ComparedProfile(props: Props) {
       {comparison && lacksBase(flame.data, comparison) && (
         <EmptyBase {...p} comparison={comparison} />
       )}
-      <InPlaceOfProfile {...p}>
       {comparison && little && (
         <Strip look="warn" testId="little-base">
           {`Only ${little} of the baseline have profiles: what is not in these seems new.`}
           {data.baseScale > 1 && ` Its values are multiplied by ${data.factor.toPrecision(3)}.`}
         </Strip>
       )}
+      <InPlaceOfProfile {...p}>
         <Profile
           {...p}
           graph={data.graph}
@@ -177,6 +178,7 @@ function ComparedProfile(props: Props) {
           subject={data.subject}
           range={data.span}
           span={data.shown}
+          until={data.lines.timeline.data?.completeTo}
           base={data.baseline}
           baseScale={data.baseScale}
         />
@@ -203,7 +205,6 @@ function InPlaceOfProfile(p: Props & { children: ComponentChildren }) {
   const { title } = describe(type, data.registry);
   const others = (data.long ?? data.app)?.types.some((t) => t.type !== type);
   return (
-          until={data.lines.timeline.data?.completeTo}
     <NothingInRange
       what={splitService(state.service).name}
       of={title ? `profile “${title}”` : "profile"}

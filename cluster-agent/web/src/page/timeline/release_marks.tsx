@@ -3,7 +3,7 @@
 
 import { useMemo } from "preact/hooks";
 import { releaseName } from "../../model/releases";
-import { riseOf } from "../../model/rise";
+import { growthOf, riseOf } from "../../model/rise";
 import type { Steps } from "../../model/series";
 import { clock, spanLabel, type Span } from "../../model/time_range";
 import { zoned } from "../../model/time_zone";
@@ -47,7 +47,8 @@ export function ReleaseMarks({ releases, chart, onCompare }: Props) {
 interface RiseProps {
   curve: Steps;
   chart: Span;
-  onCompare: (part: Span) => void;
+  level: boolean; // its end is compared with its start
+  onCompare: (part: Span, base?: Span) => void;
 }
 
 /** "+80 %", and "×12" beyond what per cent are good for. */
@@ -56,14 +57,14 @@ function growth(ratio: number): string {
   return ratio < 1000 ? `×${Math.round(ratio)}` : "new";
 }
 
-export function RiseMark({ curve, chart, onCompare }: RiseProps) {
-  const rise = useMemo(() => riseOf(curve), [curve]);
+export function RiseMark({ curve, chart, level, onCompare }: RiseProps) {
+  const rise = useMemo(() => (level && growthOf(curve)) || riseOf(curve), [curve, level]);
   if (!rise) return null;
-  const { part, ratio } = rise;
+  const { part, base, ratio } = rise;
   const left = percentOf(part.from, chart);
   const title =
     `${growth(ratio)} from ${zoned(spanLabel(part, chart.to), part.to)}.\n` +
-    "Click to compare this part with the time before it";
+    `Click to compare this part with the ${base ? "start" : "time before it"}`;
   return (
     <div class="release rise" style={{ left: `${left}%` }}>
       <button
@@ -72,9 +73,10 @@ export function RiseMark({ curve, chart, onCompare }: RiseProps) {
         aria-label={title}
         title={title}
         data-testid="rise"
-        onClick={() => onCompare(part)}
+        onClick={() => onCompare(part, base)}
       >
         ▲ {growth(ratio)}
+        {base && " since the start"}
       </button>
     </div>
   );

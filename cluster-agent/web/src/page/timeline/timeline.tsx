@@ -31,7 +31,7 @@ interface Props {
   notes: ComponentChildren; // marks of them
   corner: ComponentChildren;
   onPick: (s: Span) => void; // dragged anew
-  onCompare: (s: Span) => void; // with the range before it
+  onCompare: (s: Span, base?: Span) => void; // with the range before it, or another
   onSelect: (s: Span | null) => void;
   onBaseline: (base: Span, selection: Span | null) => void;
   onFilter: (name: string, value: string, exclude: boolean) => void;
@@ -148,7 +148,12 @@ function Boxes({ p, draft }: { p: Props; draft: Span | null }) {
       )}
       {p.notes}
       {p.data && !a && !p.data.series && (
-        <RiseMark curve={p.data} chart={p.span} onCompare={p.onCompare} />
+        <RiseMark
+          curve={p.data}
+          chart={p.span}
+          level={!p.perSecond}
+          onCompare={p.onCompare}
+        />
       )}
       {b && !draft && (
         <RangeBox
