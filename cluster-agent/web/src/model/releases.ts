@@ -2,7 +2,7 @@
 // seen. By their share of a profile, the older one is usually the first.
 
 import { withMatcher, withoutLabel } from "./matchers";
-import type { NamedValues, Steps } from "./series";
+import { lastIndex, type NamedValues, type Steps } from "./series";
 import type { Span } from "./time_range";
 
 /** Labels that name a release, the plainest first: those of sums/version_labels.h. */
@@ -76,7 +76,7 @@ function firstSeen(t: ReleaseTimeline | null): Map<string, number> {
 /** The step in which a release was seen last; null if it is in none. */
 export function lastSeen(value: string, t: ReleaseTimeline | null): Span | null {
   const values = t?.series?.find((s) => !s.other && s.name === value)?.values ?? [];
-  const i = values.findLastIndex((v) => (v ?? 0) > 0);
+  const i = lastIndex(values, (v) => (v ?? 0) > 0);
   if (!t || i < 0) return null;
   return { from: t.startMs + i * t.stepMs, to: t.startMs + (i + 1) * t.stepMs };
 }

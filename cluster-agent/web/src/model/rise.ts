@@ -2,7 +2,7 @@
 // windows counting more than short ones, if Welch's t-test tells the difference from noise. A step
 // is found where it is, a steady growth in its middle.
 
-import type { Steps } from "./series";
+import { lastIndex, type Steps } from "./series";
 import type { Span } from "./time_range";
 
 const FEWEST = 8; // values on each side; fewer prove nothing
@@ -64,7 +64,7 @@ const ENDS = 5; // a fifth of the values at either end
  */
 export function growthOf({ startMs, stepMs, values }: Steps): Rise | null {
   const first = values.findIndex((v) => v !== null);
-  const last = values.findLastIndex((v) => v !== null) + 1;
+  const last = lastIndex(values, (v) => v !== null) + 1;
   const size = Math.floor((last - first) / ENDS);
   const of = moments(values);
   const [before, after] = [of(first, first + size), of(last - size, last)];

@@ -60,6 +60,13 @@ export function shifted(d: Steps, shift: number, onto: Steps): (number | null)[]
   });
 }
 
+/** Where the last value is for which this holds; -1 if there is none. */
+export function lastIndex<T>(values: T[], holds: (v: T) => boolean): number {
+  let i = values.length - 1;
+  while (i >= 0 && !holds(values[i])) i--;
+  return i;
+}
+
 interface OpenSteps extends Steps {
   completeTo?: number; // ms
   series?: NamedValues[];
