@@ -771,14 +771,7 @@ int mover_query(struct store *store, const struct query_filter *range,
 		.symbols = range->symbols,
 	};
 	struct mover_list l = {.base_from_ns = base->from_ns, .base_to_ns = base->to_ns};
-	struct moves m = {
-		.store = store,
-		.f = &f,
-		.base = base,
-		.only = range->services,
-		.n_only = range->n_services,
-		.list = &l,
-	};
+	struct moves m = {store, &f, base, range->services, range->n_services, .list = &l};
 	int r;
 
 	arena_init(&l.arena, MAX_LIST_BYTES);

@@ -1,7 +1,6 @@
 // One function in all applications: which spend how much in it, since when, and by version. The
 // figures are sums of days, of which the server keeps more than of profiles.
 
-import { useMemo } from "preact/hooks";
 import { fleetUrl, useApi, type Fleet, type FleetApplication } from "../../state/api";
 import { fullName, label } from "../../model/names";
 import { describe, tabsOf, type ProfileType } from "../../model/profile_types";
