@@ -320,8 +320,8 @@ TEST(a_service_that_is_gone_moves_and_one_without_a_past_does_not)
 TEST(a_service_younger_than_a_day_is_compared_with_the_time_right_before)
 {
 	long long before_ms = (long long)(t0_ns / (int64_t)NS_PER_MS) - MINUTES * 60000LL;
-	struct upload u = {EBPF, "service.name=young", -MINUTES * 60, 60 - MINUTES * 60, "grown",
-			   6 * S, 1};
+	struct upload u = {
+		EBPF, "service.name=young", -MINUTES * 60, 60 - MINUTES * 60, "grown", 6 * S, 1};
 	const json_t *m;
 	json_t *list;
 

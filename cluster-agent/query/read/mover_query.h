@@ -35,8 +35,8 @@ struct mover_list {
 	int64_t base_to_ns;
 	const char **unbased; /* services that have profiles in the range and none in the base's */
 	size_t n_unbased;     /* sorted by name; none of their functions is listed */
-	bool has_data[2]; /* whether there is any profile in the range, and in the base's */
-	double cores[2];  /* of all services in the range, and in the base's */
+	bool has_data[2];     /* whether there is any profile in the range, and in the base's */
+	double cores[2];      /* of all services in the range, and in the base's */
 	size_t n_services;
 	size_t n_services_cut; /* too small to be looked at */
 	double cut_cores;      /* no function of these changed by more than this */

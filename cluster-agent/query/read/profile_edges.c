@@ -18,8 +18,8 @@
 #define LONGEST_NS (INT64_C(6) * 3600 * (int64_t)NS_PER_S)
 
 /* The profile that contains the instant at which the filter's range begins and ends. */
-#define SQL_PROFILE                                                                          \
-	" AS at, toUnixTimestamp64Nano(Start), toUnixTimestamp64Nano(End) FROM ${samples} "  \
+#define SQL_PROFILE                                                                         \
+	" AS at, toUnixTimestamp64Nano(Start), toUnixTimestamp64Nano(End) FROM ${samples} " \
 	"WHERE ${which} GROUP BY Start, End ORDER BY sum(Value) DESC, Start, End LIMIT 1)"
 
 static int64_t nearer(int64_t at, int64_t start, int64_t end)

@@ -15,9 +15,9 @@
 /* Profiles are a minute long, or --profile-interval, and arrive seconds later. */
 #define TAIL_NS (INT64_C(600) * (int64_t)NS_PER_S)
 
-#define SQL_COMPLETE                                                                         \
-	"SELECT min(e), max(e) FROM (SELECT e, length, max(e) OVER () AS newest FROM "       \
-	"(SELECT max(" SCHEMA_END ") AS e, argMax(${window_ns}, End) AS length "             \
+#define SQL_COMPLETE                                                                   \
+	"SELECT min(e), max(e) FROM (SELECT e, length, max(e) OVER () AS newest FROM " \
+	"(SELECT max(" SCHEMA_END ") AS e, argMax(${window_ns}, End) AS length "       \
 	"FROM ${samples} WHERE ${which} GROUP BY ${host})) WHERE 2 * (newest - e) <= 3 * length"
 
 int timeline_query_complete(struct store *store, const struct query_filter *f, int64_t *ret_ns,

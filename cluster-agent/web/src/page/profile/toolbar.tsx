@@ -13,7 +13,7 @@ import type { SearchResult } from "./view_tree";
 import type { Span } from "../../model/time_range";
 import { EVERY } from "../../model/transform";
 import { grouped, percent } from "../../model/units";
-import type { ColorBy, Direction, UrlState } from "../../model/url_state";
+import { comparing, type ColorBy, type Direction, type UrlState } from "../../model/url_state";
 
 interface Props {
   state: UrlState;
@@ -174,6 +174,17 @@ export function Toolbar(p: Props) {
         onChange={(view) => navigate({ view })}
       />
       <GraphMenu state={state} navigate={navigate} compared={graph?.base !== undefined} />
+      {!p.file && !comparing(state) && (
+        <button
+          type="button"
+          class="button plain yesterday"
+          title="Compare with the same time a day before"
+          data-testid="since-yesterday"
+          onClick={() => navigate({ base: { shift: 86_400 } })}
+        >
+          Since yesterday
+        </button>
+      )}
       {tree && zoom > 0 && (
         <button
           type="button"

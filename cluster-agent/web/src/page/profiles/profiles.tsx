@@ -115,25 +115,12 @@ function contextOf({ state, navigate, data }: PartProps) {
   return {
     filters: <Filters {...{ state, navigate, subject }} span={shown} />,
     compare: (
-      <>
-        {!data.comparison && (
-          <button
-            type="button"
-            class="button plain yesterday"
-            title="Compare with the same time a day before"
-            data-testid="since-yesterday"
-            onClick={() => navigate({ base: { shift: 86_400 } })}
-          >
-            Since yesterday
-          </button>
-        )}
-        <CompareMenu
-          {...{ state, navigate, subject, shown }}
-          applications={apps.data?.applications ?? []}
-          instances={instances.map((i) => i.id)}
-          releases={data.releases}
-        />
-      </>
+      <CompareMenu
+        {...{ state, navigate, subject, shown }}
+        applications={apps.data?.applications ?? []}
+        instances={instances.map((i) => i.id)}
+        releases={data.releases}
+      />
     ),
   };
 }
