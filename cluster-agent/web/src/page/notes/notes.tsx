@@ -36,6 +36,18 @@ const Check = (p: { text: string; on: boolean; set: (on: boolean) => void; testI
   </label>
 );
 
+const KeepFor = ({ ttl, set }: { ttl: string; set: (ttl: string) => void }) => (
+  <label>
+    Keep it
+    <select value={ttl} data-testid="note-ttl" onChange={(e) => set(e.currentTarget.value)}>
+      <option value="">as long as notes</option>
+      {[7, 30, 90].map((days) => (
+        <option value={`${days}d`}>{days} days</option>
+      ))}
+    </select>
+  </label>
+);
+
 /** Where it is marked, and for whom; or what came of it. */
 function said(error: string | undefined, at: number, service: string): string {
   if (error !== undefined) return error || "Saved.";
@@ -98,21 +110,7 @@ function Form({ state, now, shown, subject, baseline }: Props) {
           testId="note-keep"
         />
       )}
-      {keep && (
-        <label>
-          Keep it
-          <select
-            value={ttl}
-            data-testid="note-ttl"
-            onChange={(e) => setTtl(e.currentTarget.value)}
-          >
-            <option value="">as long as notes</option>
-            {[7, 30, 90].map((days) => (
-              <option value={`${days}d`}>{days} days</option>
-            ))}
-          </select>
-        </label>
-      )}
+      {keep && <KeepFor ttl={ttl} set={setTtl} />}
       {(answer?.status === NEEDS_KEY || notesKey.value) && <NotesKey />}
       <p class={answer?.error ? "bad-text" : "dim"} role="status" data-testid="note-said">
         {said(answer?.error, at, subject.service)}
