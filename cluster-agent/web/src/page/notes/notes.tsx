@@ -58,8 +58,7 @@ function said(error: string | undefined, at: number, service: string): string {
 function Form({ state, now, shown, subject, baseline }: Props) {
   const [name, setName] = useState("");
   const [text, setText] = useState("");
-  const [keep, setKeep] = useState(false);
-  const [ttl, setTtl] = useState("");
+  const [ttl, setTtl] = useState<string | null>(null); // of the snapshot; null = there is none
   const [live, setLive] = useState(false);
   const [sent, setSent] = useState<{ status: number; error: string } | "busy" | null>(null);
   const at = momentOf(state, shown);
@@ -67,10 +66,10 @@ function Form({ state, now, shown, subject, baseline }: Props) {
     e.preventDefault();
     setSent("busy");
     const more = { name: name.trim(), at, url: viewOf(state, now, zoneToShow(state.zone), live) };
-    const { service, type } = subject;
-    const url = keep
-      ? snapshotsUrl(subject, shown, baseline, { ...more, ttl })
-      : noteUrl({ service, type: service && type, ...more });
+    const url =
+      ttl === null
+        ? noteUrl({ service: subject.service, type: subject.service && subject.type, ...more })
+        : snapshotsUrl(subject, shown, baseline, { ...more, ttl });
     const done = await sendNote("POST", url, text.trim());
     setSent(done);
     if (done.error) return;
@@ -105,12 +104,12 @@ function Form({ state, now, shown, subject, baseline }: Props) {
       {subject.service && subject.type && (
         <Check
           text="Keep the flame graph, too (snapshot)"
-          on={keep}
-          set={setKeep}
+          on={ttl !== null}
+          set={(on) => setTtl(on ? "" : null)}
           testId="note-keep"
         />
       )}
-      {keep && <KeepFor ttl={ttl} set={setTtl} />}
+      {ttl !== null && <KeepFor ttl={ttl} set={setTtl} />}
       {(answer?.status === NEEDS_KEY || notesKey.value) && <NotesKey />}
       <p class={answer?.error ? "bad-text" : "dim"} role="status" data-testid="note-said">
         {said(answer?.error, at, subject.service)}
