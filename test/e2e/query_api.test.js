@@ -727,8 +727,8 @@ test("a client that leaves ends its query, whatever it asked", async () => {
 });
 
 test("every field that is described was in an answer", () => {
-  // those about symbols need debuginfod servers: debuginfod.test.js has them; profiles of the present
-  // and of yesterday are in test_applications.c
+  // those about symbols need debuginfod servers: debuginfod.test.js has them; profiles of now and
+  // of yesterday are in test_applications.c
   const elsewhere = /^Flamegraph\.symbols|^Movers\.movers\.baseFrom$|\.completeTo$/;
   const unseen = schema.unseen().filter((f) => !elsewhere.test(f));
   assert.deepStrictEqual(unseen, []);
