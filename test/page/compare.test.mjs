@@ -411,7 +411,7 @@ pageTest("yesterday is one click away, and so is the start of a level that grew"
   assert.match(await id("rise").innerText(), /since the start/);
   await id("rise").click();
   await eventually(() => {
-    const [a, b] = ["selection", "base"].map((name) => query().get(name).split("-").map(Number));
+    const [a, b] = ["select", "base"].map((name) => query().get(name).split("-").map(Number));
     assert.ok(b[1] < a[0] && a[1] - a[0] === b[1] - b[0], `${a} ${b}`);
   });
   await page.goto(`${server.url}?service=${APP}&range=15m`);
