@@ -63,16 +63,26 @@ static __always_inline void chain_see_frame(struct chain_scratch *c, __u64 frame
 	c->task = c->running & (0 - ((other - 1) >> 63));
 }
 
-/* Reads the task, or future, which has no coroutine and no name. */
-static __always_inline void chain_read_task(struct chain_scratch *c)
-{
-	const struct chain_tasks *t = &c->layout.tasks;
-	__u64 task = c->task, is_task;
+int chain_read_task(void);
 
+/*
+ * Reads the task, or future, which has no coroutine and no name. A global function, as all steps
+ * are: in one function they would need more stack than is left here.
+ */
+__noinline int chain_read_task(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	const struct chain_tasks *t;
+	__u64 task, is_task;
+
+	if (!c)
+		return 0;
+	t = &c->layout.tasks;
+	task = c->task;
 	c->task_read = task;
 	if (!chain_read_object(task, t->awaited_by, t->name)) {
 		chain_leave_tasks(c, CHAIN_AT_TASKS_UNREADABLE);
-		return;
+		return 0;
 	}
 	is_task = chain_object_byte(c, task + t->is_task) ? ~0ULL : 0;
 	c->awaited_by = chain_object_word(c, task + t->awaited_by);
@@ -82,23 +92,31 @@ static __always_inline void chain_read_task(struct chain_scratch *c)
 		is_task = 0;
 	c->coroutine = chain_object_word(c, task + t->coroutine) & is_task;
 	c->turn_from = c->turn_to = c->event.n_chain;
+	return 0;
 }
 
+int chain_take_suspended(void);
+
 /* Takes the frame of the coroutine, and goes on to the one that it awaits. */
-static __always_inline void chain_take_suspended(struct chain_scratch *c)
+__noinline int chain_take_suspended(void)
 {
-	const struct chain_tasks *t = &c->layout.tasks;
-	__u64 coroutine = c->coroutine, code, top;
+	struct chain_scratch *c = get_chain_scratch();
+	const struct chain_tasks *t;
+	__u64 coroutine, code, top;
 	__u8 state;
 
+	if (!c)
+		return 0;
+	t = &c->layout.tasks;
+	coroutine = c->coroutine;
 	c->coroutine = 0;
 	if (!chain_read_object(coroutine, t->type, t->state & ~7))
-		return;
+		return 0;
 	state = chain_object_byte(c, coroutine + t->state);
 	/* suspended, by another coroutine or not */
 	if (chain_object_word(c, coroutine + t->type) != t->coroutine_type ||
 	    (__u8)(t->awaits_state - state) > 1 || !chain_read_frame(c, coroutine + t->frame))
-		return;
+		return 0;
 	code = chain_word_of(c, c->layout.frames.code) & ~7ULL;
 	top = chain_word_of(c, t->top);
 	chain_add_entry(code, chain_word_of(c, c->layout.frames.at),
@@ -106,19 +124,29 @@ static __always_inline void chain_take_suspended(struct chain_scratch *c)
 	if (state == t->awaits_state)
 		c->coroutine = chain_word_at(top - t->awaits) & ~7ULL;
 	c->turn_to = c->event.n_chain;
+	return 0;
 }
 
-/* Adds the name that the program has given to the task. */
-static __always_inline void chain_push_task_name(struct chain_scratch *c)
-{
-	const struct chain_tasks *t = &c->layout.tasks;
-	__u64 name = c->task_name;
+int chain_push_task_name(void);
 
+/* Adds the name that the program has given to the task. */
+__noinline int chain_push_task_name(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	const struct chain_tasks *t;
+	__u64 name;
+
+	if (!c)
+		return 0;
+	t = &c->layout.tasks;
+	name = c->task_name;
+	c->task_name = 0;
 	chain_read_object(name, t->type, t->text);
 	if (chain_object_word(c, name + t->type) == t->text_type)
 		chain_add_entry(name, CHAIN_AT_TASK_NAME,
 				chain_check_text(chain_object_word(c, name + t->text_bytes),
 						 chain_object_word(c, name + t->text)));
+	return 0;
 }
 
 /* What is the only element of a set; 0: it has several. */
@@ -134,7 +162,7 @@ static __always_inline __u64 chain_only_of_set(struct chain_scratch *c, __u64 se
 	set = chain_object_word(c, set + t->set_table);
 	if (!chain_read_object(set, 0, (CHAIN_SET_SLOTS * 2 - 1) * 8))
 		return 0;
-#pragma clang loop unroll(full)
+#pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < CHAIN_SET_SLOTS; i++) {
 		__u64 key = chain_object_word(c, set + i * 16);
 		/* -1: the element was removed */
@@ -146,27 +174,41 @@ static __always_inline __u64 chain_only_of_set(struct chain_scratch *c, __u64 se
 	return found;
 }
 
-/* The frames of a task are there. Goes on to what awaits it. */
-static __always_inline void chain_leave_task(struct chain_scratch *c)
-{
-	__u64 next = c->awaited_by;
+int chain_leave_task(void);
 
+/* The frames of a task are there. Goes on to what awaits it. */
+__noinline int chain_leave_task(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	__u64 next;
+
+	if (!c)
+		return 0;
+	next = c->awaited_by;
 	if (next && c->awaited_by_set) {
 		next = chain_only_of_set(c, next);
 		if (!next) {
 			chain_leave_tasks(c, CHAIN_AT_TASKS_SEVERAL);
-			return;
+			return 0;
 		}
 	}
 	c->task = next;
+	return 0;
 }
 
-/* Turns the frames of a task round, a pair at a time. Returns false if that is done. */
-static __always_inline bool chain_turn(struct chain_scratch *c)
-{
-	__u32 from = c->turn_from, to = c->turn_to;
-	struct chain_entry *one, *other, was;
+int chain_turn(void);
 
+/* Turns the frames of a task round, a pair at a time. Returns false if that is done. */
+__noinline int chain_turn(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct chain_entry *one, *other, was;
+	__u32 from, to;
+
+	if (!c)
+		return false;
+	from = c->turn_from;
+	to = c->turn_to;
 	if (from + 1 >= to)
 		return false;
 	one = &c->entries[unwind_masked(from, CHAIN_ENTRIES)];
@@ -179,25 +221,19 @@ static __always_inline bool chain_turn(struct chain_scratch *c)
 	return true;
 }
 
-int chain_task_step(void);
-
-/* A step of what begins with c->task, until that is 0. A global function. */
-__noinline int chain_task_step(void)
+/* A step of what begins with c->task, until that is 0. */
+static __always_inline int chain_task_step(struct chain_scratch *c)
 {
-	struct chain_scratch *c = get_chain_scratch();
-
-	if (!c)
-		return 0;
 	if (++c->n_task_steps > CHAIN_TASK_STEPS)
 		chain_leave_tasks(c, CHAIN_AT_TASKS_MANY);
 	else if (c->task_read != c->task)
-		chain_read_task(c);
+		chain_read_task();
 	else if (c->coroutine)
-		chain_take_suspended(c);
-	else if (!chain_turn(c)) {
+		chain_take_suspended();
+	else if (!chain_turn()) {
 		if (c->task_name)
-			chain_push_task_name(c);
-		chain_leave_task(c);
+			chain_push_task_name();
+		chain_leave_task();
 	}
 	return 1;
 }

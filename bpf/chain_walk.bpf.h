@@ -439,7 +439,7 @@ __noinline int chain_step(void)
 	case CHAIN_NEXT_SCAN:
 		return chain_scan_step();
 	default:
-		return c->task ? chain_task_step() : chain_take(c);
+		return c->task ? chain_task_step(c) : chain_take(c);
 	}
 }
 

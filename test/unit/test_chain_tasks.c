@@ -279,10 +279,10 @@ TEST(only_frames_of_coroutines_that_are_suspended_are_taken)
 	unsigned running = begin_task(), one = coroutine(3, 0), by = task(one);
 
 	await(running, by);
-	for (unsigned state = AWAITS + 1; state < AWAITS + 4; state++) {
+	for (unsigned phase = AWAITS + 1; phase < AWAITS + 4; phase++) {
 		w->ip = in_function(LOOP);
 		w->sp = at(SP);
-		host.stack[one + STATE / 8] = (uint64_t)state << 24;
+		host.stack[one + STATE / 8] = (uint64_t)phase << 24;
 		CHECK_FRAMES(2, 1);
 	}
 	w->ip = in_function(LOOP);
