@@ -74,6 +74,7 @@ METRIC_TABLE(metric_table, metric_defs);
 struct function_sums {
 	struct store *store;
 	uint64_t ttl_ns;
+	uint64_t start_ns;            /* of the thread, by clock_monotonic_ns() */
 	uint64_t wait_ns;             /* between two passes */
 	uint64_t seed;                /* decides the order of services */
 	struct worker_thread *thread; /* NULL: not running */
@@ -290,15 +291,19 @@ int function_sums_pass(struct function_sums *s, int64_t now_ns, struct err *err)
 
 /* ---- the thread ---- */
 
-/* Until there is anything to sum, it is looked for more often: the store may be new. */
+/*
+ * Until there is anything to sum, and in the first interval, it is looked for more often: the store
+ * may be new, and somebody waits to see what is there.
+ */
 static uint64_t wait_after(struct function_sums *s, int r, uint64_t busy_ns)
 {
 	bool is_empty = metric_get(&s->metrics[SERVICES]) == 0;
-	uint64_t least_ns = r < 0 || is_empty ? RETRY_NS : INTERVAL_NS;
+	bool is_young = clock_monotonic_ns() - s->start_ns < INTERVAL_NS;
+	uint64_t least_ns = r < 0 || is_empty || is_young ? RETRY_NS : INTERVAL_NS;
 	uint64_t wait_ns = IDLE_PER_BUSY * busy_ns;
 
 	wait_ns = wait_ns > least_ns ? wait_ns : least_ns;
-	if (least_ns == INTERVAL_NS)
+	if (r == 0 && !is_empty)
 		s->wait_ns = wait_ns;
 	return wait_ns;
 }
@@ -308,6 +313,7 @@ static void run(void *ctx, struct worker_thread *t)
 	struct function_sums *s = ctx;
 
 	s->self = t;
+	s->start_ns = clock_monotonic_ns();
 	worker_thread_wait(t, FIRST_NS);
 	while (!worker_thread_must_end(t)) {
 		uint64_t start_ns = clock_monotonic_ns();

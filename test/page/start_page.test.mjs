@@ -256,16 +256,16 @@ pageTest("without yesterday, movers are those since the time right before", {
   await eventually(() => assert.equal(query().get("base"), "previous"));
 });
 
-pageTest("a mover of a young application says since when, others since yesterday", {
+pageTest("a mover of a young application says against what, others are since yesterday", {
   youngerThanADay: ["/process/burn"],
 }, async () => {
   await open("?range=15m", { width: 1440, height: 860 });
   const young = page.locator('[data-testid="mover"][href*="burn"]').first();
   await young.waitFor();
-  assert.match(await young.innerText(), /burn process\s+since \d\d:\d\d/);
+  assert.match(await young.innerText(), /burn process\s+against \d\d:\d\d on/);
   assert.match(await young.getAttribute("href"), /base=previous/);
   const other = page.locator('[data-testid="mover"]:not([href*="burn"])').first();
-  assert.doesNotMatch(await other.innerText(), /since/);
+  assert.doesNotMatch(await other.innerText(), /against/);
   assert.match(await other.getAttribute("href"), /base=-1d/);
 });
 

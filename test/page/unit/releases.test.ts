@@ -7,6 +7,7 @@ import {
   releaseLabel,
   releaseMarks,
   releaseName,
+  whenSeen,
   withoutReleases,
 } from "../../../cluster-agent/web/src/model/releases";
 
@@ -85,6 +86,16 @@ test("a release was seen last in a step of the timeline", () => {
   assert.deepEqual(lastSeen("b", week), { from: 300, to: 400 });
   assert.equal(lastSeen("c", week), null);
   assert.equal(lastSeen("a", null), null);
+});
+
+test("a release that is gone is looked for before the range on show", () => {
+  const shown = { from: 900, to: 1000 };
+  assert.equal(whenSeen(null, shown, true), null);
+  assert.deepEqual(whenSeen({ from: 300, to: 400 }, shown, true), { from: 300, to: 400 });
+  // a step of a week's timeline is longer than the range, and overlaps it
+  assert.deepEqual(whenSeen({ from: 600, to: 1000 }, shown, true), { from: 500, to: 900 });
+  assert.equal(whenSeen({ from: 600, to: 1000 }, shown, false), null);
+  assert.equal(whenSeen({ from: 950, to: 1000 }, shown, true), null);
 });
 
 test("an image is called by its tag", () => {

@@ -128,3 +128,15 @@ export const releaseName = (value: string): string => {
   const name = repository(value);
   return name.includes("/") || value.includes("@") ? value.slice(name.length + 1) || value : value;
 };
+
+/**
+ * A range as long as that on show in which the release ran, if it is not that on show. When it ran
+ * last is known to an hour or so; if it is `gone` from the range on show, it ended before that.
+ */
+export function whenSeen(last: Span | null, shown: Span, gone: boolean): Span | null {
+  if (!last) return null;
+  const overlaps = last.from < shown.to && last.to > shown.from;
+  if (overlaps && !(gone && last.from < shown.from)) return null;
+  const to = overlaps ? shown.from : last.to;
+  return { from: to - Math.max(shown.to - shown.from, last.to - last.from), to };
+}

@@ -6,7 +6,7 @@ import type { Label, Selection } from "../../state/api";
 import type { Navigate } from "../../state/hooks";
 import { comparisonOf, type Side } from "../../model/comparison";
 import { parseMatchers, withMatcher } from "../../model/matchers";
-import { releaseName } from "../../model/releases";
+import { releaseName, whenSeen } from "../../model/releases";
 import { duration, fromLocalInput, toLocalInput, type Span } from "../../model/time_range";
 import { zoneName } from "../../model/time_zone";
 import type { UrlState } from "../../model/url_state";
@@ -84,12 +84,6 @@ function valuesCompared(where: string, name: string, a: string, b: string): Part
   return { where: only(a), base: "same", ...fresh, baseWhere: only(b), zoom: "" };
 }
 
-/** A range as long as that on show in which the release ran, if it is not that on show. */
-function whenSeen(last: Span | null, shown: Span): Span | null {
-  if (!last || (last.from < shown.to && last.to > shown.from)) return null;
-  return { from: last.to - Math.max(shown.to - shown.from, last.to - last.from), to: last.to };
-}
-
 /** The newest release with the one before it; where the range has only one, those of the week. */
 function NewestRelease({ releases, subject, shown, state, navigate, close }: PanelProps) {
   const chart = useMemo(() => weekOf(shown), []); // not anew with each refresh
@@ -99,7 +93,9 @@ function NewestRelease({ releases, subject, shown, state, navigate, close }: Pan
   const { label, newest } = known;
   const [a, b] = newest;
   if (!releases && !known.lastSeen(b)) return null; // not loaded yet
-  const [spanA, spanB] = [a, b].map((v) => (releases ? null : whenSeen(known.lastSeen(v), shown)));
+  const [spanA, spanB] = [a, b].map((v) =>
+    releases ? null : whenSeen(known.lastSeen(v), shown, v === b),
+  );
   return (
     <fieldset>
       <legend>Releases, by {label}</legend>

@@ -163,7 +163,7 @@ function ComparedProfile(props: Props) {
       {comparison && little && (
         <Strip look="warn" testId="little-base">
           {`Only ${little} of the baseline have profiles: what is not in these seems new.`}
-          {data.baseScale > 1 && ` Its values are multiplied by ${data.factor.toPrecision(3)}.`}
+          {data.factor > 1 && ` Its values are multiplied by ${data.factor.toPrecision(3)}.`}
         </Strip>
       )}
       <InPlaceOfProfile {...p}>
@@ -180,7 +180,7 @@ function ComparedProfile(props: Props) {
           span={data.shown}
           until={data.lines.timeline.data?.completeTo}
           base={data.baseline}
-          baseScale={data.baseScale}
+          baseScale={data.factor}
         />
       </InPlaceOfProfile>
     </>

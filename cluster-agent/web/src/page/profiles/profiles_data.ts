@@ -147,9 +147,8 @@ function useFlameGraph(c: Chosen, state: UrlState, attempt: number) {
   const sides = [c.about, base, baseService, baseInstance, baseWhere, selection, range];
   const question = JSON.stringify(sides);
   const diff = useDiff(state, c, named, perSecond, question);
-  const baseScale = diff === "absolute" ? factor : 1;
-  const graph = useMemo(() => named && scaleBase(named, baseScale), [named, baseScale]);
-  return { flame, graph, perSecond, factor, diff, baseScale, question };
+  const graph = useMemo(() => named && scaleBase(named, factor), [named, factor]);
+  return { flame, graph, perSecond, factor, diff, question };
 }
 
 /**

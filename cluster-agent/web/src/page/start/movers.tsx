@@ -66,7 +66,7 @@ function Row({ mover: m, before, state, navigate }: RowProps) {
         </span>
         <span class="dim">
           <ServiceName service={m.service} />
-          {m.baseFrom && ` since ${clock(m.baseFrom)}`}
+          {m.baseFrom && ` against ${clock(m.baseFrom)} on`}
         </span>
         <span class="num dim">
           {m.baseSelf ? digits(m.baseCores) : "new"} → {m.self ? digits(m.cores) : "gone"}
