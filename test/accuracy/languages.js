@@ -100,7 +100,7 @@ const languages = [
     proof: ["Ruby, compiled"],
     claims: all,
     names: "likewise",
-    lines: "yes; of the innermost function, that of its last call",
+    lines: "yes; of the innermost function, that of its last call or an earlier one",
   },
   {
     language: "Perl",

@@ -31,7 +31,7 @@ export interface Timeline {
   stepMs: number;
   values: (number | null)[];
   unit: string;
-  completeTo?: number; // ms: agents have yet to send what is newer
+  completeTo?: number; // ms: up to here, all agents have sent their profiles
   instances: { id: string; value: number }[];
   series?: Series[]; // largest first; with `by`
 }

@@ -34,7 +34,7 @@ export interface ProfileProps {
   subject: Selection;
   range: Span; // of the timeline
   span: Span; // what is shown of it
-  until?: number; // ms: agents have yet to send what is newer
+  until?: number; // ms: up to here, all agents have sent their profiles
   base: BaseSide | null;
   baseScale: number; // what values of the baseline in other answers are multiplied by
   cursor: Cell<number>;
