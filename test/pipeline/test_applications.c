@@ -384,6 +384,19 @@ TEST(movers_of_ranges_of_any_length)
 	json_decref(list);
 }
 
+/* Each of the three agents measures a tenth of a core while it runs. */
+static void assert_late(const char *more)
+{
+	json_t *list = ask_range("applications", 3405, 3600, more);
+
+	assert_json(row_of(list, "applications", "late"), "cores", "0.191667");
+	json_decref(list);
+	list = ask_range("applications", 3300, 3600, more);
+	assert_json(row_of(list, "applications", "late"), "spark",
+		    "[0.1,0.1167,0.2,null,null]");
+	json_decref(list);
+}
+
 TEST(a_timeline_says_up_to_when_all_agents_have_reported)
 {
 	struct upload u = {EBPF, "service.name=late&host.name=a", 3410, 3470, "f", 6 * S, 1};
@@ -405,6 +418,8 @@ TEST(a_timeline_says_up_to_when_all_agents_have_reported)
 	line = ask_range("timeline", 3000, 3600, "&service=late&type=" EBPF "&points=60");
 	assert_int_equal(seconds_at(line, "completeTo"), 3465);
 	json_decref(line);
+	assert_late("&service=late&points=5");
+	assert_late("&points=5");
 }
 
 static int start(void **state)

@@ -23,12 +23,22 @@
 
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/timeline_query.h"
+#include "cluster-agent/query/read/timeline_tail.h"
 #include "cluster-agent/store/rowbinary.h"
 #include "common/system/clock.h"
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
 #define MAX_LAST_SEEN_BYTES ((size_t)4096)
 #define MIN_ROW_BYTES 66u /* two empty strings and eight numbers of 8 bytes */
+
+/*
+ * What of a profile counts: the newest minute is left out, to which some agents have yet to
+ * contribute, or the whole fleet would seem to need less than before.
+ */
+#define SQL_COUNTED                                                            \
+	"if(Start >= fromUnixTimestamp64Nano({until:Int64}), 0, "              \
+	"greatest(least(toUnixTimestamp64Nano(End), {until:Int64}) - "         \
+	"greatest(toUnixTimestamp64Nano(Start), {from:Int64}), 1))"
 
 /*
  * held is v as if each profile of an instance lasted until the next one began. It is estimated:
@@ -41,8 +51,8 @@
 #define SQL_TYPES                                                                               \
 	"WITH instances AS (SELECT ServiceName, Type, "                                         \
 	"toUnixTimestamp64Nano(max(End)) AS stop, toUnixTimestamp64Nano(min(Start)) AS begin, " \
-	"sum(toFloat64(Value) * ${overlap_ns} / ${window_ns}) AS v, "                           \
-	"sum(toFloat64(${overlap_ns})) AS own, count() AS n, "                                  \
+	"sum(toFloat64(Value) * " SQL_COUNTED " / ${window_ns}) AS v, "                         \
+	"sum(toFloat64(" SQL_COUNTED ")) AS own, count() AS n, "                                \
 	"toFloat64(toUnixTimestamp64Nano(max(Start)) - begin) * n / greatest(n - 1, 1) "        \
 	"AS reach FROM ${quality} WHERE ${range} AND length(Type) <= 128"
 #define SQL_TYPES_HELD                                                                 \
@@ -50,7 +60,8 @@
 	"held AS (SELECT ServiceName, Type, stop, begin, v, "                          \
 	"min(begin) OVER () AS first, max(stop) OVER () AS last, "                     \
 	"v * greatest(least(reach, own + n * {hold:UInt64}, toFloat64(last - first), " \
-	"toFloat64({to:Int64} - {from:Int64})) / own, 1) AS held FROM instances), "    \
+	"toFloat64({until:Int64} - {from:Int64})) / greatest(own, 1), 1) AS held "     \
+	"FROM instances), "                                                            \
 	"known AS (SELECT ServiceName, toUnixTimestamp64Nano(min(LastSeen)) AS since " \
 	"FROM ${profiles} WHERE 1"
 #define SQL_TYPES_KNOWN                                                                    \
@@ -99,10 +110,11 @@
 	"toUnixTimestamp64Nano(Start) AS begin, toInt64({step:UInt64}) AS len, "                \
 	"if(stop > begin, begin, stop - 1000000000) AS start, "                                 \
 	"arrayJoin(range(toUInt64(intDiv(greatest(start, {from:Int64}) - {from:Int64}, len)), " \
-	"toUInt64(intDiv(least(stop, {to:Int64}) - 1 - {from:Int64}, len)) + 1)) AS step, "     \
-	"toFloat64(least(stop, {to:Int64}, {from:Int64} + (toInt64(step) + 1) * len) - "        \
+	"toUInt64(intDiv(least(stop, {until:Int64}) - 1 - {from:Int64}, len)) + 1)) AS step, "  \
+	"toFloat64(least(stop, {until:Int64}, {from:Int64} + (toInt64(step) + 1) * len) - "     \
 	"greatest(start, {from:Int64} + toInt64(step) * len)) AS part "                         \
-	"FROM ${quality} WHERE ${range} AND Type IN (${cpu_types})"
+	"FROM ${quality} WHERE ${range} AND Start < fromUnixTimestamp64Nano({until:Int64}) "    \
+	"AND Type IN (${cpu_types})"
 #define SQL_SPARK_STEPS                                                                            \
 	"), steps AS (SELECT ServiceName, Type, Host, Instance, step, "                            \
 	"sum(value * part / (stop - start)) AS v, v / greatest(sum(part), 1) AS busy "             \
@@ -166,7 +178,7 @@ static void read_type(struct rowbinary_reader *r, struct application_type *t, st
 	t->first_seen_ns = since_ns > 0 && since_ns < t->begin_ns ? since_ns : t->begin_ns;
 }
 
-static int read_types(struct application_list *l, int64_t from_ns, int64_t to_ns, struct err *err)
+static int read_types(struct application_list *l, int64_t from_ns, struct err *err)
 {
 	struct span span = {0};
 	size_t max = l->query.answer.len / MIN_ROW_BYTES + 1;
@@ -184,7 +196,7 @@ static int read_types(struct application_list *l, int64_t from_ns, int64_t to_ns
 	if (e < 0)
 		return e;
 	span.from_ns = span.from_ns > from_ns ? span.from_ns : from_ns;
-	span.to_ns = span.to_ns < to_ns ? span.to_ns : to_ns;
+	span.to_ns = span.to_ns < l->until_ns ? span.to_ns : l->until_ns;
 	span_ns = span.to_ns > span.from_ns ? (double)(span.to_ns - span.from_ns) : 1;
 	for (size_t i = 0; i < l->n_types; i++)
 		l->types[i].cores /= span_ns;
@@ -253,7 +265,7 @@ static int group_types(struct application_list *l)
 /* The steps of a range, of equal length but for the last one. */
 struct steps {
 	int64_t from_ns;
-	int64_t to_ns;
+	int64_t until_ns; /* nothing counts from here on */
 	int64_t len_ns;
 	uint32_t n;
 };
@@ -265,7 +277,7 @@ static double covered_ns(const struct steps *s, uint32_t step, const struct appl
 
 	begin = t->begin_ns > begin ? t->begin_ns : begin;
 	stop = t->last_seen_ns < stop ? t->last_seen_ns : stop;
-	stop = s->to_ns < stop ? s->to_ns : stop;
+	stop = s->until_ns < stop ? s->until_ns : stop;
 	return stop > begin ? (double)(stop - begin) : 1;
 }
 
@@ -368,13 +380,14 @@ static int read_sparks(struct application_list *l, struct store *store,
 	const struct query_filter *f = question->range;
 	uint32_t n = question->n_points < APPLICATION_MAX_POINTS ? question->n_points
 								 : APPLICATION_MAX_POINTS;
-	struct steps steps = {f->from_ns, f->to_ns, (f->to_ns - f->from_ns + n - 1) / n, n};
+	struct steps steps = {f->from_ns, l->until_ns, (f->to_ns - f->from_ns + n - 1) / n, n};
 	bool searched = question->search && question->search[0];
 	int r;
 
 	bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
 	bound_query_add_uint(&q, "step", (uint64_t)steps.len_ns);
 	bound_query_add_uint(&q, "hold", TIMELINE_HOLD_NS);
+	bound_query_add_uint(&q, "until", (uint64_t)l->until_ns);
 	if (searched)
 		bound_query_add_text(&q, "search", question->search);
 	bound_query_add_sql(&q, f, SQL_SPARK);
@@ -412,6 +425,17 @@ static int query_last_seen(struct store *store, const struct query_filter *f, in
 	return bound_query_check(&reader, err);
 }
 
+/* Where the agents have all sent their profiles; a range that has nothing before is whole. */
+static int query_until(struct store *store, const struct query_filter *f, int64_t *ret_ns,
+		       struct err *err)
+{
+	int64_t complete_ns;
+	int r = timeline_query_complete_all(store, f, &complete_ns, err);
+
+	*ret_ns = complete_ns > f->from_ns && complete_ns < f->to_ns ? complete_ns : f->to_ns;
+	return r;
+}
+
 static int query_types(struct application_list *l, struct store *store,
 		       const struct application_question *question, struct err *err)
 {
@@ -422,6 +446,7 @@ static int query_types(struct application_list *l, struct store *store,
 
 	bound_query_init(q, store, f, MAX_ANSWER_BYTES);
 	bound_query_add_uint(q, "hold", TIMELINE_HOLD_NS);
+	bound_query_add_uint(q, "until", (uint64_t)l->until_ns);
 	bound_query_add_uint(q, "limit", question->max ?: UINT32_MAX);
 	if (searched)
 		bound_query_add_text(q, "search", question->search);
@@ -436,7 +461,7 @@ static int query_types(struct application_list *l, struct store *store,
 		bound_query_add_sql(q, f, SQL_SEARCH);
 	bound_query_add_sql(q, f, SQL_TYPES_GROUPED);
 	r = bound_query_run(q, err);
-	return r == 0 ? read_types(l, f->from_ns, f->to_ns, err) : r;
+	return r == 0 ? read_types(l, f->from_ns, err) : r;
 }
 
 int application_query(struct store *store, const struct application_question *question,
@@ -454,9 +479,10 @@ int application_query(struct store *store, const struct application_question *qu
 	struct application_list l = {0};
 	int r = query_last_seen(store, &f, &l.last_seen_ns, err);
 
-	if (r < 0)
-		return r;
-	r = query_types(&l, store, &own, err);
+	if (r == 0)
+		r = query_until(store, &f, &l.until_ns, err);
+	if (r == 0)
+		r = query_types(&l, store, &own, err);
 	if (r == 0 && own.n_points > 0)
 		r = read_sparks(&l, store, &own, err);
 	if (r == 0)

@@ -53,12 +53,14 @@ struct application_list {
 	struct application *items; /* cores descending, then name */
 	size_t n_items;
 	size_t n_services;    /* also of those that are not in the list */
+	int64_t until_ns;     /* cores are of the range up to here */
 	int64_t last_seen_ns; /* of any profile, also outside the range; 0: there is none */
 };
 
 /*
  * Cores are CPU time divided by wall time, which is the range without what lies before the first
- * and after the last profile of any service (with range->service: of that service). Profiles of
+ * and after the last profile of any service (with range->service: of that service), and without the
+ * newest minute, which some agents have yet to send (timeline_tail.h). Profiles of
  * types that leave gaps stand for the gaps, too: see TIMELINE_HOLD_NS. first_seen_ns may be up to
  * a day later than the truth if the first profile was before the range. Errors are those of
  * stack_query(). The list is cut to the busiest where its text would be more than 16 MiB.

@@ -15,13 +15,17 @@
 /* Profiles are a minute long, or --profile-interval, and arrive seconds later. */
 #define TAIL_NS (INT64_C(600) * (int64_t)NS_PER_S)
 
-#define SQL_COMPLETE                                                                   \
+#define SQL_COMPLETE(where, host)                                                      \
 	"SELECT min(e), max(e) FROM (SELECT e, length, max(e) OVER () AS newest FROM " \
 	"(SELECT max(" SCHEMA_END ") AS e, argMax(${window_ns}, End) AS length "       \
-	"FROM ${samples} WHERE ${which} GROUP BY ${host})) WHERE 2 * (newest - e) <= 3 * length"
+	"FROM " where " GROUP BY " host ")) WHERE 2 * (newest - e) <= 3 * length"
+#define SQL_COMPLETE_TYPE SQL_COMPLETE("${samples} WHERE ${which}", "${host}")
+#define ALL "${quality} WHERE ${range} AND Type IN (${gapless_cpu_types})"
+#define SQL_COMPLETE_ALL SQL_COMPLETE(ALL, "Host")
+#define SQL_COMPLETE_SERVICE SQL_COMPLETE(ALL " AND ServiceName = {service:String}", "Host")
 
-int timeline_query_complete(struct store *store, const struct query_filter *f, int64_t *ret_ns,
-			    struct err *err)
+static int ask(struct store *store, const struct query_filter *f, const char *sql, int64_t *ret_ns,
+	       struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q = {0};
 	struct query_filter tail = *f;
@@ -30,12 +34,11 @@ int timeline_query_complete(struct store *store, const struct query_filter *f, i
 	int e;
 
 	*ret_ns = 0;
-	if (!profile_type_get(f->type)->node_agent ||
-	    f->to_ns + TAIL_NS < (int64_t)clock_realtime_ns())
+	if (f->to_ns + TAIL_NS < (int64_t)clock_realtime_ns())
 		return 0;
 	if (tail.from_ns < tail.to_ns - TAIL_NS)
 		tail.from_ns = tail.to_ns - TAIL_NS;
-	e = bound_query_ask(&q, store, &tail, MAX_ANSWER_BYTES, SQL_COMPLETE, err);
+	e = bound_query_ask(&q, store, &tail, MAX_ANSWER_BYTES, sql, err);
 	if (e < 0)
 		return e;
 	rowbinary_reader_init(&r, q.answer.data, q.answer.len);
@@ -43,4 +46,20 @@ int timeline_query_complete(struct store *store, const struct query_filter *f, i
 	newest_ns = rowbinary_get_i64(&r);
 	*ret_ns = oldest_ns < newest_ns ? oldest_ns : 0;
 	return bound_query_check(&r, err);
+}
+
+int timeline_query_complete(struct store *store, const struct query_filter *f, int64_t *ret_ns,
+			    struct err *err)
+{
+	*ret_ns = 0;
+	return profile_type_get(f->type)->node_agent ? ask(store, f, SQL_COMPLETE_TYPE, ret_ns, err)
+						     : 0;
+}
+
+int timeline_query_complete_all(struct store *store, const struct query_filter *f, int64_t *ret_ns,
+				struct err *err)
+{
+	const char *sql = f->service ? SQL_COMPLETE_SERVICE : SQL_COMPLETE_ALL;
+
+	return ask(store, f, sql, ret_ns, err);
 }

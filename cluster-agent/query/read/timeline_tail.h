@@ -20,4 +20,8 @@ struct store;
 int timeline_query_complete(struct store *store, const struct query_filter *f, int64_t *ret_ns,
 			    struct err *err) MUST_CHECK;
 
+/* The same of the CPU time of all services, or of the service of the filter; no type is needed. */
+int timeline_query_complete_all(struct store *store, const struct query_filter *f, int64_t *ret_ns,
+				struct err *err) MUST_CHECK;
+
 #endif /* CLUSTER_AGENT_QUERY_READ_TIMELINE_TAIL_H */
