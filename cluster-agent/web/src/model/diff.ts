@@ -134,7 +134,7 @@ const MINUS = "−";
 /** The text of a size with the sign of `v` in front: "+0.8 min", "−12 MiB"; none for zero. */
 function signed(v: number, text: (size: number) => string): string {
   const size = text(Math.abs(v));
-  return v === 0 ? size : (v > 0 ? "+" : MINUS) + size;
+  return /^0(?![.\d])/.test(size) ? size : (v > 0 ? "+" : MINUS) + size;
 }
 
 /** "+0.8 min" */
