@@ -176,3 +176,32 @@ pageTest("targets of a finger are large enough", {}, async () => {
     await eventually(async () => assert.deepEqual(await small(), [], pane));
   }
 });
+
+/** Pixels with text below the plot of the timeline, where the times are. */
+const timePixels = () =>
+  page.evaluate(() => {
+    const canvas = document.querySelector(".uplot canvas");
+    const plot = document.querySelector(".u-over").getBoundingClientRect();
+    const box = canvas.getBoundingClientRect();
+    const scale = canvas.height / box.height;
+    const from = Math.ceil((plot.bottom - box.top + 2) * scale);
+    const left = Math.ceil((plot.left - box.left) * scale);
+    const size = [canvas.width - left, canvas.height - from];
+    const { data } = canvas.getContext("2d").getImageData(left, from, ...size);
+    let n = 0;
+    for (let i = 3; i < data.length; i += 4) if (data[i] > 128) n++;
+    return n;
+  });
+
+pageTest("a comparison has names and times in small windows", {}, async () => {
+  await open(`?service=${APP}&range=1h&base=-1d`, { width: 720, height: 450 });
+  await drawn();
+  await eventually(async () => assert.ok((await timePixels()) > 100));
+  const nameWidth = () =>
+    page.evaluate(() => document.querySelector("[data-testid=function] td").clientWidth);
+  await eventually(async () => assert.ok((await nameWidth()) > 120));
+  await open(`?service=${APP}&range=1h&base=-1d&view=table`, phone);
+  await id("pane-table").tap();
+  await eventually(async () => assert.ok((await nameWidth()) > 180));
+  await fits("table");
+});

@@ -44,11 +44,14 @@ function axisTimes(span: Span, splits: number[]): string[] {
 const HALF_LABEL = 26; // px
 
 /** Without the texts that the edges of the plot would cut. */
-const whole = (u: uPlot, texts: string[], splits: number[]): string[] =>
-  texts.map((text, i) => {
+function whole(u: uPlot, texts: string[], splits: number[]): string[] {
+  // elements have no size yet when a chart is drawn for the first time
+  const width = u.bbox.width / uPlot.pxRatio;
+  return texts.map((text, i) => {
     const x = u.valToPos(splits[i], "x");
-    return x < HALF_LABEL || x > u.over.clientWidth + PAD - HALF_LABEL ? "" : text;
+    return x < HALF_LABEL || x > width + PAD - HALF_LABEL ? "" : text;
   });
+}
 
 function axisValues({ data, perSecond }: PlotProps, splits: number[]): string[] {
   const some = data?.values.some((v) => v !== null) ?? false;
