@@ -1,15 +1,17 @@
-/* Answers of the start page: all applications, and the functions that moved. */
+/* Answers of the start page: all applications, the functions that moved, and what grew. */
 #include <errno.h>
 #include <math.h>
 
 #include "cluster-agent/query/profile_query.h"
 #include "cluster-agent/query/read/application_query.h"
+#include "cluster-agent/query/read/level_query.h"
 #include "cluster-agent/query/read/mover_bases.h"
 #include "cluster-agent/query/read/mover_query.h"
 #include "common/system/clock.h"
 #include "common/text/json_writer.h"
 
 #define DEFAULT_MOVERS 20u
+#define DEFAULT_LEVELS 10u
 
 static void put_ms(struct json_writer *w, const char *key, int64_t ns)
 {
@@ -165,5 +167,48 @@ int profile_query_movers(struct store *store, const struct query_request *p, str
 	json_writer_init(&w, out);
 	put_movers(&w, &list, &p->filter);
 	mover_list_fini(&list);
+	return json_writer_finish(&w);
+}
+
+static void put_growth(struct json_writer *w, const struct level_growth *g, int64_t before_ns)
+{
+	json_open(w, '{');
+	json_key(w, "service");
+	json_put_string(w, g->service, g->service_len);
+	json_key(w, "type");
+	json_put_string(w, g->type, g->type_len);
+	json_key(w, "value");
+	json_put_double(w, round(g->value));
+	json_key(w, "base");
+	json_put_double(w, round(g->base));
+	if (g->before)
+		put_ms(w, "baseFrom", before_ns);
+	json_close(w, '}');
+}
+
+int profile_query_levels(struct store *store, const struct query_request *p, struct buf *out,
+			 struct err *err)
+{
+	const uint32_t limit = p->limit > 0 ? p->limit : DEFAULT_LEVELS;
+	const struct query_filter *f = &p->filter;
+	struct level_list list;
+	struct json_writer w;
+	int r = level_query(store, f, limit, &list, err);
+
+	if (r < 0)
+		return r;
+	json_writer_init(&w, out);
+	json_open(&w, '{');
+	put_ms(&w, "from", f->from_ns);
+	put_ms(&w, "to", f->to_ns);
+	put_ms(&w, "baseFrom", list.base_from_ns);
+	put_ms(&w, "baseTo", list.base_to_ns);
+	json_key(&w, "levels");
+	json_open(&w, '[');
+	for (size_t i = 0; i < list.n_items; i++)
+		put_growth(&w, &list.items[i], 2 * f->from_ns - f->to_ns);
+	json_close(&w, ']');
+	json_close(&w, '}');
+	level_list_fini(&list);
 	return json_writer_finish(&w);
 }

@@ -75,6 +75,8 @@ int profile_query_applications(struct store *store, const struct query_request *
 			       struct err *err) MUST_CHECK;
 int profile_query_movers(struct store *store, const struct query_request *p, struct buf *out,
 			 struct err *err) MUST_CHECK;
+int profile_query_levels(struct store *store, const struct query_request *p, struct buf *out,
+			 struct err *err) MUST_CHECK;
 /* A function over all applications, and functions of all by a part of their name. */
 int profile_query_fleet(struct store *store, const struct query_request *p, struct buf *out,
 			struct err *err) MUST_CHECK;

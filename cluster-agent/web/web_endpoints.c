@@ -13,6 +13,9 @@ const struct web_endpoint web_endpoints[WEB_ENDPOINT_MAX] = {
 	[WEB_MOVERS] = {"movers", profile_query_movers, JSON, .schema = "Movers",
 			.summary = "The functions whose own CPU time changed most between two "
 				   "ranges, over all applications"},
+	[WEB_LEVELS] = {"levels", profile_query_levels, JSON, .schema = "Levels",
+			.summary = "The applications whose memory in use, goroutines or threads "
+				   "grew most"},
 	[WEB_FLEET] = {"fleet", profile_query_fleet, JSON, .schema = "Fleet",
 		       .summary =
 			       "A function over all applications: how much each spends in it, by "

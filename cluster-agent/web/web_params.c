@@ -35,7 +35,7 @@ enum time_id {
 #define SUMMED (BIT(FLEET) | BIT(NAMES))
 #define ADDS_NOTE (BIT(NOTE_ADD) | BIT(SNAPSHOT_ADD))
 #define OF_NOTE (BIT(NOTE_DELETE) | BIT(SNAPSHOT))
-#define RANGED (SELECTION | OVERVIEW | SUMMED)
+#define RANGED (SELECTION | OVERVIEW | SUMMED | BIT(LEVELS))
 #define AT(member) offsetof(struct query_request, member)
 
 static const struct web_param params[] = {
@@ -114,6 +114,8 @@ static const struct web_param params[] = {
 	{"limit", WEB_PARAM_COUNT, BIT(APPLICATIONS), 0, 1, 100000, 0, AT(limit),
 	 "Most applications; if absent, all"},
 	{"limit", WEB_PARAM_COUNT, BIT(MOVERS), 0, 1, 100, 20, AT(limit), "Most functions"},
+	{"limit", WEB_PARAM_COUNT, BIT(LEVELS), 0, 1, 100, 10, AT(limit),
+	 "Most applications of each unit"},
 	{"sort", WEB_PARAM_SORT, BIT(FUNCTIONS), 0, 0, 0, 0, AT(sort),
 	 "What the largest are listed by: self (the default), total, or diff, the amount by which "
 	 "self has changed"},

@@ -512,6 +512,9 @@ test("applications, movers, types and a timeline fit their description", async (
   assert.strictEqual(applications[0].service, SERVICE);
   const { movers } = await json("movers", { from: NEW.from, to: NEW.to, ...BASE, limit: 1 });
   assert.strictEqual(movers[0].name, "cart.leaf");
+  const { levels } = await json("levels", { from: NEW.from, to: NEW.to, limit: 3 });
+  assert.deepStrictEqual([levels[0].service, levels[0].type], [SERVICE, HEAP]);
+  assert.ok(levels[0].value > levels[0].base);
   const { instances, values } = await json("timeline", { ...NEW, points: 5 });
   assert.strictEqual(instances.length, 2);
   assert.ok(values.every((v) => v > 0));

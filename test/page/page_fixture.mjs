@@ -595,6 +595,7 @@ export function createFixture(options = {}) {
     matches,
     stacks,
     movers,
+    levels: () => ({ levels: options.levels ?? [] }),
     fleet,
     names,
     clocks: () => ({ hosts: options.clocks ?? [] }),

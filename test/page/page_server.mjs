@@ -23,7 +23,7 @@ const policy =
 
 const endpoints = new Set(
   ("types applications labels timeline heatmap flamegraph functions function matches stacks " +
-    "movers fleet names clocks backlog source pprof folded speedscope").split(" "),
+    "movers levels fleet names clocks backlog source pprof folded speedscope").split(" "),
 );
 const numbers = ["from", "to", "baseFrom", "baseTo", "points", "limit", "maxNodes"];
 

@@ -242,6 +242,43 @@ pageTest("top movers lead to the comparison of their function with yesterday", {
   await eventually(() => assert.ok(query().get("service")));
 });
 
+const HEAP = "go:heap_inuse_space:bytes";
+const MIB = 1 << 20;
+const levels = [
+  { service: "/docker/4f1d2c9ab310", type: HEAP, value: 780 * MIB, base: 200 * MIB },
+  { service: "/process/burn", type: HEAP, value: 90 * MIB, base: 60 * MIB, baseFrom: 1.8e12 },
+  { service: "/kernel", type: HEAP, value: 4020 * MIB, base: 4000 * MIB },
+  {
+    service: "/process/burn",
+    type: "go:goroutine_goroutine:count",
+    value: 9000,
+    base: 700,
+  },
+];
+
+pageTest("memory that grew is one click from its comparison", { levels }, async () => {
+  await open("", { width: 1440, height: 860 });
+  const rows = id("growth");
+  await rows.first().waitFor();
+  const texts = (await rows.allInnerTexts()).map((t) => t.replace(/\s+/g, " "));
+  assert.equal(texts.length, 3); // half a per cent of a heap is not growth
+  assert.match(texts[0], /^4f1d2c9ab310 docker \+580 MiB .*200 MiB → 780 MiB$/);
+  assert.match(texts[1], /against \d\d:\d\d on/);
+  assert.match(texts[2], /\+8,300 goroutines/);
+  const asked = server.requests.find((r) => r.name === "levels").params;
+  assert.equal(asked.limit, 3);
+  await rows.first().click();
+  await drawn();
+  await eventually(() => assert.equal(query().get("base"), "-1d"));
+  assert.equal(query().get("type"), HEAP);
+  // levels are compared as they are
+  await eventually(async () => {
+    const { baseFrom, baseTo } = server.requests.findLast((r) => r.name === "flamegraph").params;
+    assert.ok(baseFrom && baseTo);
+    assert.equal(await id("diff-absolute").getAttribute("aria-pressed"), "true");
+  });
+});
+
 pageTest("without yesterday, movers are those since the time right before", {
   youngerThanADay: true,
   withoutBase: 2,

@@ -384,6 +384,55 @@ TEST(movers_of_ranges_of_any_length)
 	json_decref(list);
 }
 
+/* Memory of a pod, once a minute, from minute `from` to before `to` after t0. */
+static void post_heap(const char *labels, int from, int to, int64_t mib)
+{
+	for (int i = from; i < to; i++)
+		post(&(struct upload){HEAP, labels, 60 * i, 60 * i, "make", mib << 20, 1});
+}
+
+static void assert_level(const json_t *m, int value_mib, int base_mib)
+{
+	assert_int_equal(json_integer_value(json_object_get(m, "value")), value_mib << 20);
+	assert_int_equal(json_integer_value(json_object_get(m, "base")), base_mib << 20);
+}
+
+TEST(what_leaks_is_found_by_levels_of_all_applications)
+{
+	const int day = -DAY_S / 60;
+	json_t *list, *levels, *first;
+
+	post_heap("service.name=leaky&namespace=x&pod=a", 0, MINUTES, 300);
+	post_heap("service.name=leaky&namespace=x&pod=b", 0, MINUTES, 200);
+	post_heap("service.name=leaky&namespace=x&pod=c", day, day + MINUTES, 200);
+	/* a rollout: two pods, but not at once */
+	post_heap("service.name=rolled&namespace=x&pod=a", 0, MINUTES / 2, 100);
+	post_heap("service.name=rolled&namespace=x&pod=b", MINUTES / 2, MINUTES, 100);
+	post_heap("service.name=rolled&namespace=x&pod=c", day, day + MINUTES, 100);
+	/* younger than a day */
+	post_heap("service.name=young&namespace=x&pod=a", -MINUTES, 0, 50);
+	post_heap("service.name=young&namespace=x&pod=a", 0, MINUTES, 80);
+	/* without any past, and smaller than before */
+	post_heap("service.name=first&namespace=x&pod=a", 0, MINUTES, 900);
+	post_heap("service.name=less&namespace=x&pod=a", 0, MINUTES, 100);
+	post_heap("service.name=less&namespace=x&pod=a", day, day + MINUTES, 500);
+	list = ask("levels", "&limit=100");
+	levels = json_object_get(list, "levels");
+	assert_int_equal(json_array_size(levels), 2);
+	first = json_array_get(levels, 0);
+	assert_json(first, "service", "\"leaky\"");
+	assert_json(first, "type", "\"" HEAP "\"");
+	assert_level(first, 500, 200);
+	assert_null(json_object_get(first, "baseFrom"));
+	assert_level(row_of(list, "levels", "young"), 80, 50);
+	assert_int_equal(seconds_at(row_of(list, "levels", "young"), "baseFrom"), -MINUTES * 60);
+	assert_int_equal(seconds_at(list, "baseFrom"), -DAY_S);
+	json_decref(list);
+	list = ask("levels", "&limit=1");
+	assert_int_equal(json_array_size(json_object_get(list, "levels")), 1);
+	json_decref(list);
+}
+
 /* Each of the three agents measures a tenth of a core while it runs. */
 static void assert_late(const char *more)
 {
@@ -392,8 +441,7 @@ static void assert_late(const char *more)
 	assert_json(row_of(list, "applications", "late"), "cores", "0.191667");
 	json_decref(list);
 	list = ask_range("applications", 3300, 3600, more);
-	assert_json(row_of(list, "applications", "late"), "spark",
-		    "[0.1,0.1167,0.2,null,null]");
+	assert_json(row_of(list, "applications", "late"), "spark", "[0.1,0.1167,0.2,null,null]");
 	json_decref(list);
 }
 

@@ -496,17 +496,19 @@ static void add_which(struct bound_query *q, const struct query_filter *f, const
 	add_filter(q, f);
 }
 
-/*
- * The types whose values are CPU time, as a list of literals; gapless: of these, the ones whose
- * profiles follow each other without gaps.
- */
-static void add_cpu_types(struct bound_query *q, bool gapless)
+static bool is_gapless_cpu_time(const struct profile_type *t)
+{
+	return profile_type_is_cpu_time(t) && t->node_agent;
+}
+
+/* The types of which this holds, as a list of literals. */
+static void add_types(struct bound_query *q, bool (*holds)(const struct profile_type *t))
 {
 	size_t n, n_added = 0;
 	const struct profile_type *types = profile_types(&n);
 
 	for (size_t i = 0; i < n; i++)
-		if (profile_type_is_cpu_time(&types[i]) && (!gapless || types[i].node_agent))
+		if (holds(&types[i]))
 			bound_query_addf(q, "%s'%s'", n_added++ > 0 ? ", " : "", types[i].type);
 }
 
@@ -542,9 +544,11 @@ static void add_piece(struct bound_query *q, const struct query_filter *f, const
 		bound_query_addf(q, "1");
 		add_filter(q, f);
 	} else if (is_named(name, len, "cpu_types")) {
-		add_cpu_types(q, false);
+		add_types(q, profile_type_is_cpu_time);
 	} else if (is_named(name, len, "gapless_cpu_types")) {
-		add_cpu_types(q, true);
+		add_types(q, is_gapless_cpu_time); /* profiles follow each other */
+	} else if (is_named(name, len, "level_types")) {
+		add_types(q, profile_type_is_level);
 	} else if (is_named(name, len, "id")) {
 		bound_query_addf(q, "%s", id_of(f));
 	} else if (is_named(name, len, "services")) {

@@ -103,6 +103,12 @@ bool profile_type_is_cpu_time(const struct profile_type *t)
 	       strcmp(profile_type_unit(t->type), "nanoseconds") == 0;
 }
 
+/* Objects are what the memory in use consists of, once more. */
+bool profile_type_is_level(const struct profile_type *t)
+{
+	return t->aggregation == PROFILE_AGGREGATION_AVG && !strstr(t->type, "_objects:");
+}
+
 const char *profile_type_language(const char *type)
 {
 	static const char *const languages[] = {"go",   "java", "nodejs", "python",

@@ -36,6 +36,9 @@ const struct profile_type *profile_type_get(const char *type);
 /* Whether its values are CPU time, so that values divided by time are cores. */
 bool profile_type_is_cpu_time(const struct profile_type *t);
 
+/* Whether it is a level that an application can leak: memory in use, goroutines, threads. */
+bool profile_type_is_level(const struct profile_type *t);
+
 /* Returns the language whose programs have the type: "go", "java", …, or "" if it is none's. */
 const char *profile_type_language(const char *type);
 

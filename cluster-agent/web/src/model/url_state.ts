@@ -117,6 +117,8 @@ export const emptyState: UrlState = {
 /** The same once it is known how values are compared. */
 export type ComparedState = UrlState & { diff: DiffBy };
 
+export const DAY_S = 86_400;
+
 /** Whether there is a baseline: any of its parts makes one. */
 export const comparing = (s: UrlState): boolean =>
   s.base !== "" || s.baseService !== null || s.baseInstance !== null || s.baseWhere !== null;

@@ -179,6 +179,18 @@ export interface Movers {
   servicesWithoutBase: number; // with profiles in the range only
 }
 
+export interface Growth {
+  service: string;
+  type: string;
+  value: number;
+  base: number;
+  baseFrom?: number; // as of a mover
+}
+
+export interface Levels {
+  levels: Growth[]; // memory first, the largest growth first
+}
+
 export interface FleetApplication {
   service: string;
   namespace: string;
@@ -281,6 +293,8 @@ export const moversUrl = (
     ...(base && { baseFrom: Math.round(base.from), baseTo: Math.round(base.to) }),
     ...more,
   });
+export const levelsUrl = (s: Span, limit: number): string =>
+  query("api/levels", { ...ms(s), limit });
 export const fleetUrl = (
   s: Span,
   more: { function: string; type?: string; limit?: number },

@@ -7,11 +7,12 @@ import { fullName, label } from "../../model/names";
 import { exactQuery } from "../../model/search";
 import { clock, duration, type Span } from "../../model/time_range";
 import { digits, grouped } from "../../model/units";
-import { otherService, printState, type UrlState } from "../../model/url_state";
+import type { ProfileType } from "../../model/profile_types";
+import { DAY_S, otherService, printState, type UrlState } from "../../model/url_state";
 import { follow } from "../parts/links";
 import { ServiceName } from "../parts/service_name";
+import { GrowthList } from "./growth";
 
-const DAY_S = 86_400;
 const ROUND_MS = 300_000; // the query is too expensive for every refresh
 const LIMIT = 20;
 const LEAST = 0.0005; // cores; smaller changes are not listed
@@ -25,6 +26,7 @@ export function steadySpan(span: Span): Span {
 interface Props {
   state: UrlState;
   navigate: (patch: Partial<UrlState>) => void;
+  registry: ProfileType[];
   span: Span;
   attempt: number;
 }
@@ -76,7 +78,7 @@ function Row({ mover: m, before, state, navigate }: RowProps) {
   );
 }
 
-export function MoversPanel({ state, navigate, span, attempt }: Props) {
+export function MoversPanel({ state, navigate, registry, span, attempt }: Props) {
   const { from, to } = steadySpan(span);
   const url = useMemo(() => moversUrl({ from, to }, null, { limit: LIMIT }), [from, to]);
   const { data, error, loading } = useApi<Movers>(url, "movers", attempt, true);
@@ -86,6 +88,7 @@ export function MoversPanel({ state, navigate, span, attempt }: Props) {
   const without = data?.servicesWithoutBase ?? 0;
   return (
     <aside class="movers" aria-label={`Top movers ${since}`} aria-busy={loading}>
+      <GrowthList {...{ state, navigate, registry, attempt }} span={{ from, to }} />
       <h2>
         Top movers <span class="dim">{since}, own CPU cores</span>
       </h2>

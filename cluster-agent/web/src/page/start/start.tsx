@@ -162,7 +162,7 @@ function Body(p: BodyProps) {
         note={shown.length > 0 ? "" : noMatch(text, state.namespace, p.named)}
       />
       {p.movers && (
-        <MoversPanel state={state} navigate={navigate} span={span} attempt={p.attempt} />
+        <MoversPanel {...{ state, navigate, span }} registry={p.registry} attempt={p.attempt} />
       )}
     </div>
   );
