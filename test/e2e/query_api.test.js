@@ -3,12 +3,13 @@
 "use strict";
 
 const assert = require("node:assert");
-const { execFileSync } = require("node:child_process");
+const { execFile, execFileSync } = require("node:child_process");
 const { once } = require("node:events");
 const fs = require("node:fs");
 const http = require("node:http");
 const path = require("node:path");
 const { after, before, test } = require("node:test");
+const { promisify } = require("node:util");
 const zlib = require("node:zlib");
 const Ajv = require("ajv").default;
 const { ApiSchema } = require("./lib/api_schema");
@@ -119,18 +120,17 @@ async function stored({ type, from, to }, where = "1", value = "sum(Value)") {
 const go = process.env.DEPS
   ? execFileSync(path.join(root, "test/setup/go.sh"), { encoding: "utf8" }).trim()
   : "go";
-function pprof(...args) {
-  return execFileSync(go, ["tool", "pprof", "-symbolize=none", ...args], {
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
-    env: { ...process.env, PPROF_TMPDIR: scratch("pprof") },
-  });
+// not synchronous: connections that the server closes meanwhile would be used again
+async function pprof(...args) {
+  const env = { ...process.env, PPROF_TMPDIR: scratch("pprof") };
+  const all = ["tool", "pprof", "-symbolize=none", ...args];
+  return (await promisify(execFile)(go, all, { env, maxBuffer: 64 << 20 })).stdout;
 }
 // { function: [flat, cum] } of "pprof -top", in ms
-function top(...args) {
+async function top(...args) {
   const rows = {};
   const all = ["-nodecount=0", "-nodefraction=0", "-edgefraction=0"];
-  const lines = pprof("-top", "-unit=ms", ...all, ...args).split("\n");
+  const lines = (await pprof("-top", "-unit=ms", ...all, ...args)).split("\n");
   const first = lines.findIndex((l) => /flat%/.test(l));
   for (const line of lines.slice(first + 1)) {
     const m = /^\s*(\S+)\s+\S+\s+\S+\s+(\S+)\s+\S+\s+(.*)$/.exec(line);
@@ -483,19 +483,19 @@ test("go tool pprof reads every selection, and its differences are ours", async 
     { ...NEW, instance: "/k8s/shop/cart-b/app" },
   ];
   for (const p of selections) {
-    const rows = top(url("pprof", p));
+    const rows = await top(url("pprof", p));
     const { functions } = await json("functions", p);
     for (const f of functions.filter((g) => g.total > 0))
       assert.deepStrictEqual(rows[f.name], [f.self / 1e6, f.total / 1e6], f.name);
   }
 
-  const ours = top(url("pprof", { ...NEW, ...BASE }));
+  const ours = await top(url("pprof", { ...NEW, ...BASE }));
   const files = [];
   for (const p of [OLD, NEW]) {
     files.push(`${scratch("pprof")}.pb.gz`);
     fs.writeFileSync(files.at(-1), Buffer.from(await (await get("pprof", p)).arrayBuffer()));
   }
-  const theirs = top(`-diff_base=${files[0]}`, files[1]);
+  const theirs = await top(`-diff_base=${files[0]}`, files[1]);
   assert.deepStrictEqual(ours, theirs);
   assert.deepStrictEqual(ours["cart.added"], [4000, 4000]);
   assert.deepStrictEqual(ours["cart.gone"], [-7000, -7000]);
@@ -592,7 +592,7 @@ test("notes are written, listed and deleted, and a snapshot is its selection", a
   ]) {
     const file = `${scratch("snapshot")}.pb.gz`;
     fs.writeFileSync(file, Buffer.from(await (await get("snapshot", params)).arrayBuffer()));
-    assert.deepStrictEqual(top(file), top(url("pprof", of)));
+    assert.deepStrictEqual(await top(file), await top(url("pprof", of)));
   }
   const brief = await write("snapshots", "POST", { ...NEW, name: "Brief", ttl: "2h" }, "");
   assert.ok(Math.abs(brief.expires - brief.created - 7_200_000) < 60_000);
