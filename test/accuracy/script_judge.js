@@ -30,7 +30,7 @@ const expressions = (chains) => ({
 class ScriptRules {
   // language: { chains, isOwn, textOf, fiber, mayBeNative(names of native frames) }. fiber: chains
   // that are on a stack of their own, which begins in the interpreter. A stack without frames of
-  // the script counts unless it may be native.
+  // the script counts unless it is whole and may be native: what is cut off may have been its.
   constructor({ chains, isOwn, textOf, fiber = /^\0/, mayBeNative = () => false }) {
     Object.assign(this, { isOwn, textOf, fiber, mayBeNative });
     this.whole = expressions(chains);
@@ -38,7 +38,7 @@ class ScriptRules {
     const isCut = (chain) => chain.replaceAll(" \\[native\\] ", "( \\[native\\])? ");
     this.truncated = expressions(chains.map(isCut));
   }
-  // Returns null for a stack of a process that ends, or that may be native; else { fault, whole,
+  // Returns null for a stack of a process that ends, or that is native; else { fault, whole,
   // names, lines, chain }.
   verdict(frames) {
     if (frames.some((f) => isKernel(f) && ENDING.test(f.name))) return null;
@@ -49,7 +49,8 @@ class ScriptRules {
     const begins = (stack) => isStart(stack[0]) || isStrippedStart(stack) || isFiber;
     const isWhole = !mark && user.length > 0 && begins(user);
     const found = { whole: isWhole, names: false, lines: false, chain };
-    if (chain === null && this.mayBeNative(user.map((f) => bareName(f.name)))) return null;
+    const names = user.map((f) => bareName(f.name));
+    if (isWhole && chain === null && this.mayBeNative(names)) return null;
     if (chain !== null) {
       const of = mark ? this.truncated : this.whole;
       found.lines = of.lines.some((c) => c.test(chain));
