@@ -73,7 +73,8 @@ test("a stack without the script is wrong, unless it may be native", () => {
   assert.strictEqual(verdict([...start]).fault, "no frames of the script");
   assert.strictEqual(verdict([...start, native("accept")], server), null);
   // what is missing may be the script
-  assert.strictEqual(verdict([native("[truncated]"), native("accept")], server).fault, "[truncated]");
+  const cut = [native("[truncated]"), native("accept")];
+  assert.strictEqual(verdict(cut, server).fault, "[truncated]");
   const executes = [...start, native("execute_ex")];
   assert.strictEqual(verdict(executes, server).fault, "no frames of the script");
 });

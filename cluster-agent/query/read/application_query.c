@@ -35,9 +35,9 @@
  * What of a profile counts: the newest minute is left out, to which some agents have yet to
  * contribute, or the whole fleet would seem to need less than before.
  */
-#define SQL_COUNTED                                                            \
-	"if(Start >= fromUnixTimestamp64Nano({until:Int64}), 0, "              \
-	"greatest(least(toUnixTimestamp64Nano(End), {until:Int64}) - "         \
+#define SQL_COUNTED                                                    \
+	"if(Start >= fromUnixTimestamp64Nano({until:Int64}), 0, "      \
+	"greatest(least(toUnixTimestamp64Nano(End), {until:Int64}) - " \
 	"greatest(toUnixTimestamp64Nano(Start), {from:Int64}), 1))"
 
 /*
