@@ -188,11 +188,13 @@ function others() {
 
 // ---- Java ----
 
+const DEBIANS = ["26", "27", "28"]; // which are in Debian's unstable suite
+
 // Threads of the virtual machine have no methods of the program.
 const isVirtualMachines = (names) => !names.includes("jni_CallStaticVoidMethod");
 
-function startJava({ comm, release, jdks, dir, args }) {
-  const { command, folder } = java.namedJava(jdks, release, dir, comm);
+function startJava({ comm, release, jdks, own, dir, args }) {
+  const { command, folder } = java.namedJava(jdks, release, dir, comm, own);
   const options = ["-Xmx128m", ...java.KEEP, "-jar", path.join(folder, "chains.jar"), ...args];
   const [file, ...rest] = [...command, ...options];
   const child = spawn(file, rest, { stdio: ["ignore", "ignore", "inherit"] });
@@ -209,12 +211,16 @@ function javaReleases() {
       process.on("exit", () => fs.rmSync(dir, { recursive: true, force: true }));
       const jdks = String(execFileSync(path.join(root, "test/java/jdks.sh"))).trim();
       const chains = { ...java.languageIn(dir), mayBeNative: isVirtualMachines };
-      return { release, dir, jdks, args, chains };
+      const own = DEBIANS.includes(release)
+        ? tree(`sid-java${release}`, "sid", [`openjdk-${release}-jre-headless`])
+        : undefined;
+      return { release, dir, jdks, own, args, chains };
     },
     start: startJava,
   });
-  const releases = ["8", "11", "17", "21", "25"].map((release) => of(release, []));
-  return [...releases, ...["21", "25"].map((release) => of(release, ["virtual"]))];
+  const releases = ["8", "11", "17", "21", "25", ...DEBIANS].map((release) => of(release, []));
+  const virtual = ["21", "25", DEBIANS.at(-1)].map((release) => of(release, ["virtual"]));
+  return [...releases, ...virtual];
 }
 
 // ---- Node.js ----

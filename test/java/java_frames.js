@@ -118,16 +118,17 @@ function languageIn(dir) {
 }
 
 // A command that runs a program in a folder, as a process of this name. It ends with the options.
-function namedJava(jdks, release, dir, name) {
+// `own`: the root of a Debian with that release of Java, as JDK 8 has one.
+function namedJava(jdks, release, dir, name, own = release === "8" && path.join(jdks, "8")) {
   const link = path.join(dir, name);
+  const file = release === "8" ? JDK_8 : `/usr/lib/jvm/java-${release}-openjdk-amd64/bin/java`;
   fs.rmSync(link, { force: true });
-  fs.symlinkSync(release === "8" ? JDK_8 : fs.realpathSync(javaOf(jdks, release)[0]), link);
-  if (release !== "8") return { command: [link], folder: dir };
+  fs.symlinkSync(own ? file : fs.realpathSync(javaOf(jdks, release)[0]), link);
+  if (!own) return { command: [link], folder: dir };
+  for (const folder of ["proc", "dev", "tmp", "program"])
+    fs.mkdirSync(path.join(own, folder), { recursive: true });
   const start = path.join(__dirname, "run-in-root.sh");
-  return {
-    command: [start, path.join(jdks, "8"), dir, "0", `/program/${name}`],
-    folder: "/program",
-  };
+  return { command: [start, own, dir, "0", `/program/${name}`], folder: "/program" };
 }
 
 function javaOf(jdks, release) {
