@@ -58,7 +58,8 @@ function withPerf([name, dir, python]) {
 // [{ name, comm, file, command, dir }]: each has a process name of its own, by which its stacks are
 // known.
 function interpreters() {
-  return String(execFileSync(path.join(root, "test/setup/pythons.sh")))
+  const env = { ...process.env, PYTHONS: "" }; // chosen below, with their options
+  return String(execFileSync(path.join(root, "test/setup/pythons.sh"), { env }))
     .trim()
     .split("\n")
     .flatMap((line) => withPerf(line.split(" ")))
