@@ -44,6 +44,15 @@ int built_table_begin(struct built_table *b, struct unwind_slabs *slabs,
 	return 0;
 }
 
+int built_table_open(struct built_table *b, struct unwind_slabs *slabs,
+		     const struct cfi_extent *extent)
+{
+	int r = built_table_begin(b, slabs, extent);
+
+	b->n_rules = 1;
+	return r < 0 ? r : write_extent(b, slabs, NULL, UNWIND_BLOCK_BYTES, &b->rules[0]);
+}
+
 /* Returns NULL if it cannot be mapped. */
 static struct unwind_page *page_at(const struct built_table *b, struct unwind_slabs *slabs,
 				   uint32_t page)
@@ -115,6 +124,15 @@ int built_table_add_page(struct built_table *b, struct unwind_slabs *slabs, uint
 	if (is_blank(rows, n))
 		b->blank = *p;
 	return 0;
+}
+
+const struct unwind_row *built_table_rows(const struct built_table *b, struct unwind_slabs *slabs,
+					  uint32_t page, uint32_t *ret_n)
+{
+	struct unwind_extent e = rows_of(&b->directory[page]);
+
+	*ret_n = b->directory[page].n;
+	return *ret_n > 0 ? unwind_slabs_at(slabs, &e) : NULL;
 }
 
 int built_table_add_rules(struct built_table *b, struct unwind_slabs *slabs,
@@ -261,7 +279,7 @@ int built_part_add_page(struct built_part *part, struct unwind_slabs *slabs, uin
 	struct unwind_extent e;
 	int r;
 
-	if (page >= CFI_PART_PAGES || n > UNWIND_BLOCK_ROWS)
+	if (page >= CFI_FILL_PAGES || n > UNWIND_BLOCK_ROWS)
 		return -EFBIG;
 	if (is_blank(rows, n))
 		return 0;
@@ -277,7 +295,7 @@ int built_part_add_page(struct built_part *part, struct unwind_slabs *slabs, uin
 
 void built_part_discard(struct built_part *part, struct unwind_slabs *slabs)
 {
-	for (uint32_t i = 0; i < CFI_PART_PAGES; i++)
+	for (uint32_t i = 0; i < CFI_FILL_PAGES; i++)
 		put_page(&part->pages[i], slabs, put_unseen, 0);
 	*part = (struct built_part){.n = 0};
 }
@@ -285,6 +303,28 @@ void built_part_discard(struct built_part *part, struct unwind_slabs *slabs)
 static uint64_t bytes_of(const struct unwind_extent *e)
 {
 	return (uint64_t)e->n_units * UNWIND_UNIT_BYTES;
+}
+
+/*
+ * Adds the rules behind those that are there, which no row refers to yet, if they have room.
+ * Returns whether they have.
+ */
+static bool append_rules(struct built_table *b, struct unwind_slabs *slabs,
+			 const struct unwind_rule *rules, uint32_t n)
+{
+	struct unwind_extent *e = &b->rules[(n - 1) / UNWIND_BLOCK_RULES];
+	uint32_t first = (n - 1) / UNWIND_BLOCK_RULES * UNWIND_BLOCK_RULES;
+	uint32_t known = b->n_rules > first ? b->n_rules - first : 0;
+	struct unwind_rule *there;
+
+	if (b->n_rules <= first || bytes_of(e) < (n - first) * sizeof(*rules))
+		return false;
+	there = unwind_slabs_at(slabs, e);
+	if (!there)
+		return false;
+	memcpy(there + known, rules + b->n_rules, (n - b->n_rules) * sizeof(*rules));
+	b->n_rules = n;
+	return true;
 }
 
 /* Puts all rules where there is room for more. Walks may read either. */
@@ -295,7 +335,7 @@ static int replace_rules(struct built_table *b, struct unwind_slabs *slabs,
 	struct built_table with = {.n_rules = 0};
 	int r;
 
-	if (n == b->n_rules)
+	if (n == b->n_rules || append_rules(b, slabs, rules, n))
 		return 0;
 	r = built_table_add_rules(&with, slabs, rules, n);
 	for (size_t i = 0; i < ARRAY_SIZE(b->rules); i++) {

@@ -23,7 +23,10 @@ struct built_table {
 	uint32_t n_rules;
 	struct unwind_page blank; /* all pages without any known rule; zeroed: there is none */
 	bool has_debug_file;      /* it is made of one, too */
-	struct hot_code *hot;     /* owned; NULL: no code is deferred */
+	struct hot_code *hot;     /* owned; what is yet to be built; NULL: nothing */
+	/* Of a table that was opened: as in struct cfi_table, and whether that is much. */
+	uint64_t bare_bytes;
+	bool lacks_descriptions;
 };
 
 /*
@@ -34,9 +37,20 @@ struct built_table {
 int built_table_begin(struct built_table *b, struct unwind_slabs *slabs,
 		      const struct cfi_extent *extent) MUST_CHECK;
 
+/*
+ * Likewise, with a dictionary that has the rule "unknown" and room for more: a table without any
+ * page, to be published and filled by built_table_replace().
+ */
+int built_table_open(struct built_table *b, struct unwind_slabs *slabs,
+		     const struct cfi_extent *extent) MUST_CHECK;
+
 /* Adds the rows of a page; a page without rows has n == 0. The same errors. */
 int built_table_add_page(struct built_table *b, struct unwind_slabs *slabs, uint32_t page,
 			 const struct unwind_row *rows, uint32_t n) MUST_CHECK;
+
+/* The rows of a page, and their number; NULL if there are none, or they cannot be mapped. */
+const struct unwind_row *built_table_rows(const struct built_table *b, struct unwind_slabs *slabs,
+					  uint32_t page, uint32_t *ret_n);
 
 int built_table_add_rules(struct built_table *b, struct unwind_slabs *slabs,
 			  const struct unwind_rule *rules, uint32_t n) MUST_CHECK;
@@ -46,8 +60,8 @@ void built_table_publish(const struct built_table *b, struct unwind_table *ret);
 
 /* Pages of a published table that are about to be replaced. */
 struct built_part {
-	uint32_t first, n; /* pages; at most CFI_PART_PAGES */
-	struct unwind_page pages[CFI_PART_PAGES];
+	uint32_t first, n; /* pages; at most CFI_FILL_PAGES */
+	struct unwind_page pages[CFI_FILL_PAGES];
 	uint64_t bytes, n_rows;
 	const struct unwind_rule *rules; /* borrowed: those of the table and new ones after them */
 	uint32_t n_rules;

@@ -4,6 +4,9 @@
  * its time of modification restored, must not be unwound by the table of its old content. So that
  * time is read again now and then, and a file that has another one is examined again.
  *
+ * The digest of a compiler or browser takes a tenth of a second. So such a file is known by its
+ * identity at first, as if no other had the same content, and its table is made at once.
+ *
  * Files are hidden from walks before the index of their table can be reused, and a walk that found
  * one just before ends within the grace period of the index.
  */
@@ -17,6 +20,7 @@
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/unwind/cfi/cfi_digest.h"
 #include "node-agent/unwind/cfi/cfi_dotnet.h"
+#include "node-agent/unwind/cfi/cfi_index.h"
 
 /* One element of unwind_files is for the vDSO. */
 #define FILES_MAX (UNWIND_FILES - 1u)
@@ -38,6 +42,7 @@ struct code_file {
 	uint64_t checked_ns; /* when ctime_ns was read */
 	bool has_code;
 	bool layered; /* a file of overlayfs */
+	bool is_late; /* its key has no digest yet */
 	struct table_key key;
 	struct elf_segment *segments; /* executable ones; owned */
 	size_t n_segments;
@@ -110,10 +115,10 @@ static bool is_settled(const struct code_file *f)
  * time of change here; those of overlayfs change through it alone, so a container has the tables of
  * other containers with its image, and those on disk.
  */
-static void make_key(struct code_file *f, const struct mapped_file *m,
+static void make_key(const struct code_files *c, struct code_file *f, const struct mapped_file *m,
 		     const struct elf_layout *layout, const struct byte_source *src)
 {
-	uint64_t sum[4];
+	struct table_key key;
 
 	f->key = (struct table_key){
 		.id = {f->id.dev, f->id.ino},
@@ -121,10 +126,12 @@ static void make_key(struct code_file *f, const struct mapped_file *m,
 	};
 	if (!m || (m->may_hang && !m->layered) || !layout->has_build_id || !is_settled(f))
 		return;
-	if (cfi_digest(layout, src, sum) < 0)
-		return;
-	memcpy(f->key.id, layout->build_id, sizeof(f->key.id));
-	memcpy(f->key.sum, sum, sizeof(sum));
+	memcpy(key.id, layout->build_id, sizeof(key.id));
+	f->is_late = c->cfg.late_functions > 0 &&
+		     layout->eh_frame_hdr_bytes / CFI_INDEX_ENTRY_BYTES >= c->cfg.late_functions &&
+		     !(c->cfg.knows_build && c->cfg.knows_build(c->cfg.ctx, key.id));
+	if (!f->is_late && cfi_digest(layout, src, key.sum) == 0)
+		f->key = key;
 }
 
 /* Returns 0, also if the file has no code, or -errno if it cannot be read. */
@@ -146,7 +153,7 @@ static int examine(struct code_files *c, const struct mapped_file *m, struct cod
 	c->stats.cut += layout->lacks_code;
 	r = keep_segments(f, layout);
 	if (r == 0)
-		make_key(f, m, layout, &src);
+		make_key(c, f, m, layout, &src);
 	return r;
 }
 
@@ -363,6 +370,36 @@ bool code_files_is_current(struct code_files *c, const struct mapped_file *m,
 		f = add(c, m);
 	}
 	return f && memcmp(&f->key, key, sizeof(*key)) == 0;
+}
+
+int code_files_settle(struct code_files *c, const struct mapped_file *m, struct table_key *ret)
+{
+	AUTO_FREE struct elf_layout *layout = malloc(sizeof(*layout));
+	struct code_file *f;
+	struct byte_source src;
+	uint64_t ctime_ns;
+	int r;
+
+	if (!layout)
+		return -ENOMEM;
+	HASH_FIND(hh, c->files, &m->id, sizeof(m->id), f);
+	if (!f || !f->is_late)
+		return -ENOENT;
+	f->is_late = false;
+	code_files_open(c, m, &src);
+	r = elf_layout_parse(layout, &src);
+	if (r == 0)
+		r = cfi_digest(layout, &src, ret->sum);
+	/* what was read is what the file had when it was first examined, and so its table */
+	if (r == 0)
+		r = read_ctime(m, &ctime_ns);
+	if (r == 0 && ctime_ns != f->ctime_ns)
+		r = -ESTALE;
+	if (r < 0)
+		return r;
+	memcpy(ret->id, layout->build_id, sizeof(ret->id));
+	f->key = *ret;
+	return 0;
 }
 
 /* The address in the file of what is mapped from this offset on. */

@@ -32,6 +32,14 @@ struct code_file;
 struct code_files_config {
 	const struct unwind_memory *memory; /* borrowed */
 	struct deadline_caller *caller;     /* for files whose file system may not answer */
+	/*
+	 * Files with as many functions have their digest late, by code_files_settle(): making it
+	 * takes as long as half of their table. 0: none.
+	 */
+	uint64_t late_functions;
+	/* Of these: whether there may be a table with this id already. NULL: no. */
+	bool (*knows_build)(void *ctx, const uint64_t id[2]);
+	void *ctx;
 };
 
 struct code_files_stats {
@@ -61,6 +69,13 @@ bool table_key_is_of_build(const struct table_key *key);
  */
 bool code_files_is_current(struct code_files *c, const struct mapped_file *m,
 			   const struct table_key *key);
+
+/*
+ * Makes the key of a file that has its digest late. Returns 0 with it, which code_file_key() is
+ * from now on; -ENOENT if the file has no such key, or has it already; or an error of reading.
+ */
+int code_files_settle(struct code_files *c, const struct mapped_file *m,
+		      struct table_key *ret) MUST_CHECK;
 
 /* Shows the file of the mapping to walks, with the index of its table. */
 void code_files_show(struct code_files *c, struct code_file *f, const struct process_mapping *m,

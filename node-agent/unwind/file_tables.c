@@ -13,7 +13,8 @@
  * each other in turns. A table that finds no room is tried again as long as walks ask for it.
  *
  * Of files with more code without descriptions than can be analysed at once, parts are analysed as
- * samples come to them (hot_code.h), while no table waits to be built.
+ * samples come to them (hot_code.h), while no table waits to be built. Tables of files with many
+ * functions are there in parts at first, too: those of code where samples come, then the rest.
  *
  * The memory of an evicted table can be used only after the grace period, so what needed the room
  * waits for that long, and for its turn. An index is reused after the grace period, too.
@@ -22,54 +23,12 @@
 
 #include <errno.h>
 
-#include "common/data/table.h"
 #include "common/system/clock.h"
-#include "node-agent/unwind/code_files.h"
-#include "node-agent/unwind/hot_code.h"
-#include "node-agent/unwind/table_builder.h"
-#include "node-agent/unwind/table_owners.h"
+#include "node-agent/unwind/file_tables_state.h"
 
 #define EVICT_IDLE_S 60u
-#define RETRY_MIN_NS (60 * NS_PER_S) /* twice as long each time that it fails */
 #define RETRY_MAX_NS (3600 * NS_PER_S)
 #define WANTED_S 60u /* a table that walks asked for so lately is built again */
-
-enum table_state {
-	TABLE_UNWANTED, /* no walk has come to its code yet */
-	TABLE_PENDING,  /* in the list */
-	TABLE_BUILT,
-	TABLE_WAITING,   /* for retry_ns */
-	TABLE_IMPOSSIBLE /* its code is unwound by frame pointers */
-};
-
-struct table {
-	UT_hash_handle hh; /* by key */
-	struct table_key key;
-	uint32_t index;
-	enum table_state state;
-	uint64_t n_refs;
-	uint32_t owner; /* who it was made for first */
-	bool vdso;
-	bool postponed;             /* counted as such */
-	struct mapped_file *source; /* a reference, while it is pending; NULL: the vDSO */
-	struct table *next;         /* in the list of pending ones */
-	uint64_t retry_ns;          /* of a table that is built: when parts of it may be again */
-	uint64_t retry_delay_ns;    /* after the next failure */
-	uint64_t born;              /* as in unwind_used */
-	struct built_table built;
-};
-
-struct file_tables {
-	struct file_tables_config cfg;
-	struct table *tables;
-	struct code_files *files;
-	struct table *first_pending, **end_pending;
-	struct table *by_index[UNWIND_TABLES];
-	uint64_t index_free_ns[UNWIND_TABLES]; /* when the grace period of its last use ends */
-	uint32_t next_index;
-	struct table_owners owners;
-	struct file_tables_stats stats;
-};
 
 static uint64_t used_clock(uint64_t now_ns)
 {
@@ -100,20 +59,42 @@ static void unlink_pending(struct file_tables *t, const struct table *e)
 	}
 }
 
+static bool is_wanted(const struct file_tables *t, const struct table *e)
+{
+	return __atomic_load_n(&t->cfg.memory->used[e->index], __ATOMIC_RELAXED) != 0;
+}
+
+static uint64_t file_bytes(const struct table *e)
+{
+	return e->source ? e->source->id.size_bytes : 0;
+}
+
 /*
- * The next one whose owner may have a table built; of several owners, that of the one for whom
- * least was built lately. NULL: none.
+ * Of several owners, the one for whom least was built lately is first; of his tables, those that
+ * walks have asked for, and of these the smallest: that of the C library takes a millisecond, and
+ * is not to wait for that of a compiler.
  */
-static struct table *take_pending(struct file_tables *t)
+static bool is_before(const struct file_tables *t, const struct table *a, const struct table *b)
 {
 	const struct table_owner *owners = t->owners.owners;
+
+	if (a->owner != b->owner)
+		return owners[a->owner].build_ns < owners[b->owner].build_ns;
+	if (is_wanted(t, a) != is_wanted(t, b))
+		return is_wanted(t, a);
+	return file_bytes(a) < file_bytes(b);
+}
+
+/* The next one whose owner may have a table built. NULL: none. */
+static struct table *take_pending(struct file_tables *t)
+{
 	struct table *found = NULL;
 
 	for (struct table *e = t->first_pending; e; e = e->next) {
 		if (!table_owners_may_build(&t->owners, e->owner)) {
 			t->stats.postponed += !e->postponed;
 			e->postponed = true;
-		} else if (!found || owners[e->owner].build_ns < owners[found->owner].build_ns) {
+		} else if (!found || is_before(t, e, found)) {
 			found = e;
 		}
 	}
@@ -122,7 +103,7 @@ static struct table *take_pending(struct file_tables *t)
 	return found;
 }
 
-static void drop_source(struct table *e)
+void file_tables_drop_source(struct table *e)
 {
 	mapped_file_unref(e->source);
 	e->source = NULL;
@@ -136,6 +117,8 @@ static void withdraw(struct file_tables *t, struct table *e, uint64_t now_ns)
 	t->owners.owners[e->owner].bytes -= e->built.bytes;
 	t->stats.n_deferred -= e->built.hot != NULL;
 	built_table_withdraw(&e->built, t->cfg.slabs, &t->cfg.memory->tables[e->index], now_ns);
+	mapped_file_unref(e->filled_from);
+	e->filled_from = NULL;
 }
 
 static void free_table(struct file_tables *t, struct table *e, uint64_t now_ns)
@@ -144,17 +127,18 @@ static void free_table(struct file_tables *t, struct table *e, uint64_t now_ns)
 		unlink_pending(t, e);
 	if (e->state == TABLE_BUILT)
 		withdraw(t, e, now_ns);
-	drop_source(e);
+	file_tables_drop_source(e);
 	code_files_hide(t->files, e->index);
 	t->by_index[e->index] = NULL;
 	t->owners.owners[e->owner].n_tables--;
 	t->index_free_ns[e->index] = now_ns + t->cfg.grace_ns;
+	if (e->has_content)
+		HASH_DELETE(by_content, t->settled, e);
 	HASH_DEL(t->tables, e);
 	table_free(e);
 }
 
-/* When walks last used the table, or asked for it. */
-static uint64_t last_used(const struct file_tables *t, const struct table *e)
+uint64_t file_tables_last_used(const struct file_tables *t, const struct table *e)
 {
 	uint64_t used = __atomic_load_n(&t->cfg.memory->used[e->index], __ATOMIC_RELAXED);
 
@@ -171,7 +155,7 @@ static struct table *find_idle(const struct file_tables *t, uint64_t now_ns, boo
 	struct table *found = NULL;
 
 	for (struct table *e = t->tables; e; e = e->hh.next) {
-		uint64_t used = last_used(t, e), idle = now > used ? now - used : 0;
+		uint64_t used = file_tables_last_used(t, e), idle = now > used ? now - used : 0;
 
 		if (unreferenced ? e->n_refs > 0 : e->state != TABLE_BUILT)
 			continue;
@@ -192,7 +176,7 @@ static struct table *find_oldest(const struct file_tables *t, uint32_t owner)
 
 	for (struct table *e = t->tables; e; e = e->hh.next) {
 		if (e->state == TABLE_BUILT && e->owner == owner &&
-		    (!found || last_used(t, e) < last_used(t, found)))
+		    (!found || file_tables_last_used(t, e) < file_tables_last_used(t, found)))
 			found = e;
 	}
 	return found;
@@ -211,8 +195,7 @@ static struct table *find_victim(const struct file_tables *t, uint32_t owner, ui
 	return debtor < 0 ? NULL : find_oldest(t, (uint32_t)debtor);
 }
 
-/* Evicts tables until that many bytes are freed for an owner. Returns how many bytes were. */
-static uint64_t evict(struct file_tables *t, uint32_t owner, uint64_t bytes, uint64_t now_ns)
+uint64_t file_tables_evict(struct file_tables *t, uint32_t owner, uint64_t bytes, uint64_t now_ns)
 {
 	uint64_t freed = 0;
 
@@ -229,7 +212,7 @@ static uint64_t evict(struct file_tables *t, uint32_t owner, uint64_t bytes, uin
 		}
 		withdraw(t, e, now_ns);
 		e->state = TABLE_WAITING;
-		e->retry_ns = now_ns + RETRY_MIN_NS;
+		e->retry_ns = now_ns + FILE_TABLES_RETRY_NS;
 	}
 	return freed;
 }
@@ -275,7 +258,7 @@ static struct table *add_table(struct file_tables *t, const struct table_key *ke
 		.born = used_clock(now_ns),
 		.owner = owner,
 		.vdso = vdso,
-		.retry_delay_ns = RETRY_MIN_NS,
+		.retry_delay_ns = FILE_TABLES_RETRY_NS,
 	};
 	HASH_ADD(hh, t->tables, key, sizeof(e->key), e);
 	if (!TABLE_ADDED(hh, e)) {
@@ -294,6 +277,8 @@ static uint32_t index_of(struct file_tables *t, const struct table_key *key, uin
 	struct table *e;
 
 	HASH_FIND(hh, t->tables, key, sizeof(*key), e);
+	if (!e)
+		HASH_FIND(by_content, t->settled, key, sizeof(*key), e);
 	if (!e)
 		e = add_table(t, key, owner, vdso);
 	return e ? e->index : UNWIND_TABLE_NONE;
@@ -319,13 +304,7 @@ void file_tables_want(struct file_tables *t, uint32_t table, struct mapped_file 
 		(void)queue_build(t, e, source);
 }
 
-static bool is_wanted(const struct file_tables *t, const struct table *e)
-{
-	return __atomic_load_n(&t->cfg.memory->used[e->index], __ATOMIC_RELAXED) != 0;
-}
-
-/* The file of a table that some process has mapped, or NULL. */
-static struct mapped_file *source_of(const struct file_tables *t, const struct table *e)
+struct mapped_file *file_tables_source(const struct file_tables *t, const struct table *e)
 {
 	return e->vdso || e->n_refs == 0 ? NULL : t->cfg.find_file(t->cfg.ctx, e->index);
 }
@@ -338,8 +317,8 @@ void file_tables_find_wanted(struct file_tables *t)
 		if (e->state != TABLE_UNWANTED || !is_wanted(t, e) || now_ns < e->retry_ns)
 			continue;
 		/* the search for an open file takes too long to repeat it each time */
-		if (!queue_build(t, e, source_of(t, e)) && e->n_refs > 0)
-			e->retry_ns = now_ns + RETRY_MIN_NS;
+		if (!queue_build(t, e, file_tables_source(t, e)) && e->n_refs > 0)
+			e->retry_ns = now_ns + FILE_TABLES_RETRY_NS;
 	}
 }
 
@@ -388,7 +367,7 @@ static void wait_long(struct table *e, uint64_t now_ns)
 /* What could be built of it says how much room all of it needs, roughly. */
 static void wait_for_room(struct file_tables *t, struct table *e, uint64_t needed, uint64_t now_ns)
 {
-	bool evicted = evict(t, e->owner, needed, now_ns) > 0;
+	bool evicted = file_tables_evict(t, e->owner, needed, now_ns) > 0;
 
 	t->stats.lost_budget += !evicted;
 	wait_long(e, now_ns);
@@ -445,11 +424,11 @@ static bool is_current(void *ctx)
 {
 	const struct build *b = ctx;
 
-	return code_files_is_current(b->tables->files, b->table->source, &b->table->key);
+	return code_files_is_current(b->tables->files, b->table->source, file_tables_key(b->table));
 }
 
-/* Builds the table, or if there is an extent, that part of its deferred code. */
-static int build(struct file_tables *t, struct table *e, const struct cfi_extent *part)
+/* Builds the table, or if there is a part, only that. */
+static int build(struct file_tables *t, struct table *e, const struct hot_part *part)
 {
 	const struct debug_cfi_query debug = debug_query(t, e);
 	struct build build = {t, e};
@@ -457,31 +436,35 @@ static int build(struct file_tables *t, struct table *e, const struct cfi_extent
 		.slabs = t->cfg.slabs,
 		.cache = t->cfg.cache,
 		.max_table_bytes = t->cfg.max_table_bytes,
+		.open_functions = t->cfg.open_functions,
 		.debug = t->cfg.proc_root && e->source ? &debug : NULL,
 		.on_pause = t->cfg.on_pause,
 		.ctx = t->cfg.ctx,
 		.is_current = is_current,
 		.check_ctx = &build,
 	};
-	struct table_file_key key;
+	const struct table_file_key key = file_tables_file_key(e);
 	struct byte_source src;
+	int r;
 
-	_Static_assert(sizeof(key) == sizeof(e->key), "the same words");
-	memcpy(&key, &e->key, sizeof(key));
 	code_files_open(t->files, e->source, &src);
-	if (part)
-		return table_builder_build_part(&builder, &src, &e->built, part,
-						&t->cfg.memory->tables[e->index],
-						clock_monotonic_ns());
-	return table_builder_build(&builder, &src, table_key_is_of_build(&e->key) ? &key : NULL,
-				   &e->built);
+	if (part) {
+		r = table_builder_build_part(&builder, &src, &e->built, part,
+					     &t->cfg.memory->tables[e->index],
+					     clock_monotonic_ns());
+		if (r == 0 && part->fills && !hot_code_is_filling(e->built.hot))
+			table_builder_end_parts(&builder, &src, &e->built);
+		return r;
+	}
+	return table_builder_build(
+		&builder, &src, table_key_is_of_build(file_tables_key(e)) ? &key : NULL, &e->built);
 }
 
 static void note_built(struct file_tables *t, struct table *e, uint64_t now_ns)
 {
 	e->state = TABLE_BUILT;
 	e->retry_ns = 0;
-	e->retry_delay_ns = RETRY_MIN_NS;
+	e->retry_delay_ns = FILE_TABLES_RETRY_NS;
 	e->born = used_clock(now_ns);
 	t->stats.built++;
 	t->stats.n_tables++;
@@ -489,11 +472,12 @@ static void note_built(struct file_tables *t, struct table *e, uint64_t now_ns)
 	t->stats.bytes += e->built.bytes;
 	t->owners.owners[e->owner].bytes += e->built.bytes;
 	t->stats.n_deferred += e->built.hot != NULL;
+	if (e->built.hot && hot_code_is_filling(e->built.hot))
+		e->filled_from = mapped_file_ref(e->source);
 	built_table_publish(&e->built, &t->cfg.memory->tables[e->index]);
 }
 
-/* The source is the table's, and is dropped. */
-static int build_and_charge(struct file_tables *t, struct table *e, const struct cfi_extent *part)
+int file_tables_build(struct file_tables *t, struct table *e, const struct hot_part *part)
 {
 	uint64_t begin_ns = clock_thread_cpu_ns(), cpu_ns;
 	int r;
@@ -504,7 +488,6 @@ static int build_and_charge(struct file_tables *t, struct table *e, const struct
 	t->stats.build_ns += cpu_ns;
 	table_owners_charge(&t->owners, e->owner, cpu_ns);
 	e->n_refs--;
-	drop_source(e);
 	return r;
 }
 
@@ -518,55 +501,9 @@ void file_tables_note_sample(struct file_tables *t, uint32_t table, uint64_t vad
 		hot_code_note(e->built.hot, vaddr);
 }
 
-/* The table with the part that most samples came to, NULL if there is none. */
-static struct table *find_hot(const struct file_tables *t, uint64_t now_ns)
+bool file_tables_wants_samples(const struct file_tables *t)
 {
-	struct table *found = NULL;
-	unsigned most = 0;
-
-	for (struct table *e = t->stats.n_deferred > 0 ? t->tables : NULL; e; e = e->hh.next) {
-		unsigned n;
-
-		if (e->state != TABLE_BUILT || !e->built.hot || now_ns < e->retry_ns ||
-		    !table_owners_may_build(&t->owners, e->owner))
-			continue;
-		n = hot_code_samples(e->built.hot);
-		if (n > most) {
-			found = e;
-			most = n;
-		}
-	}
-	return found;
-}
-
-/* Returns false if there is none that may be built. */
-static bool build_next_part(struct file_tables *t, uint64_t now_ns)
-{
-	struct table *e = find_hot(t, now_ns);
-	struct mapped_file *source = e ? source_of(t, e) : NULL;
-	uint64_t bytes, n_rows;
-	struct cfi_extent part;
-	int r;
-
-	if (!e)
-		return false;
-	if (!source || source->fd < 0 || hot_code_take(e->built.hot, &part) < 0) {
-		e->retry_ns = now_ns + RETRY_MIN_NS;
-		return true;
-	}
-	e->source = mapped_file_ref(source);
-	bytes = e->built.bytes;
-	n_rows = e->built.n_rows;
-	r = build_and_charge(t, e, &part);
-	if (r < 0) /* its code stays as it is: there is no room, or it cannot be read */
-		e->retry_ns = now_ns + RETRY_MIN_NS;
-	t->stats.lost_budget += r == -ENOSPC || r == -EFBIG;
-	t->stats.lost_unreadable += r < 0 && r != -ENOSPC && r != -EFBIG && r != -ECANCELED;
-	t->stats.built_parts += r == 0;
-	t->stats.n_rows += e->built.n_rows - n_rows;
-	t->stats.bytes += e->built.bytes - bytes;
-	t->owners.owners[e->owner].bytes += e->built.bytes - bytes;
-	return true;
+	return t->stats.n_deferred > 0;
 }
 
 bool file_tables_build_next(struct file_tables *t, uint64_t now_ns)
@@ -577,15 +514,16 @@ bool file_tables_build_next(struct file_tables *t, uint64_t now_ns)
 	table_owners_tick(&t->owners, now_ns);
 	e = take_pending(t);
 	if (!e)
-		return build_next_part(t, now_ns);
+		return file_tables_build_part(t, now_ns);
 	e->postponed = false;
 	e->state = TABLE_WAITING; /* so that on_pause() leaves it alone */
 	e->retry_ns = UINT64_MAX;
-	r = build_and_charge(t, e, NULL);
+	r = file_tables_build(t, e, NULL);
 	if (r < 0)
 		note_failure(t, e, r, e->built.bytes, now_ns);
 	else
 		note_built(t, e, now_ns);
+	file_tables_drop_source(e);
 	return true;
 }
 
@@ -596,9 +534,9 @@ void file_tables_tick(struct file_tables *t, uint64_t now_ns)
 	for (struct table *e = t->tables; e; e = e->hh.next) {
 		if (e->state != TABLE_WAITING || now_ns < e->retry_ns)
 			continue;
-		e->retry_ns = now_ns + RETRY_MIN_NS;
-		if (last_used(t, e) + WANTED_S >= now)
-			(void)queue_build(t, e, source_of(t, e));
+		e->retry_ns = now_ns + FILE_TABLES_RETRY_NS;
+		if (file_tables_last_used(t, e) + WANTED_S >= now)
+			(void)queue_build(t, e, file_tables_source(t, e));
 	}
 	file_tables_find_wanted(t);
 }
@@ -608,11 +546,17 @@ void file_tables_tick(struct file_tables *t, uint64_t now_ns)
 int file_tables_new(struct file_tables **ret, const struct file_tables_config *cfg)
 {
 	CLEANUP(file_tables_freep) struct file_tables *t = calloc(1, sizeof(*t));
-	const struct code_files_config files = {.memory = cfg->memory, .caller = cfg->caller};
+	struct code_files_config files = {
+		.memory = cfg->memory,
+		.caller = cfg->caller,
+		.late_functions = cfg->open_functions,
+		.knows_build = file_tables_knows_build,
+	};
 	int r;
 
 	if (!t)
 		return -ENOMEM;
+	files.ctx = t;
 	t->cfg = *cfg;
 	t->end_pending = &t->first_pending;
 	t->next_index = UNWIND_TABLE_FIRST;

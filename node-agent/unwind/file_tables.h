@@ -27,6 +27,7 @@ struct file_tables_config {
 	struct unwind_cache *cache;     /* of those with a build id; NULL: none; borrowed */
 	struct deadline_caller *caller; /* for files whose file system may not answer */
 	uint64_t max_table_bytes;
+	uint64_t open_functions; /* as in struct table_builder */
 	uint64_t grace_ns;
 	/* Called periodically while a table is built; a result other than 0 cancels that. */
 	int (*on_pause)(void *ctx);
@@ -43,10 +44,10 @@ struct file_tables_stats {
 	uint64_t n_rows;
 	uint64_t bytes;
 	uint64_t n_waiting;  /* for room, or for their turn */
-	uint64_t n_deferred; /* tables with code that is analysed once samples come to it */
+	uint64_t n_deferred; /* tables with code that is built once samples come to it */
 	/* totals */
 	uint64_t built;
-	uint64_t built_parts; /* of their deferred code */
+	uint64_t built_parts; /* of such tables */
 	uint64_t evicted;
 	uint64_t postponed;       /* tables that waited because enough was built lately */
 	uint64_t build_ns;        /* CPU time */
@@ -76,6 +77,9 @@ void file_tables_unref(struct file_tables *t, uint32_t table);
 /* Requests the table of the file `source` before any walk asks for it. */
 void file_tables_want(struct file_tables *t, uint32_t table, struct mapped_file *source);
 
+/* Whether file_tables_note_sample() is of use for any table. */
+bool file_tables_wants_samples(const struct file_tables *t);
+
 /* Finds tables that walks have asked for. */
 void file_tables_find_wanted(struct file_tables *t);
 
@@ -87,7 +91,7 @@ bool file_tables_build_next(struct file_tables *t, uint64_t now_ns);
 
 /*
  * A sample of whose stack something was guessed, or cut off, came to this address of the table's
- * file. Code that is deferred there will be analysed by file_tables_build_next().
+ * file. What is missing there will be built by file_tables_build_next().
  */
 void file_tables_note_sample(struct file_tables *t, uint32_t table, uint64_t vaddr);
 

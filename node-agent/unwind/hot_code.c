@@ -1,21 +1,29 @@
 /*
  * A part is CFI_PART_PAGES pages, counted from the beginning of the table. Each has a number of
- * samples, which is small: once there are enough, the part is analysed and its number does not
- * count any more. So the parts need not be sorted; who looks for the next one reads all numbers, a
+ * samples, which is small: once there are enough, the part is built and its number does not count
+ * any more. So the parts need not be sorted; who looks for the next one reads all numbers, a
  * thousand of the largest programs.
+ *
+ * Descriptions are read in half a millisecond, so one sample is enough for them.
  */
 #include "node-agent/unwind/hot_code.h"
 
 #include <errno.h>
 
-#define NOT_DEFERRED UINT8_MAX
-#define SAMPLES_MAX (NOT_DEFERRED - 1u)
+#define DONE UINT8_MAX
+#define SAMPLES_MAX (DONE - 1u)
+
+struct part {
+	uint8_t samples; /* up to SAMPLES_MAX; or DONE */
+	bool unread;     /* its descriptions are */
+};
 
 struct hot_code {
 	struct cfi_extent extent; /* of the table */
 	uint32_t n;
-	uint32_t n_taken;
-	uint8_t samples[]; /* by part, up to SAMPLES_MAX; or NOT_DEFERRED */
+	uint32_t n_analysed;
+	uint32_t n_unread, n_deferred; /* parts that are not done */
+	struct part parts[];
 };
 
 /* Returns h->n for an address that is not in the table. */
@@ -26,22 +34,37 @@ static uint32_t part_of(const struct hot_code *h, uint64_t vaddr)
 	return page < h->extent.n_pages ? (uint32_t)(page / CFI_PART_PAGES) : h->n;
 }
 
+static struct hot_code *make(const struct cfi_extent *extent, struct part parts)
+{
+	uint32_t n = (extent->n_pages + CFI_PART_PAGES - 1) / CFI_PART_PAGES;
+	struct hot_code *h = malloc(sizeof(*h) + n * sizeof(h->parts[0]));
+
+	if (!h)
+		return NULL;
+	*h = (struct hot_code){.extent = *extent, .n = n, .n_unread = parts.unread ? n : 0};
+	for (uint32_t i = 0; i < n; i++)
+		h->parts[i] = parts;
+	return h;
+}
+
 int hot_code_new(struct hot_code **ret, const struct cfi_extent *extent,
 		 const struct cfi_deferred *deferred)
 {
-	uint32_t n = (extent->n_pages + CFI_PART_PAGES - 1) / CFI_PART_PAGES;
-	struct hot_code *h = malloc(sizeof(*h) + n);
+	struct hot_code *h = make(extent, (struct part){.samples = DONE});
 
 	if (!h)
 		return -ENOMEM;
-	*h = (struct hot_code){.extent = *extent, .n = n};
-	memset(h->samples, NOT_DEFERRED, n);
-	for (uint32_t i = 0; i < deferred->n; i++) {
-		uint32_t last = part_of(h, deferred->ranges[i].end - 1);
+	hot_code_defer(h, deferred);
+	*ret = h;
+	return 0;
+}
 
-		for (uint32_t p = part_of(h, deferred->ranges[i].start); p <= last && p < n; p++)
-			h->samples[p] = 0;
-	}
+int hot_code_new_empty(struct hot_code **ret, const struct cfi_extent *extent)
+{
+	struct hot_code *h = make(extent, (struct part){.unread = true});
+
+	if (!h)
+		return -ENOMEM;
 	*ret = h;
 	return 0;
 }
@@ -51,25 +74,46 @@ void hot_code_free(struct hot_code *h)
 	free(h);
 }
 
+void hot_code_defer(struct hot_code *h, const struct cfi_deferred *deferred)
+{
+	for (uint32_t i = 0; i < deferred->n; i++) {
+		uint32_t last = part_of(h, deferred->ranges[i].end - 1);
+
+		for (uint32_t p = part_of(h, deferred->ranges[i].start); p <= last && p < h->n;
+		     p++) {
+			if (h->parts[p].samples != DONE)
+				continue;
+			h->parts[p].samples = 0;
+			h->n_deferred++;
+		}
+	}
+}
+
 void hot_code_note(struct hot_code *h, uint64_t vaddr)
 {
 	uint32_t part = part_of(h, vaddr);
 
-	if (part < h->n && h->samples[part] < SAMPLES_MAX)
-		h->samples[part]++;
+	if (part < h->n && h->parts[part].samples < SAMPLES_MAX)
+		h->parts[part].samples++;
+}
+
+static bool may_take(const struct hot_code *h, const struct part *p)
+{
+	if (p->samples == DONE)
+		return false;
+	return p->unread ? p->samples > 0
+			 : p->samples >= HOT_CODE_SAMPLES && h->n_analysed < HOT_CODE_PARTS_MAX;
 }
 
 /* Returns h->n if there is none. */
 static uint32_t find_next(const struct hot_code *h)
 {
 	uint32_t found = h->n;
-	unsigned most = HOT_CODE_SAMPLES - 1;
 
-	for (uint32_t i = 0; i < h->n && h->n_taken < HOT_CODE_PARTS_MAX; i++) {
-		if (h->samples[i] == NOT_DEFERRED || h->samples[i] <= most)
-			continue;
-		found = i;
-		most = h->samples[i];
+	for (uint32_t i = 0; i < h->n; i++) {
+		if (may_take(h, &h->parts[i]) &&
+		    (found == h->n || h->parts[i].samples > h->parts[found].samples))
+			found = i;
 	}
 	return found;
 }
@@ -78,21 +122,72 @@ unsigned hot_code_samples(const struct hot_code *h)
 {
 	uint32_t i = find_next(h);
 
-	return i < h->n ? h->samples[i] : 0;
+	return i < h->n ? h->parts[i].samples : 0;
 }
 
-int hot_code_take(struct hot_code *h, struct cfi_extent *ret)
+/* Takes n parts from this one on, which are alike. */
+static void take(struct hot_code *h, uint32_t part, uint32_t n, struct hot_part *ret)
 {
-	uint32_t i = find_next(h), first = i * CFI_PART_PAGES, left;
+	uint32_t first = part * CFI_PART_PAGES, n_pages = n * CFI_PART_PAGES;
+	uint32_t left = h->extent.n_pages - first;
+	bool unread = h->parts[part].unread;
+
+	*ret = (struct hot_part){
+		.extent = {.first_page = h->extent.first_page + first,
+			   .n_pages = left < n_pages ? left : n_pages},
+		.fills = unread,
+	};
+	for (uint32_t i = part; i < part + n; i++)
+		h->parts[i] = (struct part){.samples = DONE};
+	if (unread) {
+		h->n_unread -= n;
+	} else {
+		h->n_deferred -= n;
+		h->n_analysed += n;
+	}
+}
+
+int hot_code_take(struct hot_code *h, struct hot_part *ret)
+{
+	uint32_t i = find_next(h);
 
 	if (i == h->n)
 		return -ENOENT;
-	h->samples[i] = NOT_DEFERRED;
-	h->n_taken++;
-	left = h->extent.n_pages - first;
-	*ret = (struct cfi_extent){
-		.first_page = h->extent.first_page + first,
-		.n_pages = left < CFI_PART_PAGES ? left : CFI_PART_PAGES,
-	};
+	take(h, i, 1, ret);
 	return 0;
+}
+
+int hot_code_take_rest(struct hot_code *h, struct hot_part *ret)
+{
+	uint32_t first = 0, n = 0;
+
+	while (first < h->n && !h->parts[first].unread)
+		first++;
+	if (first == h->n)
+		return -ENOENT;
+	while (first + n < h->n && h->parts[first + n].unread &&
+	       n < CFI_FILL_PAGES / CFI_PART_PAGES)
+		n++;
+	take(h, first, n, ret);
+	return 0;
+}
+
+void hot_code_put_back(struct hot_code *h, const struct hot_part *part)
+{
+	uint32_t first = (uint32_t)(part->extent.first_page - h->extent.first_page);
+
+	for (uint32_t page = first; page < first + part->extent.n_pages; page += CFI_PART_PAGES) {
+		h->parts[page / CFI_PART_PAGES] = (struct part){.unread = true};
+		h->n_unread++;
+	}
+}
+
+bool hot_code_is_filling(const struct hot_code *h)
+{
+	return h->n_unread > 0;
+}
+
+bool hot_code_has_more(const struct hot_code *h)
+{
+	return h->n_unread > 0 || (h->n_deferred > 0 && h->n_analysed < HOT_CODE_PARTS_MAX);
 }

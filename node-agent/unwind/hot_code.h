@@ -1,6 +1,7 @@
 /*
- * Which parts of a file's deferred code (struct cfi_deferred) samples come to: those that most came
- * to are analysed first. Pure.
+ * Which parts of a file samples come to that its table does not have yet: those that most came to
+ * are built first. They are of deferred code (struct cfi_deferred), which is analysed only where
+ * samples come, or descriptions that are not read yet, which all are in the end. Pure.
  */
 #ifndef NODE_AGENT_UNWIND_HOT_CODE_H
 #define NODE_AGENT_UNWIND_HOT_CODE_H
@@ -15,9 +16,17 @@
 
 struct hot_code;
 
+/* What of a table is built next. */
+struct hot_part {
+	struct cfi_extent extent;
+	bool fills; /* its descriptions are read; else its code is analysed */
+};
+
 /* Returns 0 or -ENOMEM. */
 int hot_code_new(struct hot_code **ret, const struct cfi_extent *extent,
 		 const struct cfi_deferred *deferred) MUST_CHECK;
+/* Of a table without any part yet. */
+int hot_code_new_empty(struct hot_code **ret, const struct cfi_extent *extent) MUST_CHECK;
 void hot_code_free(struct hot_code *h);
 DEFINE_CLEANUP(struct hot_code *, hot_code_free);
 
@@ -28,6 +37,21 @@ void hot_code_note(struct hot_code *h, uint64_t vaddr);
 unsigned hot_code_samples(const struct hot_code *h);
 
 /* Takes that part: it is not deferred any more. Returns -ENOENT if there is none. */
-int hot_code_take(struct hot_code *h, struct cfi_extent *ret) MUST_CHECK;
+int hot_code_take(struct hot_code *h, struct hot_part *ret) MUST_CHECK;
+
+/*
+ * Takes the next CFI_FILL_PAGES at most whose descriptions are not read yet, whether samples came
+ * to them or not. Returns -ENOENT if there are none.
+ */
+int hot_code_take_rest(struct hot_code *h, struct hot_part *ret) MUST_CHECK;
+/* A part that fills could not be built: it can be taken again. */
+void hot_code_put_back(struct hot_code *h, const struct hot_part *part);
+/* Whether there are parts whose descriptions are not read yet. */
+bool hot_code_is_filling(const struct hot_code *h);
+
+/* A part that was built has code that is to be analysed once samples come to it. */
+void hot_code_defer(struct hot_code *h, const struct cfi_deferred *deferred);
+/* Whether any part could still be taken, now or after samples of it. */
+bool hot_code_has_more(const struct hot_code *h);
 
 #endif /* NODE_AGENT_UNWIND_HOT_CODE_H */

@@ -5,7 +5,6 @@
 #include "common/elf/elf_debug_link.h"
 #include "common/elf/elf_layout.h"
 #include "node-agent/unwind/cfi/cfi_dotnet.h"
-#include "node-agent/unwind/hot_code.h"
 
 struct build {
 	const struct table_builder *builder;
@@ -40,9 +39,9 @@ static int load(struct build *b, const struct table_file_key *key, const struct 
 }
 
 /* Whether a sixteenth of the code is not described: more than start-up code, a PLT and stubs. */
-static bool lacks_descriptions(const struct elf_layout *l, const struct cfi_table *t)
+static bool lacks_descriptions(const struct elf_layout *l, uint64_t bare_bytes)
 {
-	return t->bare_bytes > (l->text_end - l->text_start) / 16;
+	return bare_bytes > (l->text_end - l->text_start) / 16;
 }
 
 /*
@@ -64,7 +63,7 @@ static int parse_once(struct build *b, const struct table_file_key *key, const s
 		r = -ESTALE;
 	}
 	/* a debug file is no part of the key */
-	if (r == 0 && !in->debug_layout && !lacks_descriptions(in->layout, ret) &&
+	if (r == 0 && !in->debug_layout && !lacks_descriptions(in->layout, ret->bare_bytes) &&
 	    ret->deferred.n == 0)
 		unwind_cache_finish(b->file, key, ret);
 	else
@@ -81,7 +80,7 @@ static int parse(struct build *b, const struct table_file_key *key, const struct
 	struct cfi_input both = *in;
 	int r = parse_once(b, key, in, extent, ret);
 
-	if (r < 0 || !b->builder->debug || !lacks_descriptions(in->layout, ret) ||
+	if (r < 0 || !b->builder->debug || !lacks_descriptions(in->layout, ret->bare_bytes) ||
 	    debug_cfi_open(&debug, b->builder->debug, in->layout, in->src) < 0)
 		return r;
 	both.debug_layout = &debug->layout;
@@ -97,6 +96,13 @@ static int parse(struct build *b, const struct table_file_key *key, const struct
 static bool is_final(int error)
 {
 	return error == -ENOSPC || error == -EFBIG || error == -ECANCELED || error == -ENOMEM;
+}
+
+static int open_table(struct build *b, const struct cfi_extent *extent)
+{
+	int r = built_table_open(b->table, b->builder->slabs, extent);
+
+	return r < 0 ? r : hot_code_new_empty(&b->table->hot, extent);
 }
 
 static int make(struct build *b, const struct table_file_key *key, const struct cfi_input *in)
@@ -115,6 +121,9 @@ static int make(struct build *b, const struct table_file_key *key, const struct 
 		return r;
 	if (r < 0) {
 		built_table_discard(b->table, slabs);
+		if (b->builder->open_functions > 0 &&
+		    cfi_table_may_open(in, b->builder->open_functions))
+			return open_table(b, &extent);
 		r = parse(b, key, in, &extent, &table);
 	}
 	if (r < 0)
@@ -193,19 +202,22 @@ static int parse_part(struct part_build *b, const struct built_table *table, str
 }
 
 int table_builder_build_part(const struct table_builder *b, const struct byte_source *src,
-			     struct built_table *table, const struct cfi_extent *extent,
+			     struct built_table *table, const struct hot_part *hot,
 			     struct unwind_table *published, uint64_t now_ns)
 {
 	AUTO_FREE struct unwind_rule *rules = calloc(UNWIND_TABLE_RULES, sizeof(*rules));
 	AUTO_FREE struct elf_layout *layout = malloc(sizeof(*layout));
-	struct cfi_part part = {.extent = *extent, .rules = rules, .n_rules = table->n_rules};
+	struct cfi_part part = {.extent = hot->extent,
+				.rules = rules,
+				.n_rules = table->n_rules,
+				.fills = hot->fills};
 	struct cfi_input in = {.layout = layout, .src = src, .part = &part};
 	struct part_build build = {.builder = b};
 	struct cfi_table found = {0};
 	int r = -ENOMEM;
 
-	build.part.first = (uint32_t)(extent->first_page - table->extent.first_page);
-	build.part.n = extent->n_pages;
+	build.part.first = (uint32_t)(hot->extent.first_page - table->extent.first_page);
+	build.part.n = hot->extent.n_pages;
 	if (rules && layout)
 		r = built_table_read_rules(table, b->slabs, rules);
 	if (r == 0)
@@ -218,9 +230,63 @@ int table_builder_build_part(const struct table_builder *b, const struct byte_so
 	build.part.n_rules = found.n_rules;
 	if (r == 0)
 		r = built_table_replace(table, b->slabs, &build.part, published, now_ns);
+	if (r == 0 && hot->fills) {
+		table->bare_bytes += found.bare_bytes;
+		hot_code_defer(table->hot, &found.deferred);
+	}
 	cfi_table_fini(&found);
 	built_part_discard(&build.part, b->slabs);
 	return r;
+}
+
+void table_builder_end_parts(const struct table_builder *b, const struct byte_source *src,
+			     struct built_table *table)
+{
+	AUTO_FREE struct elf_layout *layout = malloc(sizeof(*layout));
+	CLEANUP(debug_cfi_freep) struct debug_cfi *debug = NULL;
+	struct hot_code *again;
+
+	table->lacks_descriptions = !layout || elf_layout_parse(layout, src) < 0 ||
+				    lacks_descriptions(layout, table->bare_bytes);
+	if (!b->debug || table->has_debug_file || !layout || !table->lacks_descriptions ||
+	    debug_cfi_open(&debug, b->debug, layout, src) < 0 ||
+	    hot_code_new_empty(&again, &table->extent) < 0)
+		return;
+	hot_code_free(table->hot);
+	table->hot = again;
+	table->bare_bytes = 0;
+	table->has_debug_file = true;
+}
+
+void table_builder_keep(const struct table_builder *b, const struct built_table *table,
+			const struct table_file_key *key)
+{
+	static const struct unwind_row unknown = {.rule = 0};
+	AUTO_FREE struct unwind_rule *rules = calloc(UNWIND_TABLE_RULES, sizeof(*rules));
+	struct cfi_table t = {
+		.extent = table->extent,
+		.origin = CFI_ORIGIN_EH_FRAME,
+		.rules = rules,
+		.n_rules = table->n_rules,
+	};
+	struct unwind_cache_file *file;
+
+	if (!rules || !b->cache || table->hot || table->has_debug_file ||
+	    table->lacks_descriptions || built_table_read_rules(table, b->slabs, rules) < 0 ||
+	    unwind_cache_begin(b->cache, &file) < 0)
+		return;
+	for (uint32_t page = 0; page < table->extent.n_pages; page++) {
+		uint32_t n;
+		const struct unwind_row *rows = built_table_rows(table, b->slabs, page, &n);
+
+		if (n > 0 && !rows) {
+			unwind_cache_file_free(file);
+			return;
+		}
+		unwind_cache_page(file, rows ?: &unknown, rows ? n : 1);
+		t.n_rows += rows ? n : 1;
+	}
+	unwind_cache_finish(file, key, &t);
 }
 
 /* ---- separate debug files ---- */

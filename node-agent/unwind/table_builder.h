@@ -2,6 +2,10 @@
  * Builds the unwind table of a file in slabs: loads it from the cache on disk, or parses the file
  * and adds the table to the cache. If the file describes only a part of its code, its separate
  * debug file is searched and parsed as well; such a table is not cached.
+ *
+ * The table of a file with many functions takes tenths of a second, most of which a busy machine
+ * gives to others. So it is opened: there without a page at once, and then built in parts
+ * (hot_code.h), those first that samples come to.
  */
 #ifndef NODE_AGENT_UNWIND_TABLE_BUILDER_H
 #define NODE_AGENT_UNWIND_TABLE_BUILDER_H
@@ -10,6 +14,7 @@
 #include "common/elf/elf_layout.h"
 #include "node-agent/files/debug_file.h"
 #include "node-agent/unwind/built_table.h"
+#include "node-agent/unwind/hot_code.h"
 #include "node-agent/unwind/unwind_cache.h"
 
 /*
@@ -46,6 +51,7 @@ struct table_builder {
 	struct unwind_slabs *slabs;
 	struct unwind_cache *cache; /* NULL: none */
 	uint64_t max_table_bytes;
+	uint64_t open_functions; /* tables of files with as many are opened; 0: none is */
 	const struct debug_cfi_query *debug; /* NULL: no search for separate debug files */
 	/* As in struct file_tables_config. */
 	int (*on_pause)(void *ctx);
@@ -69,11 +75,25 @@ int table_builder_build(const struct table_builder *b, const struct byte_source 
 			const struct table_file_key *key, struct built_table *ret) MUST_CHECK;
 
 /*
- * Analyses deferred code of a published table: these pages of the file (hot_code.h). Returns 0,
- * -ENOSPC, -ESTALE and others as above; after a failure, the table is as it was.
+ * Builds a part of a published table, which was taken of table->hot. Returns 0, -ENOSPC, -ESTALE
+ * and others as above; after a failure, the table is as it was.
  */
 int table_builder_build_part(const struct table_builder *b, const struct byte_source *src,
-			     struct built_table *table, const struct cfi_extent *extent,
+			     struct built_table *table, const struct hot_part *part,
 			     struct unwind_table *published, uint64_t now_ns) MUST_CHECK;
+
+/*
+ * After all parts of a table that was opened were read. If the file lacks descriptions that a
+ * separate debug file has, all of them are to be read again, with that file.
+ */
+void table_builder_end_parts(const struct table_builder *b, const struct byte_source *src,
+			     struct built_table *table);
+
+/*
+ * Adds a table that was opened to the cache once it has all parts, if tables like it are kept there
+ * (b->slabs and b->cache are used).
+ */
+void table_builder_keep(const struct table_builder *b, const struct built_table *table,
+			const struct table_file_key *key);
 
 #endif /* NODE_AGENT_UNWIND_TABLE_BUILDER_H */

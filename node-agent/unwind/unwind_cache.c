@@ -3,6 +3,9 @@
  * access are rarely kept. Evicting goes through the directory once and frees a quarter of it, so
  * that it is not repeated for each file that is added.
  *
+ * Names begin with a hash of how keys begin, which is with the build id of a file. So of most builds
+ * without a table it is known, without a search, that there is none.
+ *
  * Nothing is synced to the disk. After a crash of the machine a file may be empty or torn, and then
  * its checksum is wrong.
  */
@@ -20,7 +23,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define NAME_BYTES 48u
+#define NAME_BYTES 64u
+#define BUILDS 65536u /* a power of two */
+#define BUILD_BITS 8u
 #define SUFFIX ".table"
 #define NEW_PREFIX "new-"
 
@@ -29,6 +34,7 @@ struct unwind_cache {
 	uint64_t max_bytes;
 	uint64_t n_begun;
 	struct unwind_cache_stats stats;
+	uint8_t builds[BUILDS / BUILD_BITS]; /* bits: how keys begin, of tables that are there */
 };
 
 struct unwind_cache_file {
@@ -40,12 +46,29 @@ struct unwind_cache_file {
 	char name[NAME_BYTES];
 };
 
+static unsigned build_of(const uint64_t first[2])
+{
+	return (unsigned)(XXH3_64bits(first, 2 * sizeof(first[0])) % BUILDS);
+}
+
 static void name_of(const struct table_file_key *key, char *ret)
 {
 	XXH128_hash_t h = XXH3_128bits(key, sizeof(*key));
 
-	snprintf(ret, NAME_BYTES, "%016llx%016llx" SUFFIX, (unsigned long long)h.high64,
-		 (unsigned long long)h.low64);
+	snprintf(ret, NAME_BYTES, "%04x-%016llx%016llx" SUFFIX, build_of(key->words),
+		 (unsigned long long)h.high64, (unsigned long long)h.low64);
+}
+
+static void note_build(struct unwind_cache *c, unsigned build)
+{
+	c->builds[build / BUILD_BITS] |= (uint8_t)(1u << build % BUILD_BITS);
+}
+
+bool unwind_cache_may_have(const struct unwind_cache *c, const uint64_t first[2])
+{
+	unsigned build = build_of(first);
+
+	return c->builds[build / BUILD_BITS] >> build % BUILD_BITS & 1;
 }
 
 /* ---- the directory ---- */
@@ -99,6 +122,7 @@ static void count(void *ctx, const char *name, const struct stat *st)
 	} else if (is_table(name)) {
 		c->stats.n_files++;
 		c->stats.bytes += (uint64_t)st->st_size;
+		note_build(c, (unsigned)strtoul(name, NULL, 16) % BUILDS);
 	}
 }
 
@@ -326,6 +350,7 @@ void unwind_cache_finish(struct unwind_cache_file *file, const struct table_file
 		return;
 	}
 	f->name[0] = '\0';
+	note_build(c, build_of(key->words));
 	c->stats.n_files++;
 	c->stats.bytes += f->bytes;
 	if (c->stats.bytes > c->max_bytes || c->stats.n_files > UNWIND_CACHE_FILES_MAX)

@@ -46,6 +46,9 @@ DEFINE_CLEANUP(struct unwind_cache *, unwind_cache_free);
 int unwind_cache_load(struct unwind_cache *c, const struct table_file_key *key,
 		      struct cfi_table *ret, cfi_page_fn *on_page, void *ctx) MUST_CHECK;
 
+/* Whether there may be a table whose key begins with this. */
+bool unwind_cache_may_have(const struct unwind_cache *c, const uint64_t first[2]);
+
 /* A file that is being written. */
 struct unwind_cache_file;
 

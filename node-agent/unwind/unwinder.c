@@ -33,6 +33,7 @@
 #define TICK_NS NS_PER_S
 #define END_TIMEOUT_NS (10 * NS_PER_S) /* a thread that waits for a CPU has that long */
 #define SWEEP_NS (30 * NS_PER_S)       /* exit events can be lost */
+#define OPEN_FUNCTIONS 16384u          /* whose table takes 20 ms and more */
 #define GRACE_MIN_NS NS_PER_S          /* a virtual CPU may be stopped in the middle of a walk */
 
 enum unwinder_metric {
@@ -200,7 +201,7 @@ struct unwinder {
 	struct process_listener listener;
 	struct queue *jobs;
 	atomic_bool wanted; /* JOB_WANTED is in the queue */
-	atomic_bool defers; /* code of some table is analysed once samples come to it */
+	atomic_bool defers; /* parts of some table are built once samples come to them */
 	atomic_bool sees;   /* JOB_SAMPLE is in the queue, and this is the thread's: */
 	struct {
 		pid_t pid;
@@ -326,7 +327,7 @@ static void set_metrics(struct unwinder *u)
 	metric_set(&u->metrics[BUILT], tables.built);
 	metric_set(&u->metrics[DEFERRED], tables.n_deferred);
 	metric_set(&u->metrics[BUILT_PARTS], tables.built_parts);
-	atomic_store(&u->defers, tables.n_deferred > 0);
+	atomic_store(&u->defers, file_tables_wants_samples(u->tables));
 	metric_set(&u->metrics[EVICTED], tables.evicted);
 	metric_set(&u->metrics[POSTPONED], tables.postponed);
 	metric_set(&u->metrics[BUILD_NS], tables.build_ns);
@@ -360,6 +361,7 @@ static bool build_next(struct unwinder *u)
 {
 	if (!file_tables_build_next(u->tables, clock_monotonic_ns()))
 		return false;
+	atomic_store(&u->defers, file_tables_wants_samples(u->tables));
 	/* after the start, tables are built faster than a tick would unmap what they filled */
 	unwind_slabs_unmap_idle(u->slabs);
 	return true;
@@ -457,8 +459,8 @@ void unwinder_see(struct unwinder *u, const struct sample_event *e)
 {
 	if (e->end == WALK_END_NO_TABLE)
 		want(u);
-	else if (atomic_load(&u->defers) &&
-		 (e->flags & SAMPLE_GUESSED || e->end == WALK_END_NO_UNWIND_INFO))
+	if (atomic_load(&u->defers) && (e->flags & SAMPLE_GUESSED || e->end == WALK_END_NO_TABLE ||
+					e->end == WALK_END_NO_UNWIND_INFO))
 		see_addresses(u, e);
 }
 
@@ -479,6 +481,7 @@ static int make_tables(struct unwinder *u, const struct unwinder_config *cfg)
 	struct file_tables_config tables = {
 		.memory = cfg->memory,
 		.max_table_bytes = cfg->max_bytes / 2,
+		.open_functions = OPEN_FUNCTIONS,
 		.grace_ns = grace_ns,
 		.cache = cfg->cache,
 		.on_pause = pause_build,

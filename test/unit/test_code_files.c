@@ -191,6 +191,60 @@ TEST(equal_builds_share_a_table_only_with_equal_unwinding_information)
 	end(f);
 }
 
+static bool knows_it(void *ctx, const uint64_t id[2])
+{
+	return memcmp(ctx, id, 2 * sizeof(id[0])) == 0;
+}
+
+/* Of a file with many functions. */
+TEST(a_digest_that_takes_long_is_made_later)
+{
+	struct fixture *f = begin();
+	struct code_files_config cfg = {
+		.memory = &f->plain.memory, .caller = f->caller, .late_functions = 10};
+	struct table_key key, late = {.id = {0, 0}};
+	struct copy c;
+
+	make_copy(f, &c);
+	register_copy(&c);
+	key = settled_key(f, &c);
+	code_files_free(f->files);
+	assert_int_equal(code_files_new(&f->files, &cfg), 0);
+	assert_false(table_key_is_of_build(code_file_key(get(f, &c))));
+	assert_int_equal(code_files_settle(f->files, c.file, &late), 0);
+	assert_memory_equal(&late, &key, sizeof(key));
+	assert_memory_equal(code_file_key(get(f, &c)), &key, sizeof(key));
+	assert_int_equal(code_files_settle(f->files, c.file, &late), -ENOENT);
+	/* at once if there is a table like it */
+	code_files_free(f->files);
+	cfg.knows_build = knows_it;
+	cfg.ctx = key.id;
+	assert_int_equal(code_files_new(&f->files, &cfg), 0);
+	assert_memory_equal(code_file_key(get(f, &c)), &key, sizeof(key));
+	free_copy(&c);
+	end(f);
+}
+
+TEST(a_file_that_changes_before_its_digest_is_made_shares_nothing)
+{
+	struct fixture *f = begin();
+	const struct code_files_config cfg = {
+		.memory = &f->plain.memory, .caller = f->caller, .late_functions = 10};
+	struct table_key key;
+	struct copy c;
+
+	make_copy(f, &c);
+	register_copy(&c);
+	(void)settled_key(f, &c);
+	code_files_free(f->files);
+	assert_int_equal(code_files_new(&f->files, &cfg), 0);
+	(void)get(f, &c);
+	flip_byte_secretly(&c, f->layout.sections[ELF_SECTION_EH_FRAME].offset + 100);
+	assert_int_equal(code_files_settle(f->files, c.file, &key), -ESTALE);
+	free_copy(&c);
+	end(f);
+}
+
 TEST(a_file_that_changed_just_now_shares_nothing)
 {
 	struct fixture *f = begin();

@@ -26,12 +26,12 @@ static void note(struct hot_code *h, uint64_t part, unsigned n)
 
 static void expect_next(struct hot_code *h, uint64_t part)
 {
-	struct cfi_extent e;
+	struct hot_part p;
 
 	assert_true(hot_code_samples(h) > 0);
-	assert_int_equal(hot_code_take(h, &e), 0);
-	assert_int_equal(e.first_page, part * CFI_PART_PAGES);
-	assert_int_equal(e.n_pages, CFI_PART_PAGES);
+	assert_int_equal(hot_code_take(h, &p), 0);
+	assert_int_equal(p.extent.first_page, part * CFI_PART_PAGES);
+	assert_int_equal(p.extent.n_pages, CFI_PART_PAGES);
 }
 
 TEST(the_part_with_most_samples_is_next)
@@ -42,7 +42,7 @@ TEST(the_part_with_most_samples_is_next)
 		.n = 2,
 	};
 	CLEANUP(hot_code_freep) struct hot_code *h = NULL;
-	struct cfi_extent e;
+	struct hot_part p;
 
 	assert_int_equal(hot_code_new(&h, &extent, &deferred), 0);
 	assert_int_equal(hot_code_samples(h), 0);
@@ -60,7 +60,7 @@ TEST(the_part_with_most_samples_is_next)
 	expect_next(h, 11);
 	expect_next(h, 3);
 	assert_int_equal(hot_code_samples(h), 0);
-	assert_int_equal(hot_code_take(h, &e), -ENOENT);
+	assert_int_equal(hot_code_take(h, &p), -ENOENT);
 }
 
 TEST(the_last_part_is_as_long_as_the_table)
@@ -69,14 +69,14 @@ TEST(the_last_part_is_as_long_as_the_table)
 	const struct cfi_deferred deferred = {.ranges = {{5 * UNWIND_PAGE_BYTES, UINT64_MAX / 2}},
 					      .n = 1};
 	CLEANUP(hot_code_freep) struct hot_code *h = NULL;
-	struct cfi_extent e;
+	struct hot_part p;
 
 	assert_int_equal(hot_code_new(&h, &extent, &deferred), 0);
 	for (unsigned i = 0; i < HOT_CODE_SAMPLES; i++)
 		hot_code_note(h, (5 + CFI_PART_PAGES + 2) * UNWIND_PAGE_BYTES);
-	assert_int_equal(hot_code_take(h, &e), 0);
-	assert_int_equal(e.first_page, 5 + CFI_PART_PAGES);
-	assert_int_equal(e.n_pages, 3);
+	assert_int_equal(hot_code_take(h, &p), 0);
+	assert_int_equal(p.extent.first_page, 5 + CFI_PART_PAGES);
+	assert_int_equal(p.extent.n_pages, 3);
 }
 
 TEST(the_number_of_parts_is_limited)
@@ -84,13 +84,13 @@ TEST(the_number_of_parts_is_limited)
 	const struct cfi_extent extent = {.n_pages = (HOT_CODE_PARTS_MAX + 10) * CFI_PART_PAGES};
 	const struct cfi_deferred deferred = {.ranges = {{0, UINT64_MAX}}, .n = 1};
 	CLEANUP(hot_code_freep) struct hot_code *h = NULL;
-	struct cfi_extent e;
+	struct hot_part p;
 	unsigned n = 0;
 
 	assert_int_equal(hot_code_new(&h, &extent, &deferred), 0);
 	for (uint64_t part = 0; part < HOT_CODE_PARTS_MAX + 10; part++)
 		note(h, part, HOT_CODE_SAMPLES);
-	while (hot_code_take(h, &e) == 0)
+	while (hot_code_take(h, &p) == 0)
 		n++;
 	assert_int_equal(n, HOT_CODE_PARTS_MAX);
 }
@@ -188,7 +188,7 @@ static bool is_known(const struct fixture *f, uint64_t offset)
 /* Analyses the part with this offset. */
 static int build_part(struct fixture *f, uint64_t offset)
 {
-	struct cfi_extent part;
+	struct hot_part part;
 
 	for (unsigned i = 0; i < HOT_CODE_SAMPLES; i++)
 		hot_code_note(f->table.hot, LARGE_TEXT_OFFSET + offset);

@@ -15,6 +15,7 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "node-agent/process/process_table.h"
+#include "node-agent/unwind/unwind_cache.h"
 #include "test/lib/large_text.h"
 #include "test/lib/unit.h"
 #include "test/lib/unwind_plain.h"
@@ -47,12 +48,18 @@ static int find_no_chain(void *ctx, const struct process_snapshot *s, struct cha
 	return -ENOTSUP;
 }
 
-static void begin(struct fixture *f, uint64_t max_bytes)
+static void begin_with(struct fixture *f, uint64_t max_bytes, uint64_t open_functions,
+		       struct unwind_cache *cache)
 {
 	struct process_table_config none = {0};
 	struct unwind_slabs_config slabs = {.max_bytes = max_bytes, .grace_ns = GRACE_NS};
 	struct file_tables_config tables = {
-		.max_table_bytes = max_bytes, .grace_ns = GRACE_NS, .find_file = find_file};
+		.max_table_bytes = max_bytes,
+		.open_functions = open_functions,
+		.cache = cache,
+		.grace_ns = GRACE_NS,
+		.find_file = find_file,
+	};
 	struct process_mappings_config processes = {.find_chain = find_no_chain};
 
 	*f = (struct fixture){.now_ns = clock_monotonic_ns()};
@@ -73,6 +80,11 @@ static void begin(struct fixture *f, uint64_t max_bytes)
 	processes.proc_fd = f->proc_fd;
 	assert_int_equal(process_mappings_new(&f->processes, &processes), 0);
 	assert_int_equal(process_table_new(&f->table, &none, NULL), 0);
+}
+
+static void begin(struct fixture *f, uint64_t max_bytes)
+{
+	begin_with(f, max_bytes, 0, NULL);
 }
 
 static void end(struct fixture *f)
@@ -243,6 +255,100 @@ TEST(test_code_of_a_large_file_has_rules_once_samples_come_to_it)
 	process_mappings_remove(f.processes, getpid(), read_process(&f, getpid())->start_time,
 				f.now_ns);
 	(void)munmap((void *)(uintptr_t)code, 12 * MIB);
+	end(&f);
+}
+
+static bool has_rule(const struct fixture *f, const void *function)
+{
+	return unwind_plain_rule(&f->plain, getpid(), (uintptr_t)function) != NULL;
+}
+
+TEST(test_the_table_of_many_functions_has_those_first_that_samples_come_to)
+{
+	static struct fixture f;
+	uint64_t address = (uintptr_t)functions[0], start;
+
+	begin_with(&f, 64 * MIB, 100, NULL);
+	put(&f, getpid());
+	start = read_process(&f, getpid())->start_boottime_ns;
+	assert_false(file_tables_wants_samples(f.tables));
+	assert_true(file_tables_build_next(f.tables, f.now_ns)); /* that of the executable */
+	assert_int_equal(table_stats(&f).built, 1);
+	assert_true(file_tables_wants_samples(f.tables));
+	assert_false(has_rule(&f, functions[0]));
+	process_mappings_note_sample(f.processes, getpid(), start, &address, 1);
+	assert_true(file_tables_build_next(f.tables, f.now_ns));
+	assert_int_equal(table_stats(&f).built_parts, 1);
+	assert_true(has_rule(&f, functions[0]));
+	build_wanted(&f);
+	assert_int_equal(table_stats(&f).n_deferred, 0);
+	assert_false(file_tables_wants_samples(f.tables));
+	build_all(&f);
+	assert_true(has_rule(&f, functions[1]));
+	assert_int_equal(table_stats(&f).n_deferred, 0);
+	end(&f);
+}
+
+/* What was built of them before: they are keyed by their content, and on disk, in the end. */
+TEST(test_tables_of_many_functions_are_shared_and_kept)
+{
+	static struct fixture f;
+	char dir[] = "/tmp/test_process_mappings.XXXXXX", command[128];
+	struct unwind_cache_stats stats;
+	struct unwind_cache *cache;
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(unwind_cache_open(&cache, dir, 64 * MIB), 0);
+	begin_with(&f, 64 * MIB, 100, cache);
+	put(&f, getpid());
+	build_wanted(&f);
+	assert_true(table_stats(&f).built_parts > 0);
+	unwind_cache_read_stats(cache, &stats);
+	assert_int_equal(stats.n_files, 1);
+	end(&f);
+
+	begin_with(&f, 64 * MIB, 100, cache);
+	put(&f, getpid());
+	build_wanted(&f);
+	unwind_cache_read_stats(cache, &stats);
+	assert_int_equal(stats.hits, 1);
+	assert_int_equal(table_stats(&f).built_parts, 0);
+	assert_true(has_rule(&f, functions[0]));
+	end(&f);
+	unwind_cache_free(cache);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
+/* That of a small library does not wait for a large one. */
+TEST(test_of_one_owner_small_files_are_first)
+{
+	static struct fixture f;
+	const struct process_snapshot *s;
+	uint64_t bias, largest = 0, bytes;
+	uint32_t large = 0;
+
+	begin(&f, 64 * MIB);
+	s = read_process(&f, getpid());
+	for (size_t i = 0; i < s->n_mappings; i++) {
+		const struct mapped_file *file = s->mappings[i].file;
+		uint32_t table;
+
+		if (!file)
+			continue;
+		table = file_tables_get(f.tables, &s->mappings[i], 1, &bias);
+		if (table < UNWIND_TABLE_FIRST)
+			continue;
+		file_tables_want(f.tables, table, s->mappings[i].file);
+		bytes = file->id.size_bytes;
+		large = bytes > largest ? table : large;
+		largest = bytes > largest ? bytes : largest;
+	}
+	assert_true(table_stats(&f).n_waiting > 2);
+	while (table_stats(&f).n_waiting > 1) {
+		assert_true(file_tables_build_next(f.tables, f.now_ns));
+		assert_int_equal(f.plain.tables[large].n_pages, 0);
+	}
 	end(&f);
 }
 
@@ -553,10 +659,10 @@ TEST(test_who_had_nothing_built_is_next)
 	assert_int_equal(table_stats(&f).n_waiting, n);
 	assert_true(file_tables_build_next(f.tables, f.now_ns));
 	assert_true(file_tables_build_next(f.tables, f.now_ns));
-	assert_true(f.plain.tables[tables[0]].n_pages > 0);
-	assert_int_equal(f.plain.tables[tables[1]].n_pages, 0);
 	assert_true(f.plain.tables[tables[2]].n_pages > 0);
+	assert_int_equal(table_stats(&f).n_waiting, 1);
 	assert_true(file_tables_build_next(f.tables, f.now_ns));
+	assert_true(f.plain.tables[tables[0]].n_pages > 0);
 	assert_true(f.plain.tables[tables[1]].n_pages > 0);
 	end(&f);
 }

@@ -219,9 +219,14 @@ static uint64_t text_bytes(const struct cfi_gaps *g)
 	return g->layout->text_end - g->layout->text_start;
 }
 
+bool cfi_describes_most(uint64_t n, uint64_t text_bytes)
+{
+	return n > text_bytes / FUNCTION_MAX_BYTES;
+}
+
 static bool describes_most(const struct cfi_gaps *g)
 {
-	return g->n_described > text_bytes(g) / FUNCTION_MAX_BYTES;
+	return cfi_describes_most(g->n_described, text_bytes(g));
 }
 
 /*
@@ -233,11 +238,14 @@ static bool is_embedded(const struct cfi_gaps *g, uint64_t bytes)
 	return bytes > EMBEDDED_MIN_BYTES && bytes < text_bytes(g) / 4 && describes_most(g);
 }
 
-/* Of a large file without descriptions, most code never runs. */
+/*
+ * Of a large file without descriptions, most code never runs, and reading all of it takes seconds
+ * where it is not in the page cache.
+ */
 static bool must_defer(const struct cfi_gaps *g, uint64_t bytes)
 {
 	if (g->part_end > 0)
-		return false;
+		return g->fills && bytes > DEFERRED_MIN_BYTES;
 	return bytes > g->left_analysed_bytes ||
 	       (bytes > DEFERRED_MIN_BYTES && text_bytes(g) > CFI_GAPS_ANALYSED_MAX_BYTES &&
 		!describes_most(g));
@@ -276,18 +284,18 @@ static void defer(struct cfi_gaps *g, uint64_t from, uint64_t to)
 
 static int run_code(struct cfi_gaps *g, uint64_t from, uint64_t to, uint64_t offset)
 {
-	bool embedded = is_embedded(g, to - from);
+	bool embedded = is_embedded(g, to - from), deferred = must_defer(g, to - from);
 
 	if (!is_in_part(g, from, to))
 		return 0;
-	clip(g, embedded ? 0 : CODE_AROUND_BYTES, &from, &to, &offset);
+	clip(g, embedded || deferred ? 0 : CODE_AROUND_BYTES, &from, &to, &offset);
 	if (embedded)
 		return fill_code(g, from, to, offset);
 	if (g->on_code)
 		return g->on_code(g->ctx, offset, to - from);
-	if (must_defer(g, to - from)) {
+	if (deferred) {
 		defer(g, from, to);
-		return fill_code(g, from, to, offset);
+		return cfi_rows_add(g->rows, from, &unknown);
 	}
 	if (g->part_end == 0)
 		g->left_analysed_bytes -= to - from;

@@ -44,12 +44,16 @@ struct cfi_gaps {
 	uint64_t n_described;    /* functions of the file that are; set by the caller */
 	struct cfi_deferred deferred;
 	uint64_t part_start, part_end; /* only this is analysed, nothing deferred; 0: no limit */
+	bool fills; /* as in struct cfi_part; set by the caller: long stretches are deferred */
 	uint64_t left_bytes;
 	uint64_t left_analysed_bytes;
 	bool knows_code;                              /* rules have come from instructions */
 	struct cfi_special specials[CFI_SPECIAL_MAX]; /* ascending, disjoint */
 	size_t n_specials;
 };
+
+/* Whether n descriptions are so many that they are of most functions of this text. */
+bool cfi_describes_most(uint64_t n, uint64_t text_bytes);
 
 /* Returns 0 or -ENOMEM. cfi_gaps_fini() frees it; zeroed is allowed. */
 int cfi_gaps_init(struct cfi_gaps *g, const struct elf_layout *layout, struct file_windows *windows,

@@ -21,7 +21,6 @@
 #define ENC_DATAREL_SDATA4 0x3b
 #define ENC_DATAREL 0x30
 #define ENC_OMITTED 0xff
-#define ENTRY_BYTES 8u /* address of a function, that of its description; 4 bytes each */
 
 struct hdr {
 	uint64_t eh_frame;
@@ -62,7 +61,7 @@ static int read_hdr(struct hdr *ret, const struct elf_layout *l, struct file_win
 	ret->n = header_pointer(&c, p[2], l->eh_frame_hdr, l->eh_frame_hdr + (uint64_t)(c.p - p));
 	ret->table_offset = offset + (uint64_t)(c.p - p);
 	left = l->eh_frame_hdr_bytes - (uint64_t)(c.p - p);
-	if (c.bad || ret->n > left / ENTRY_BYTES)
+	if (c.bad || ret->n > left / CFI_INDEX_ENTRY_BYTES)
 		ret->n = 0;
 	return 0;
 }

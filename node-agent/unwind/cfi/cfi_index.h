@@ -17,6 +17,8 @@
 #define CFI_INDEX_SCANNED_MAX (2u * CFI_INDEX_SORTED_MAX)
 /* Likewise if they have to be sorted, which takes 32 MiB. */
 #define CFI_INDEX_SORTED_MAX 2097152u
+/* Of the linker's index: address of a function, that of its description; 4 bytes each. */
+#define CFI_INDEX_ENTRY_BYTES 8u
 
 struct cfi_index {
 	struct cfi_section section;

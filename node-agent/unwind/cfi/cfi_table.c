@@ -73,7 +73,12 @@ static int fill_gap(struct builder *b, uint64_t start, uint64_t end)
 	const struct elf_layout *l = b->layout;
 	uint64_t from = start > l->text_start ? start : l->text_start;
 	uint64_t to = end < l->text_end ? end : l->text_end;
+	uint64_t first = b->table.extent.first_page << UNWIND_PAGE_SHIFT;
 
+	if (from < first)
+		from = first;
+	if (to > b->stop)
+		to = b->stop;
 	if (from < to && !b->is_go)
 		b->table.bare_bytes += to - from;
 	return cfi_gaps_fill(&b->gaps, start, end);
@@ -333,6 +338,7 @@ static int build(struct builder *b, const struct cfi_input *in, cfi_page_fn *on_
 	b->gaps.ctx = b->code_ctx;
 	if (in->part)
 		cfi_gaps_limit(&b->gaps, in->part->extent.first_page << UNWIND_PAGE_SHIFT, b->stop);
+	b->gaps.fills = in->part && in->part->fills;
 	if (r == 0)
 		r = add_functions(b);
 	b->table.deferred = b->gaps.deferred;
@@ -379,6 +385,24 @@ int cfi_table_build(struct cfi_table *ret, const struct cfi_input *in, cfi_page_
 	if (r == 0)
 		*ret = b->table;
 	return r;
+}
+
+bool cfi_table_may_open(const struct cfi_input *in, uint64_t n_functions)
+{
+	const struct elf_layout *l = in->layout;
+	CLEANUP(file_windows_freep) struct file_windows *windows = NULL;
+	struct cfi_index x = {.n = 0};
+	bool may;
+
+	/* the sorted index alone says so of most files */
+	if (in->pe || l->is_go || l->sections[ELF_SECTION_DEBUG_FRAME].size_bytes > 0 ||
+	    l->eh_frame_hdr_bytes / CFI_INDEX_ENTRY_BYTES < n_functions ||
+	    file_windows_new(&windows, in->src) < 0 || cfi_index_open(&x, l, windows) < 0)
+		return false;
+	may = !x.functions && x.n >= n_functions &&
+	      cfi_describes_most(x.n, l->text_end - l->text_start);
+	cfi_index_fini(&x);
+	return may;
 }
 
 static int ignore_page(void *ctx, uint32_t page, const struct unwind_row *rows, uint32_t n)

@@ -48,10 +48,16 @@ struct cfi_part {
 	struct cfi_extent extent;        /* of these pages: at most CFI_PART_PAGES */
 	const struct unwind_rule *rules; /* borrowed */
 	uint32_t n_rules;
+	/*
+	 * Of a table that was opened (cfi_table_may_open()): at most CFI_FILL_PAGES. Long stretches
+	 * that nothing describes stay deferred.
+	 */
+	bool fills;
 };
 
-/* 256 KiB of code: analysing it takes some 30 ms. */
+/* 256 KiB of code: analysing it takes some 30 ms, reading its descriptions 0.5 ms. */
 #define CFI_PART_PAGES 8u
+#define CFI_FILL_PAGES 64u /* reading the descriptions of 2 MiB takes some 3 ms */
 
 struct cfi_input {
 	const struct elf_layout *layout;
@@ -135,6 +141,12 @@ struct cfi_table {
 int cfi_table_build(struct cfi_table *ret, const struct cfi_input *in, cfi_page_fn *on_page,
 		    void *ctx) MUST_CHECK;
 void cfi_table_fini(struct cfi_table *t);
+
+/*
+ * Whether each part of the table can be built by itself, in any order, because the file describes
+ * most of its code, at least n_functions functions, and the linker has sorted them.
+ */
+bool cfi_table_may_open(const struct cfi_input *in, uint64_t n_functions);
 
 /* Bytes of the file that are code. A result other than 0 ends the search, which returns it. */
 typedef int cfi_code_fn(void *ctx, uint64_t offset, uint64_t len);
