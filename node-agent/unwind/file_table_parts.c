@@ -22,9 +22,18 @@ static bool may_build_part(const struct file_tables *t, const struct table *e, u
 	       table_owners_may_build(&t->owners, e->owner);
 }
 
+/* Of two tables that are to be read: walks asked for it, or did so later. */
+static bool is_read_before(const struct file_tables *t, const struct table *a,
+			   const struct table *b)
+{
+	if (file_tables_is_wanted(t, a) != file_tables_is_wanted(t, b))
+		return file_tables_is_wanted(t, a);
+	return file_tables_last_used(t, a) > file_tables_last_used(t, b);
+}
+
 /*
- * The table with the part that most samples came to, or that is the only one of these. If there is
- * none, of those that are yet to be read or to be settled, the one that was used last. NULL: none.
+ * The table with the part that most samples came to. If there is none, the next one that is yet to
+ * be read, or to be settled. NULL: none.
  */
 static struct table *find_hot(const struct file_tables *t, uint64_t now_ns)
 {
@@ -41,8 +50,7 @@ static struct table *find_hot(const struct file_tables *t, uint64_t now_ns)
 			found = e;
 			most = n;
 		}
-		if (e->filled_from &&
-		    (!filling || file_tables_last_used(t, e) > file_tables_last_used(t, filling)))
+		if (e->filled_from && (!filling || is_read_before(t, e, filling)))
 			filling = e;
 	}
 	return found ?: filling;

@@ -59,11 +59,6 @@ static void unlink_pending(struct file_tables *t, const struct table *e)
 	}
 }
 
-static bool is_wanted(const struct file_tables *t, const struct table *e)
-{
-	return __atomic_load_n(&t->cfg.memory->used[e->index], __ATOMIC_RELAXED) != 0;
-}
-
 static uint64_t file_bytes(const struct table *e)
 {
 	return e->source ? e->source->id.size_bytes : 0;
@@ -80,8 +75,8 @@ static bool is_before(const struct file_tables *t, const struct table *a, const 
 
 	if (a->owner != b->owner)
 		return owners[a->owner].build_ns < owners[b->owner].build_ns;
-	if (is_wanted(t, a) != is_wanted(t, b))
-		return is_wanted(t, a);
+	if (file_tables_is_wanted(t, a) != file_tables_is_wanted(t, b))
+		return file_tables_is_wanted(t, a);
 	return file_bytes(a) < file_bytes(b);
 }
 
@@ -314,7 +309,8 @@ void file_tables_find_wanted(struct file_tables *t)
 	uint64_t now_ns = clock_monotonic_ns();
 
 	for (struct table *e = t->tables; e; e = e->hh.next) {
-		if (e->state != TABLE_UNWANTED || !is_wanted(t, e) || now_ns < e->retry_ns)
+		if (e->state != TABLE_UNWANTED || !file_tables_is_wanted(t, e) ||
+		    now_ns < e->retry_ns)
 			continue;
 		/* the search for an open file takes too long to repeat it each time */
 		if (!queue_build(t, e, file_tables_source(t, e)) && e->n_refs > 0)

@@ -71,6 +71,12 @@ static inline struct table_file_key file_tables_file_key(const struct table *e)
 	return key;
 }
 
+/* Whether a walk has come to its file. */
+static inline bool file_tables_is_wanted(const struct file_tables *t, const struct table *e)
+{
+	return __atomic_load_n(&t->cfg.memory->used[e->index], __ATOMIC_RELAXED) != 0;
+}
+
 /* When walks last used the table, or asked for it. */
 uint64_t file_tables_last_used(const struct file_tables *t, const struct table *e);
 

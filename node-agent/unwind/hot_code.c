@@ -1,10 +1,13 @@
 /*
  * A part is CFI_PART_PAGES pages, counted from the beginning of the table. Each has a number of
  * samples, which is small: once there are enough, the part is built and its number does not count
- * any more. So the parts need not be sorted; who looks for the next one reads all numbers, a
+ * any more. So the parts need not be sorted; who looks for the next one reads all numbers, four
  * thousand of the largest programs.
  *
- * Descriptions are read in half a millisecond, so one sample is enough for them.
+ * Descriptions are read in half a millisecond, so one sample is enough for them. A walk ends where
+ * they are missing, so each sample tells one more place of a deep stack. Code that runs together lies
+ * together where compilers or linkers know what is hot, so the rest is read from the last such place
+ * on.
  */
 #include "node-agent/unwind/hot_code.h"
 
@@ -12,6 +15,8 @@
 
 #define DONE UINT8_MAX
 #define SAMPLES_MAX (DONE - 1u)
+
+#define READ_PARTS 4u /* descriptions of so many are read around a sample: 0.5 ms */
 
 struct part {
 	uint8_t samples; /* up to SAMPLES_MAX; or DONE */
@@ -23,6 +28,7 @@ struct hot_code {
 	uint32_t n;
 	uint32_t n_analysed;
 	uint32_t n_unread, n_deferred; /* parts that are not done */
+	uint32_t next_unread;          /* where the search for the rest begins */
 	struct part parts[];
 };
 
@@ -141,10 +147,21 @@ static void take(struct hot_code *h, uint32_t part, uint32_t n, struct hot_part 
 		h->parts[i] = (struct part){.samples = DONE};
 	if (unread) {
 		h->n_unread -= n;
+		h->next_unread = part + n < h->n ? part + n : 0;
 	} else {
 		h->n_deferred -= n;
 		h->n_analysed += n;
 	}
+}
+
+/* How many parts from this one on are alike, up to max. */
+static uint32_t count_unread(const struct hot_code *h, uint32_t first, uint32_t max)
+{
+	uint32_t n = 0;
+
+	while (first + n < h->n && h->parts[first + n].unread && n < max)
+		n++;
+	return n;
 }
 
 int hot_code_take(struct hot_code *h, struct hot_part *ret)
@@ -153,22 +170,19 @@ int hot_code_take(struct hot_code *h, struct hot_part *ret)
 
 	if (i == h->n)
 		return -ENOENT;
-	take(h, i, 1, ret);
+	take(h, i, h->parts[i].unread ? count_unread(h, i, READ_PARTS) : 1, ret);
 	return 0;
 }
 
 int hot_code_take_rest(struct hot_code *h, struct hot_part *ret)
 {
-	uint32_t first = 0, n = 0;
+	uint32_t first = h->next_unread;
 
-	while (first < h->n && !h->parts[first].unread)
-		first++;
-	if (first == h->n)
+	if (h->n_unread == 0)
 		return -ENOENT;
-	while (first + n < h->n && h->parts[first + n].unread &&
-	       n < CFI_FILL_PAGES / CFI_PART_PAGES)
-		n++;
-	take(h, first, n, ret);
+	while (!h->parts[first].unread)
+		first = first + 1 < h->n ? first + 1 : 0;
+	take(h, first, count_unread(h, first, CFI_FILL_PAGES / CFI_PART_PAGES), ret);
 	return 0;
 }
 
@@ -180,6 +194,7 @@ void hot_code_put_back(struct hot_code *h, const struct hot_part *part)
 		h->parts[page / CFI_PART_PAGES] = (struct part){.unread = true};
 		h->n_unread++;
 	}
+	h->next_unread = first / CFI_PART_PAGES;
 }
 
 bool hot_code_is_filling(const struct hot_code *h)

@@ -11,8 +11,8 @@
 
 /* Samples of one part before it is analysed: of an address that comes once, little is gained. */
 #define HOT_CODE_SAMPLES 2u
-/* Parts of a file that are analysed: 64 MiB of code, in some eight seconds. */
-#define HOT_CODE_PARTS_MAX 256u
+/* Parts of a file that are analysed: 64 MiB of code, in some fifteen seconds. */
+#define HOT_CODE_PARTS_MAX 1024u
 
 struct hot_code;
 
@@ -40,8 +40,8 @@ unsigned hot_code_samples(const struct hot_code *h);
 int hot_code_take(struct hot_code *h, struct hot_part *ret) MUST_CHECK;
 
 /*
- * Takes the next CFI_FILL_PAGES at most whose descriptions are not read yet, whether samples came
- * to them or not. Returns -ENOENT if there are none.
+ * Takes CFI_FILL_PAGES at most whose descriptions are not read yet, whether samples came to them or
+ * not: those that follow what was taken last. Returns -ENOENT if there are none.
  */
 int hot_code_take_rest(struct hot_code *h, struct hot_part *ret) MUST_CHECK;
 /* A part that fills could not be built: it can be taken again. */

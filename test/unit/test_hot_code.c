@@ -65,7 +65,7 @@ TEST(the_part_with_most_samples_is_next)
 
 TEST(the_last_part_is_as_long_as_the_table)
 {
-	const struct cfi_extent extent = {.first_page = 5, .n_pages = CFI_PART_PAGES + 3};
+	const struct cfi_extent extent = {.first_page = 5, .n_pages = 2 * CFI_PART_PAGES + 1};
 	const struct cfi_deferred deferred = {.ranges = {{5 * UNWIND_PAGE_BYTES, UINT64_MAX / 2}},
 					      .n = 1};
 	CLEANUP(hot_code_freep) struct hot_code *h = NULL;
@@ -73,10 +73,10 @@ TEST(the_last_part_is_as_long_as_the_table)
 
 	assert_int_equal(hot_code_new(&h, &extent, &deferred), 0);
 	for (unsigned i = 0; i < HOT_CODE_SAMPLES; i++)
-		hot_code_note(h, (5 + CFI_PART_PAGES + 2) * UNWIND_PAGE_BYTES);
+		hot_code_note(h, (5 + 2 * CFI_PART_PAGES) * UNWIND_PAGE_BYTES);
 	assert_int_equal(hot_code_take(h, &p), 0);
-	assert_int_equal(p.extent.first_page, 5 + CFI_PART_PAGES);
-	assert_int_equal(p.extent.n_pages, 3);
+	assert_int_equal(p.extent.first_page, 5 + 2 * CFI_PART_PAGES);
+	assert_int_equal(p.extent.n_pages, 1);
 }
 
 TEST(the_number_of_parts_is_limited)
@@ -93,6 +93,36 @@ TEST(the_number_of_parts_is_limited)
 	while (hot_code_take(h, &p) == 0)
 		n++;
 	assert_int_equal(n, HOT_CODE_PARTS_MAX);
+}
+
+static void expect_rest(struct hot_code *h, uint64_t first, uint64_t n)
+{
+	struct hot_part p;
+
+	assert_int_equal(hot_code_take_rest(h, &p), 0);
+	assert_true(p.fills);
+	assert_int_equal(p.extent.first_page, first * CFI_PART_PAGES);
+	assert_int_equal(p.extent.n_pages, n * CFI_PART_PAGES);
+}
+
+TEST(the_rest_is_read_from_where_samples_came)
+{
+	const uint32_t at_once = CFI_FILL_PAGES / CFI_PART_PAGES;
+	const struct cfi_extent extent = {.n_pages = 3 * CFI_FILL_PAGES};
+	CLEANUP(hot_code_freep) struct hot_code *h = NULL;
+	struct hot_part p;
+
+	assert_int_equal(hot_code_new_empty(&h, &extent), 0);
+	expect_rest(h, 0, at_once);
+	note(h, at_once + 2, 1);
+	assert_int_equal(hot_code_take(h, &p), 0);
+	assert_int_equal(p.extent.first_page, (at_once + 2) * CFI_PART_PAGES);
+	assert_int_equal(p.extent.n_pages, 4 * CFI_PART_PAGES); /* with what follows */
+	expect_rest(h, at_once + 6, at_once);
+	expect_rest(h, 2 * at_once + 6, at_once - 6);
+	expect_rest(h, at_once, 2);
+	assert_int_equal(hot_code_take_rest(h, &p), -ENOENT);
+	assert_false(hot_code_is_filling(h));
 }
 
 /* ---- tables ---- */
