@@ -111,6 +111,8 @@ static void withdraw(struct file_tables *t, struct table *e, uint64_t now_ns)
 	t->stats.bytes -= e->built.bytes;
 	t->owners.owners[e->owner].bytes -= e->built.bytes;
 	t->stats.n_deferred -= e->built.hot != NULL;
+	hot_code_free(e->hot_before);
+	e->hot_before = TAKE_PTR(e->built.hot);
 	built_table_withdraw(&e->built, t->cfg.slabs, &t->cfg.memory->tables[e->index], now_ns);
 	mapped_file_unref(e->filled_from);
 	e->filled_from = NULL;
@@ -123,6 +125,7 @@ static void free_table(struct file_tables *t, struct table *e, uint64_t now_ns)
 	if (e->state == TABLE_BUILT)
 		withdraw(t, e, now_ns);
 	file_tables_drop_source(e);
+	hot_code_free(e->hot_before);
 	code_files_hide(t->files, e->index);
 	t->by_index[e->index] = NULL;
 	t->owners.owners[e->owner].n_tables--;
@@ -468,6 +471,8 @@ static void note_built(struct file_tables *t, struct table *e, uint64_t now_ns)
 	t->stats.bytes += e->built.bytes;
 	t->owners.owners[e->owner].bytes += e->built.bytes;
 	t->stats.n_deferred += e->built.hot != NULL;
+	if (e->built.hot && e->hot_before)
+		hot_code_remember(e->built.hot, e->hot_before);
 	if (e->built.hot && hot_code_is_filling(e->built.hot))
 		e->filled_from = mapped_file_ref(e->source);
 	built_table_publish(&e->built, &t->cfg.memory->tables[e->index]);

@@ -42,6 +42,7 @@ struct table {
 	uint64_t retry_delay_ns; /* after the next failure */
 	uint64_t born;           /* as in unwind_used */
 	struct built_table built;
+	struct hot_code *hot_before; /* owned; of a table that was evicted; NULL: nothing */
 };
 
 struct file_tables {

@@ -21,6 +21,7 @@
 struct part {
 	uint8_t samples; /* up to SAMPLES_MAX; or DONE */
 	bool unread;     /* its descriptions are */
+	bool hot;        /* samples came to it before it was built, or before it was given up */
 };
 
 struct hot_code {
@@ -144,7 +145,8 @@ static void take(struct hot_code *h, uint32_t part, uint32_t n, struct hot_part 
 		.fills = unread,
 	};
 	for (uint32_t i = part; i < part + n; i++)
-		h->parts[i] = (struct part){.samples = DONE};
+		h->parts[i] = (struct part){.samples = DONE,
+					    .hot = h->parts[i].hot || h->parts[i].samples > 0};
 	if (unread) {
 		h->n_unread -= n;
 		h->next_unread = part + n < h->n ? part + n : 0;
@@ -195,6 +197,17 @@ void hot_code_put_back(struct hot_code *h, const struct hot_part *part)
 		h->n_unread++;
 	}
 	h->next_unread = first / CFI_PART_PAGES;
+}
+
+void hot_code_remember(struct hot_code *h, const struct hot_code *before)
+{
+	for (uint32_t i = 0; i < h->n && i < before->n; i++) {
+		struct part *p = &h->parts[i];
+
+		p->hot |= before->parts[i].hot;
+		if (p->hot && p->samples == 0)
+			p->samples = HOT_CODE_SAMPLES - 1;
+	}
 }
 
 bool hot_code_is_filling(const struct hot_code *h)

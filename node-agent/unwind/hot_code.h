@@ -51,6 +51,11 @@ bool hot_code_is_filling(const struct hot_code *h);
 
 /* A part that was built has code that is to be analysed once samples come to it. */
 void hot_code_defer(struct hot_code *h, const struct cfi_deferred *deferred);
+/*
+ * The table was given up, and is made again: parts that samples came to before, by what was known
+ * then, need one sample less. The two are of the same file.
+ */
+void hot_code_remember(struct hot_code *h, const struct hot_code *before);
 /* Whether any part could still be taken, now or after samples of it. */
 bool hot_code_has_more(const struct hot_code *h);
 

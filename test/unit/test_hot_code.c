@@ -95,6 +95,45 @@ TEST(the_number_of_parts_is_limited)
 	assert_int_equal(n, HOT_CODE_PARTS_MAX);
 }
 
+TEST(what_was_hot_before_needs_one_sample_less)
+{
+	const struct cfi_extent extent = {.n_pages = 40 * CFI_PART_PAGES};
+	const struct cfi_deferred deferred = {.ranges = {{0, 40 * PART_BYTES}}, .n = 1};
+	CLEANUP(hot_code_freep) struct hot_code *before = NULL, *again = NULL, *third = NULL;
+
+	assert_int_equal(hot_code_new(&before, &extent, &deferred), 0);
+	note(before, 3, HOT_CODE_SAMPLES);
+	expect_next(before, 3);
+	assert_int_equal(hot_code_new(&again, &extent, &deferred), 0);
+	hot_code_remember(again, before);
+	assert_int_equal(hot_code_samples(again), 0);
+	note(again, 3, 1);
+	note(again, 4, 1);
+	expect_next(again, 3);
+	assert_int_equal(hot_code_samples(again), 0);
+	/* also if it was given up once more */
+	assert_int_equal(hot_code_new(&third, &extent, &deferred), 0);
+	hot_code_remember(third, again);
+	note(third, 3, 1);
+	expect_next(third, 3);
+}
+
+TEST(what_was_hot_before_is_read_first)
+{
+	const struct cfi_extent extent = {.n_pages = 40 * CFI_PART_PAGES};
+	CLEANUP(hot_code_freep) struct hot_code *before = NULL, *again = NULL;
+	struct hot_part p;
+
+	assert_int_equal(hot_code_new_empty(&before, &extent), 0);
+	note(before, 20, 1);
+	assert_int_equal(hot_code_take(before, &p), 0);
+	assert_int_equal(hot_code_new_empty(&again, &extent), 0);
+	hot_code_remember(again, before);
+	assert_int_equal(hot_code_take(again, &p), 0);
+	assert_int_equal(p.extent.first_page, 20 * CFI_PART_PAGES);
+	assert_int_equal(hot_code_take(again, &p), -ENOENT);
+}
+
 static void expect_rest(struct hot_code *h, uint64_t first, uint64_t n)
 {
 	struct hot_part p;
