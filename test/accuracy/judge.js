@@ -69,13 +69,20 @@ function seenBy(stacks, program, calls) {
   return names;
 }
 
+// Whether the process ends or executes another program, and has no stack any more.
+function hasNoStack(frames) {
+  const user = frames.filter((f) => !isKernel(f));
+  const within = (functions) => frames.some((f) => isKernel(f) && functions.test(f.name));
+  const isCut = user.length === 2 && user.some((f) => MARK.test(f.name));
+  return within(ENDING) || (isCut && within(ENDED));
+}
+
 // Returns "" for a stack that is whole and true, "none" for one that a process that ends or
 // executes another program has not got any more, else what is wrong with it.
 function verdict(frames, { beginnings, calls, names, program, starts = STARTS }) {
   const user = frames.filter((f) => !isKernel(f));
   const mark = user.find((f) => MARK.test(f.name));
-  const within = (functions) => frames.some((f) => isKernel(f) && functions.test(f.name));
-  if (within(ENDING) || (mark && user.length === 2 && within(ENDED))) return "none";
+  if (hasNoStack(frames)) return "none";
   if (mark) return mark.name;
   if (user.length === 0) return "no user stack";
   const outermost = names?.get(user[0].name) ?? user[0].name;
@@ -133,4 +140,14 @@ const faultLines = (result, examples = 3) =>
         .map(([text, count]) => `    ${count} × ${text}`),
     ]);
 
-module.exports = { STARTS, bareName, faultLines, judge, ownName, seenBy, verdict };
+module.exports = {
+  STARTS,
+  bareName,
+  faultLines,
+  hasNoStack,
+  isKernel,
+  judge,
+  ownName,
+  seenBy,
+  verdict,
+};

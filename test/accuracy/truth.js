@@ -1,6 +1,8 @@
 // "make truth": programs as distributions and registries ship them, each recorded for some seconds,
 // and of the samples the shares that are whole, that have guessed steps, whose frames all have
-// names, and whose leaf has a source line. A table for BENCHMARKS.md; nothing is judged.
+// names, and whose leaf has a source line. A process that exits or executes a program has no stack
+// any more at some moment: such samples are a column of their own, and not in the one before it.
+// A table for BENCHMARKS.md; nothing is judged.
 //
 //   truth.js AGENT FOLDER [NAME…]   FOLDER has what truth-programs.sh fetches
 "use strict";
@@ -10,6 +12,7 @@ const os = require("node:os");
 const path = require("node:path");
 const { spawnSync } = require("node:child_process");
 const { contents } = require("../e2e/lib/pprof");
+const { hasNoStack, isKernel } = require("./judge");
 
 const [agent, folder, ...wanted] = process.argv.slice(2);
 const seconds = Number(process.env.SECONDS ?? 8);
@@ -193,7 +196,7 @@ function record(command, file) {
 }
 
 const isUnnamed = ({ name }) => /^\[unknown\]$|\+0x[0-9a-f]+$/.test(name);
-const isKernel = ({ object }) => object === "[kernel]";
+const isCut = ({ name }) => name === "[truncated]";
 
 function judge({ stacks, comments }, name, own) {
   const sum = { n: 0, whole: 0, named: 0, lines: 0, own: 0, ofOwn: 0, gone: 0, guessed: 0 };
@@ -205,17 +208,17 @@ function judge({ stacks, comments }, name, own) {
     const n = values[0];
     all += n;
     if (frames[0].name !== name) continue;
-    const user = frames.slice(1).filter((f) => !isKernel(f) && f.name !== "[truncated]");
+    const user = frames.slice(1).filter((f) => !isKernel(f) && !isCut(f));
     sum.n += n;
     sum.ofOwn += own ? n : 0;
     sum.own += user.some(isOwn) ? n : 0;
-    sum.whole += frames.some((f) => f.name === "[truncated]") ? 0 : n;
+    if (!frames.some(isCut)) sum.whole += n;
+    else if (hasNoStack(frames.slice(1))) sum.gone += n;
     sum.named += user.some(isUnnamed) ? 0 : n;
     sum.lines += user.at(-1)?.line > 0 ? n : 0;
   }
   // of all that was recorded: the loop's shell, too
   sum.guessed = outcome("guessed") / (all || 1);
-  sum.gone = outcome("gone") / (all || 1);
   return sum;
 }
 
@@ -227,7 +230,8 @@ function main() {
   console.log(`| ${columns.join(" | ")} |\n${"|---".repeat(columns.length)}|`);
   const total = { n: 0, whole: 0, named: 0, lines: 0, own: 0, ofOwn: 0, guessed: 0, gone: 0 };
   const row = (what, s) => {
-    const shares = [s.whole / s.n, s.guessed, s.gone, s.named / s.n].map(percent);
+    const whole = s.whole / (s.n - s.gone);
+    const shares = [whole, s.guessed, s.gone / s.n, s.named / s.n].map(percent);
     const own = s.ofOwn > 0 ? percent(s.own / s.ofOwn) : "";
     console.log(`| ${[what, s.n, ...shares, own, percent(s.lines / s.n)].join(" | ")} |`);
   };
@@ -235,10 +239,11 @@ function main() {
     if (wanted.length > 0 && !wanted.some((w) => what.includes(w))) continue;
     const sum = judge(record(command, path.join(dir, "cpu.pb.gz")), name, own);
     row(what, sum);
-    for (const key of ["n", "whole", "named", "lines", "own", "ofOwn"]) total[key] += sum[key];
-    for (const key of ["guessed", "gone"]) total[key] += sum[key] * sum.n;
+    for (const key of ["n", "whole", "named", "lines", "own", "ofOwn", "gone"])
+      total[key] += sum[key];
+    total.guessed += sum.guessed * sum.n;
   }
-  row("**all**", { ...total, guessed: total.guessed / total.n, gone: total.gone / total.n });
+  row("**all**", { ...total, guessed: total.guessed / total.n });
 }
 
 try {
