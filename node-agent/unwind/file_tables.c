@@ -5,7 +5,9 @@
  *
  * Walks write when they last used a table, also while it is not built. Of all libraries that a
  * process maps, most never appear in its stacks, so a table is built when a walk has asked for it,
- * which costs that walk its callers. Only that of a process's executable is built at once.
+ * which costs that walk its callers. Only that of a process's executable is built at once, and that
+ * of a small library if it is on disk: the C library and its like need not be asked for again after
+ * each start of the agent.
  *
  * When the budget is spent, tables are evicted that have not been used for EVICT_IDLE_S, those
  * without processes first; a table in use makes room for another one only if its owner has
@@ -25,9 +27,11 @@
 
 #include "common/system/clock.h"
 #include "node-agent/unwind/file_tables_state.h"
+#include "node-agent/unwind/unwind_cache.h"
 
 #define EVICT_IDLE_S 60u
 #define RETRY_MAX_NS (3600 * NS_PER_S)
+#define EXPECTED_MAX_BYTES (UINT64_C(4) << 20)
 #define WANTED_S 60u /* a table that walks asked for so lately is built again */
 
 static uint64_t used_clock(uint64_t now_ns)
@@ -335,6 +339,17 @@ void file_tables_unref(struct file_tables *t, uint32_t table)
 
 /* ---- get ---- */
 
+/* A table that is on disk was asked for before; that of a small file takes half a millisecond. */
+static void expect(struct file_tables *t, struct table *e, struct mapped_file *source)
+{
+	const struct table_key *key = file_tables_key(e);
+
+	if (e->state == TABLE_UNWANTED && t->cfg.cache && source &&
+	    source->id.size_bytes <= EXPECTED_MAX_BYTES && table_key_is_of_build(key) &&
+	    unwind_cache_may_have(t->cfg.cache, key->id))
+		(void)queue_build(t, e, source);
+}
+
 uint32_t file_tables_get(struct file_tables *t, const struct process_mapping *m, uint32_t owner,
 			 uint64_t *ret_bias)
 {
@@ -348,8 +363,10 @@ uint32_t file_tables_get(struct file_tables *t, const struct process_mapping *m,
 	if (!f)
 		return UNWIND_TABLE_NONE;
 	index = index_of(t, code_file_key(f), owner, m->kind == PROCESS_MAPPING_VDSO);
-	if (index != UNWIND_TABLE_NONE)
-		code_files_show(t->files, f, m, index);
+	if (index == UNWIND_TABLE_NONE)
+		return index;
+	code_files_show(t->files, f, m, index);
+	expect(t, t->by_index[index], m->file);
 	return index;
 }
 

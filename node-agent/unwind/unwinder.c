@@ -136,12 +136,13 @@ static const struct metric_def metric_defs[METRICS] = {
 	[BUILT] = {.name = "coroot_node_agent_unwind_tables_built_total",
 		   .help = "Unwinding tables that were built",
 		   .kind = METRIC_COUNTER},
-	[DEFERRED] = {.name = "coroot_node_agent_unwind_tables_deferred",
-		      .help = "Unwinding tables of files with so much code without unwinding "
-			      "information that its parts are analysed once samples come to them",
-		      .kind = METRIC_GAUGE},
+	[DEFERRED] =
+		{.name = "coroot_node_agent_unwind_tables_deferred",
+		 .help = "Unwinding tables of which parts are yet to be built, those first that "
+			 "samples come to",
+		 .kind = METRIC_GAUGE},
 	[BUILT_PARTS] = {.name = "coroot_node_agent_unwind_parts_built_total",
-			 .help = "Parts of such code that were analysed",
+			 .help = "Parts of such tables that were built",
 			 .kind = METRIC_COUNTER},
 	[EVICTED] = {.name = "coroot_node_agent_unwind_tables_evicted_total",
 		     .help = "Unwinding tables that made room for others",

@@ -13,6 +13,11 @@
  * A function that clears rbp, which it must preserve, and calls what it has got in a register, is
  * the outermost one of a thread: so begins what clone() starts.
  *
+ * An instruction is looked at many times: in each round, by each way that leads to it, and by those
+ * who look for starts and ends of functions. Decoding it took half of the time. So of pieces that
+ * are small enough to be no burden, what is decoded is kept: those of files whose code is analysed
+ * where samples come, of which somebody waits for the result.
+ *
  * A function's first instruction has the state that every function begins with, whatever falls or
  * jumps into it: what does is a tail call, or a way that is never taken.
  */
@@ -27,6 +32,8 @@
 #define STEPS_MIN 100000u
 /* Ways that are still to be followed: 2 MiB. */
 #define EDGES_MAX 262144u
+/* Pieces whose instructions are kept, in 2.3 MiB. */
+#define DECODED_MAX_BYTES (192u << 10)
 /* From where the outermost function clears rbp to its call. */
 #define OUTERMOST_INSTRUCTIONS 4u
 
@@ -61,6 +68,7 @@ void code_flow_free(struct code_flow *f)
 	free_edges(&f->trial.later);
 	free(f->trial.written);
 	free(f->arrivals);
+	free(f->room);
 	free(f->numbers);
 	free(f->flags);
 	free(f->taken);
@@ -74,6 +82,14 @@ void code_flow_begin(struct code_flow *f, const uint8_t *code, uint32_t len, uin
 	f->address = address;
 	f->n_arrivals = 0;
 	f->left_steps = (uint64_t)len * STEPS_PER_BYTE + STEPS_MIN;
+	f->decoded = NULL;
+	if (len <= DECODED_MAX_BYTES) {
+		if (!f->room) /* without memory, it only takes longer */
+			f->room = malloc(DECODED_MAX_BYTES * sizeof(*f->room));
+		f->decoded = f->room;
+	}
+	if (f->decoded)
+		memset(f->decoded, 0, len * sizeof(*f->decoded));
 	memset(f->flags, 0, len * sizeof(*f->flags));
 	memset(f->taken, 0, ((size_t)len + 7) / 8);
 }
@@ -103,6 +119,20 @@ void code_flow_add_arrival(struct code_flow *f, uint32_t at, const struct code_s
 	f->arrivals[f->n_arrivals++] = (struct code_arrival){.at = at, .state = *s};
 }
 
+size_t code_flow_decode(const struct code_flow *f, uint32_t at, struct x86_instruction *ret)
+{
+	size_t len;
+
+	if (f->decoded && f->decoded[at].len > 0) {
+		*ret = f->decoded[at];
+		return ret->len;
+	}
+	len = x86_decode(ret, f->code + at, f->len - at);
+	if (f->decoded && len > 0)
+		f->decoded[at] = *ret;
+	return len;
+}
+
 bool code_flow_is_start(const struct code_flow *f, uint32_t at)
 {
 	uint8_t flags = f->flags[at];
@@ -115,7 +145,7 @@ uint32_t code_flow_skip_padding(const struct code_flow *f, uint32_t at)
 	struct x86_instruction i;
 
 	while (at < f->len && f->numbers[at] == CODE_UNREACHED) {
-		size_t len = x86_decode(&i, f->code + at, f->len - at);
+		size_t len = code_flow_decode(f, at, &i);
 
 		if (len == 0 || (i.kind != X86_PADDING && f->code[at] != 0xcc))
 			break;
@@ -212,8 +242,7 @@ static void note_no_return(struct code_flow *f, uint32_t at)
 	for (uint32_t back = 2; back <= X86_INSTRUCTION_MAX_BYTES && back <= at; back++) {
 		uint32_t from = at - back;
 
-		if (f->numbers[from] == CODE_UNREACHED ||
-		    x86_decode(&i, f->code + from, f->len - from) != back)
+		if (f->numbers[from] == CODE_UNREACHED || code_flow_decode(f, from, &i) != back)
 			continue;
 		if (i.kind == X86_CALL || i.kind == X86_CALL_INDIRECT) {
 			f->flags[from] |= CODE_NO_RETURN;
@@ -423,7 +452,7 @@ static bool is_outermost(const struct code_flow *f, uint32_t at, uint16_t number
 	if (!code_state_is_callers(&f->states.states[number]))
 		return false;
 	for (unsigned n = 0; n < OUTERMOST_INSTRUCTIONS && at < f->len; n++) {
-		size_t len = x86_decode(&i, f->code + at, f->len - at);
+		size_t len = code_flow_decode(f, at, &i);
 
 		if (len == 0 || (n == 0 && (i.kind != X86_CLEAR || i.to != X86_RBP)))
 			return false;
@@ -442,7 +471,7 @@ static void follow_from(struct code_flow *f, uint32_t at, uint16_t number, enum 
 	while (arrive(f, at, &number, way)) {
 		f->left_steps--;
 		before = i;
-		if (x86_decode(&i, f->code + at, f->len - at) == 0) {
+		if (code_flow_decode(f, at, &i) == 0) {
 			f->numbers[at] = CODE_UNKNOWN;
 			fits(f, false);
 			return;

@@ -71,9 +71,11 @@ struct code_flow {
 	void *ctx;
 	/* Whether a call that ends before `next` is likely to return there, in this state. */
 	bool (*may_return)(struct code_flow *f, uint32_t next, uint16_t number);
-	uint16_t *numbers; /* of states; per byte of code */
-	uint8_t *flags;    /* enum code_flag; likewise */
-	uint8_t *taken;    /* a bit per byte of code: something has its address */
+	uint16_t *numbers;               /* of states; per byte of code */
+	struct x86_instruction *decoded; /* likewise; len 0: not yet. NULL: none is kept */
+	struct x86_instruction *room;    /* for them, of a small piece; NULL: there is none yet */
+	uint8_t *flags;                  /* enum code_flag; likewise */
+	uint8_t *taken;                  /* a bit per byte of code: something has its address */
 	struct code_states states;
 	struct code_arrival *arrivals; /* of jumps from elsewhere */
 	size_t n_arrivals, max_arrivals;
@@ -108,6 +110,9 @@ void code_flow_add_arrival(struct code_flow *f, uint32_t at, const struct code_s
 uint32_t code_flow_skip_padding(const struct code_flow *f, uint32_t at);
 
 /* ---- for those who follow it ---- */
+
+/* As x86_decode() does, of the instruction that begins here. */
+size_t code_flow_decode(const struct code_flow *f, uint32_t at, struct x86_instruction *ret);
 
 /* Whether what this instruction calls, or jumps to from a function's end, never returns. */
 bool code_flow_is_never(const struct code_flow *f, uint32_t next, const struct x86_instruction *i);

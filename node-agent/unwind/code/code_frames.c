@@ -16,7 +16,7 @@
 
 static size_t decode(const struct code_flow *f, uint32_t at, struct x86_instruction *i)
 {
-	return x86_decode(i, f->code + at, f->len - at);
+	return code_flow_decode(f, at, i);
 }
 
 /* Whether rbp has another value then than the caller's or a frame's. */

@@ -90,7 +90,7 @@ static bool saves_registers(const struct code_flow *f, uint32_t at)
 	struct x86_instruction i;
 
 	for (unsigned n = 0; n < PROLOGUE_INSTRUCTIONS && at < f->len; n++) {
-		size_t len = x86_decode(&i, f->code + at, f->len - at);
+		size_t len = code_flow_decode(f, at, &i);
 
 		if (len == 0)
 			return false;
@@ -160,7 +160,7 @@ static uint32_t pass(struct scan *s, uint32_t at)
 {
 	struct code_flow *f = s->flow;
 	struct x86_instruction i;
-	size_t len = x86_decode(&i, f->code + at, f->len - at);
+	size_t len = code_flow_decode(f, at, &i);
 
 	if (code_flow_is_start(f, at))
 		s->n_jumps = 0;
@@ -183,7 +183,7 @@ static uint32_t skip_unknown(const struct code_flow *f, uint32_t at)
 	struct x86_instruction i = {.kind = X86_OTHER};
 
 	while (at < f->len && f->numbers[at] == CODE_UNREACHED && !ends(&i)) {
-		size_t len = x86_decode(&i, f->code + at, f->len - at);
+		size_t len = code_flow_decode(f, at, &i);
 
 		at += len > 0 ? (uint32_t)len : 1;
 	}

@@ -75,8 +75,7 @@ static bool search_from(struct search *s, uint32_t at, uint32_t start)
 		struct x86_instruction i;
 
 		if (at >= f->len || s->n_seen == STEPS_MAX || f->left_steps == 0 ||
-		    x86_decode(&i, f->code + at, f->len - at) == 0 ||
-		    (at != start && code_flow_is_start(f, at)))
+		    code_flow_decode(f, at, &i) == 0 || (at != start && code_flow_is_start(f, at)))
 			return false;
 		if (f->flags[at] & CODE_TRIED)
 			return true;

@@ -165,7 +165,7 @@ static void mark_signal_returns(struct code_flow *f)
 		if (!(f->flags[at] & CODE_HANDLER))
 			continue;
 		do {
-			len = x86_decode(&i, f->code + end, f->len - end);
+			len = code_flow_decode(f, end, &i);
 			end += (uint32_t)len;
 		} while (len > 0 && i.kind == X86_OTHER && end < f->len);
 		for (uint32_t p = at > 0 ? at - 1 : 0; p < end; p++)
@@ -306,7 +306,7 @@ static uint32_t length_at(const struct code_flow *f, uint32_t at)
 	size_t len = 1;
 
 	if (f->numbers[at] != CODE_HANDLED)
-		len = x86_decode(&i, f->code + at, f->len - at);
+		len = code_flow_decode(f, at, &i);
 	return len > 0 ? (uint32_t)len : 1;
 }
 
@@ -394,8 +394,7 @@ static int find_called(struct code_rules *c, uint64_t from, uint32_t len)
 		struct x86_instruction i;
 		uint64_t to;
 
-		if (f->numbers[at] == CODE_UNREACHED ||
-		    x86_decode(&i, f->code + at, f->len - at) == 0 ||
+		if (f->numbers[at] == CODE_UNREACHED || code_flow_decode(f, at, &i) == 0 ||
 		    (i.kind != X86_CALL && (i.kind != X86_JUMP || !code_state_is_callers(s))))
 			continue;
 		to = from + at + i.len + (uint64_t)(int64_t)i.number;
@@ -456,8 +455,7 @@ static int find_leaving(struct code_rules *c, uint64_t from, uint32_t len)
 		struct x86_instruction i;
 		uint64_t to;
 
-		if (f->numbers[at] <= CODE_HANDLED ||
-		    x86_decode(&i, f->code + at, f->len - at) == 0 ||
+		if (f->numbers[at] <= CODE_HANDLED || code_flow_decode(f, at, &i) == 0 ||
 		    (i.kind != X86_JUMP && i.kind != X86_BRANCH))
 			continue;
 		to = from + at + i.len + (uint64_t)(int64_t)i.number;
