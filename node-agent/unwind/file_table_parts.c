@@ -88,7 +88,8 @@ static void settle(struct file_tables *t, struct table *e)
 	uint64_t begin_ns = clock_thread_cpu_ns(), cpu_ns;
 	struct table *other = NULL;
 
-	if (!e->has_content && code_files_settle(t->files, file, &e->content) == 0)
+	if (!e->has_content && !t->cfg.is_alone &&
+	    code_files_settle(t->files, file, &e->content) == 0)
 		HASH_FIND(hh, t->tables, &e->content, sizeof(e->content), other);
 	else
 		other = e;

@@ -28,6 +28,8 @@ struct file_tables_config {
 	struct deadline_caller *caller; /* for files whose file system may not answer */
 	uint64_t max_table_bytes;
 	uint64_t open_functions; /* as in struct table_builder */
+	/* Tables of such files are not shared with equal ones, so that no digest need be made. */
+	bool is_alone;
 	uint64_t grace_ns;
 	/* Called periodically while a table is built; a result other than 0 cancels that. */
 	int (*on_pause)(void *ctx);

@@ -483,6 +483,7 @@ static int make_tables(struct unwinder *u, const struct unwinder_config *cfg)
 		.memory = cfg->memory,
 		.max_table_bytes = cfg->max_bytes / 2,
 		.open_functions = OPEN_FUNCTIONS,
+		.is_alone = cfg->eager && !cfg->cache,
 		.grace_ns = grace_ns,
 		.cache = cfg->cache,
 		.on_pause = pause_build,

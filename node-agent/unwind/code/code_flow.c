@@ -51,7 +51,8 @@ int code_flow_new(struct code_flow **ret)
 	f->numbers = calloc(CODE_FLOW_MAX_BYTES, sizeof(*f->numbers));
 	f->flags = calloc(CODE_FLOW_MAX_BYTES, sizeof(*f->flags));
 	f->taken = calloc(CODE_FLOW_MAX_BYTES / 8, sizeof(*f->taken));
-	if (!f->numbers || !f->flags || !f->taken) {
+	f->room = calloc(DECODED_MAX_BYTES, sizeof(*f->room));
+	if (!f->numbers || !f->flags || !f->taken || !f->room) {
 		code_flow_free(f);
 		return -ENOMEM;
 	}
@@ -82,12 +83,7 @@ void code_flow_begin(struct code_flow *f, const uint8_t *code, uint32_t len, uin
 	f->address = address;
 	f->n_arrivals = 0;
 	f->left_steps = (uint64_t)len * STEPS_PER_BYTE + STEPS_MIN;
-	f->decoded = NULL;
-	if (len <= DECODED_MAX_BYTES) {
-		if (!f->room) /* without memory, it only takes longer */
-			f->room = malloc(DECODED_MAX_BYTES * sizeof(*f->room));
-		f->decoded = f->room;
-	}
+	f->decoded = len <= DECODED_MAX_BYTES ? f->room : NULL;
 	if (f->decoded)
 		memset(f->decoded, 0, len * sizeof(*f->decoded));
 	memset(f->flags, 0, len * sizeof(*f->flags));

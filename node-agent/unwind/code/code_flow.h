@@ -73,7 +73,7 @@ struct code_flow {
 	bool (*may_return)(struct code_flow *f, uint32_t next, uint16_t number);
 	uint16_t *numbers;               /* of states; per byte of code */
 	struct x86_instruction *decoded; /* likewise; len 0: not yet. NULL: none is kept */
-	struct x86_instruction *room;    /* for them, of a small piece; NULL: there is none yet */
+	struct x86_instruction *room;    /* for them, of a small piece */
 	uint8_t *flags;                  /* enum code_flag; likewise */
 	uint8_t *taken;                  /* a bit per byte of code: something has its address */
 	struct code_states states;
