@@ -292,6 +292,7 @@ TEST(test_the_table_of_many_functions_has_those_first_that_samples_come_to)
 /* Also those of many functions, once they have all parts. */
 TEST(test_tables_on_disk_are_there_before_walks_ask)
 {
+	static const void *const in_libc = (const void *)getpagesize; /* not in ASan's */
 	static struct fixture f;
 	char dir[] = "/tmp/test_process_mappings.XXXXXX", command[128];
 	struct unwind_cache_stats stats;
@@ -302,7 +303,7 @@ TEST(test_tables_on_disk_are_there_before_walks_ask)
 	begin_with(&f, 64 * MIB, 100, cache);
 	put(&f, getpid());
 	build_wanted(&f);
-	assert_false(has_rule(&f, functions[1]));
+	assert_false(has_rule(&f, in_libc));
 	build_all(&f);
 	assert_true(table_stats(&f).built_parts > 0);
 	unwind_cache_read_stats(cache, &stats);
@@ -316,7 +317,7 @@ TEST(test_tables_on_disk_are_there_before_walks_ask)
 	assert_true(stats.hits >= 2);
 	assert_int_equal(table_stats(&f).built_parts, 0);
 	assert_true(has_rule(&f, functions[0]));
-	assert_true(has_rule(&f, functions[1]));
+	assert_true(has_rule(&f, in_libc));
 	end(&f);
 	unwind_cache_free(cache);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
