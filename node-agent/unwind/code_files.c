@@ -20,7 +20,7 @@
 #include "node-agent/procfs/procfs.h"
 #include "node-agent/unwind/cfi/cfi_digest.h"
 #include "node-agent/unwind/cfi/cfi_dotnet.h"
-#include "node-agent/unwind/cfi/cfi_index.h"
+#include "node-agent/unwind/cfi/cfi_table.h"
 
 /* One element of unwind_files is for the vDSO. */
 #define FILES_MAX (UNWIND_FILES - 1u)
@@ -128,7 +128,7 @@ static void make_key(const struct code_files *c, struct code_file *f, const stru
 		return;
 	memcpy(key.id, layout->build_id, sizeof(key.id));
 	f->is_late = c->cfg.late_functions > 0 &&
-		     layout->eh_frame_hdr_bytes / CFI_INDEX_ENTRY_BYTES >= c->cfg.late_functions &&
+		     cfi_table_count_sorted(layout) >= c->cfg.late_functions &&
 		     !(c->cfg.knows_build && c->cfg.knows_build(c->cfg.ctx, key.id));
 	if (!f->is_late && cfi_digest(layout, src, key.sum) == 0)
 		f->key = key;

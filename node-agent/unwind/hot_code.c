@@ -5,9 +5,9 @@
  * thousand of the largest programs.
  *
  * Descriptions are read in half a millisecond, so one sample is enough for them. A walk ends where
- * they are missing, so each sample tells one more place of a deep stack. Code that runs together lies
- * together where compilers or linkers know what is hot, so the rest is read from the last such place
- * on.
+ * they are missing, so each sample tells one more place of a deep stack. Code that runs together
+ * lies together where compilers or linkers know what is hot, so the rest is read from the last such
+ * place on.
  */
 #include "node-agent/unwind/hot_code.h"
 

@@ -3,8 +3,8 @@
  * access are rarely kept. Evicting goes through the directory once and frees a quarter of it, so
  * that it is not repeated for each file that is added.
  *
- * Names begin with a hash of how keys begin, which is with the build id of a file. So of most builds
- * without a table it is known, without a search, that there is none.
+ * Names begin with a hash of how keys begin, which is with the build id of a file. So of most
+ * builds without a table it is known, without a search, that there is none.
  *
  * Nothing is synced to the disk. After a crash of the machine a file may be empty or torn, and then
  * its checksum is wrong.

@@ -387,6 +387,11 @@ int cfi_table_build(struct cfi_table *ret, const struct cfi_input *in, cfi_page_
 	return r;
 }
 
+uint64_t cfi_table_count_sorted(const struct elf_layout *layout)
+{
+	return layout->eh_frame_hdr_bytes / CFI_INDEX_ENTRY_BYTES;
+}
+
 bool cfi_table_may_open(const struct cfi_input *in, uint64_t n_functions)
 {
 	const struct elf_layout *l = in->layout;
@@ -396,8 +401,8 @@ bool cfi_table_may_open(const struct cfi_input *in, uint64_t n_functions)
 
 	/* the sorted index alone says so of most files */
 	if (in->pe || l->is_go || l->sections[ELF_SECTION_DEBUG_FRAME].size_bytes > 0 ||
-	    l->eh_frame_hdr_bytes / CFI_INDEX_ENTRY_BYTES < n_functions ||
-	    file_windows_new(&windows, in->src) < 0 || cfi_index_open(&x, l, windows) < 0)
+	    cfi_table_count_sorted(l) < n_functions || file_windows_new(&windows, in->src) < 0 ||
+	    cfi_index_open(&x, l, windows) < 0)
 		return false;
 	may = !x.functions && x.n >= n_functions &&
 	      cfi_describes_most(x.n, l->text_end - l->text_start);

@@ -145,6 +145,9 @@ int cfi_table_build(struct cfi_table *ret, const struct cfi_input *in, cfi_page_
 		    void *ctx) MUST_CHECK;
 void cfi_table_fini(struct cfi_table *t);
 
+/* How many functions the linker's sorted index has, by its size. Nothing is read. */
+uint64_t cfi_table_count_sorted(const struct elf_layout *layout);
+
 /*
  * Whether each part of the table can be built by itself, in any order, because the file describes
  * most of its code, at least n_functions functions, and the linker has sorted them.
