@@ -9,6 +9,7 @@
 #include "cluster-agent/pyroscope/flame_levels.h"
 #include "cluster-agent/pyroscope/querier_methods.h"
 #include "cluster-agent/query/export/pprof_export.h"
+#include "cluster-agent/query/read/side_rate.h"
 #include "cluster-agent/query/read/stack_query.h"
 #include "common/data/gzip.h"
 #include "common/flame/flame_tree.h"
@@ -27,6 +28,7 @@ struct sink {
 	struct flame_tree *tree;
 	struct pprof_export *pprof; /* NULL: the tree */
 	const Querier__V1__StackTraceSelector *call_site;
+	struct side_time time; /* that a pprof is of */
 	bool is_base;
 	bool has_any;
 };
@@ -94,6 +96,9 @@ static int add_selection(struct querier_call *c, const struct querier_selection 
 				sink, &stacks, err);
 		if (r == 0)
 			r = add_cut(sink, &stacks);
+		if (r == 0 && sink->pprof)
+			r = side_time_add(&sink->time, c->store, &s->found.items[i],
+					  stacks.total.value, err);
 	}
 	return r;
 }
@@ -214,6 +219,7 @@ static int read_pprof(struct querier_call *c, const struct querier_selection_req
 		f.service = s->found.n_items > 0 ? s->found.items[0].service : NULL;
 		f.service = f.service ? f.service : "";
 		f.type = s->types.items[0];
+		e.duration_ns = side_time_ns(&sink.time);
 		r = pprof_export_write(&e, &f, out, err);
 	}
 	if (s)

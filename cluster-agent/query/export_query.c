@@ -8,6 +8,7 @@
 #include "cluster-agent/query/export/pprof_export.h"
 #include "cluster-agent/query/profile_query.h"
 #include "cluster-agent/query/read/profile_types.h"
+#include "cluster-agent/query/read/side_rate.h"
 #include "cluster-agent/query/read/stack_query.h"
 #include "cluster-agent/query/read/start_query.h"
 #include "common/flame/folded_text.h"
@@ -24,15 +25,14 @@ static const struct query_filter *base_of(const struct query_request *p)
 
 /* Gives fn all stacks, and then, as one, what was cut of them. */
 static int each_stack(struct store *store, const struct query_request *p, stack_query_fn fn,
-		      void *ctx, struct err *err)
+		      void *ctx, struct stack_query_result *stacks, struct err *err)
 {
-	struct stack_query_result stacks;
-	int r = stack_query(store, (struct query_sides){&p->filter, base_of(p)}, fn, ctx, &stacks,
-			    err);
+	const struct query_sides sides = {&p->filter, base_of(p), p->by_share};
+	int r = stack_query(store, sides, fn, ctx, stacks, err);
 
-	if (r < 0 || (stacks.cut.value <= 0 && stacks.cut.base <= 0))
+	if (r < 0 || (stacks->cut.value <= 0 && stacks->cut.base <= 0))
 		return r;
-	return fn(ctx, &other, 1, stacks.cut);
+	return fn(ctx, &other, 1, stacks->cut);
 }
 
 /* ---- pprof ---- */
@@ -60,10 +60,26 @@ static int check_purpose(const struct query_request *p, struct err *err)
 	return 0;
 }
 
+/* The time that the values of the selection stand for, so that other tools know its rate. */
+static int find_duration(struct store *store, const struct query_request *p,
+			 const struct stack_query_result *stacks, int64_t *ret_ns, struct err *err)
+{
+	struct query_filter f = p->filter;
+	struct side_time time = {0};
+	int r;
+
+	f.from_ns = stacks->ranges[0].from_ns;
+	f.to_ns = stacks->ranges[0].to_ns;
+	r = side_time_add(&time, store, &f, stacks->total.value, err);
+	*ret_ns = side_time_ns(&time);
+	return r;
+}
+
 int profile_query_pprof(struct store *store, const struct query_request *p, struct buf *out,
 			struct err *err)
 {
 	CLEANUP(pprof_export_fini) struct pprof_export e = {0};
+	struct stack_query_result stacks;
 	/* a stack is a sample of each side */
 	int r = check_purpose(p, err);
 
@@ -73,7 +89,9 @@ int profile_query_pprof(struct store *store, const struct query_request *p, stru
 
 	if (r < 0)
 		return r;
-	r = each_stack(store, p, add_to_pprof, &e, err);
+	r = each_stack(store, p, add_to_pprof, &e, &stacks, err);
+	if (r == 0)
+		r = find_duration(store, p, &stacks, &e.duration_ns, err);
 	if (r < 0)
 		return r;
 	if (p->purpose == QUERY_FOR_GO_PGO)
@@ -106,8 +124,9 @@ int profile_query_folded(struct store *store, const struct query_request *p, str
 			 struct err *err)
 {
 	struct folded f = {out, p->has_base};
+	struct stack_query_result stacks;
 
-	return each_stack(store, p, add_to_folded, &f, err);
+	return each_stack(store, p, add_to_folded, &f, &stacks, err);
 }
 
 /* ---- speedscope ---- */
@@ -129,11 +148,12 @@ int profile_query_speedscope(struct store *store, const struct query_request *p,
 		.name = p->filter.service,
 		.base = p->has_base ? p->base.service : NULL,
 	};
+	struct stack_query_result stacks;
 	int r = speedscope_json_init(&s, STACK_QUERY_MAX_STACKS + 1);
 
 	if (r < 0)
 		return r;
-	r = each_stack(store, p, add_to_speedscope, &s, err);
+	r = each_stack(store, p, add_to_speedscope, &s, &stacks, err);
 	if (r < 0)
 		return r;
 	return speedscope_json_write(&s, &texts, out);

@@ -3,9 +3,11 @@
 #include "cluster-agent/query/profile_query.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/stack_query.h"
+#include "cluster-agent/query/read/timeline_query.h"
 #include "cluster-agent/query/tree/function_view.h"
 #include "cluster-agent/query/tree/stack_matches.h"
 #include "common/flame/flame_columns.h"
+#include "common/system/clock.h"
 #include "common/text/json_writer.h"
 
 static void put_figures(struct json_writer *w, struct stack_value self, struct stack_value total,
@@ -118,6 +120,24 @@ static int add_to_matches(void *ctx, const struct flame_frame *frames, size_t n_
 	return stack_matches_add(ctx, frames, n_frames, value);
 }
 
+/* What the stacks that match use per second, of what the timeline of the range says of all. */
+static int put_rate(struct json_writer *w, struct store *store, const struct query_filter *f,
+		    int64_t matched, int64_t total, struct err *err)
+{
+	struct timeline_rate rate = {0};
+	int r = timeline_query_rate(store, f, &rate, err);
+
+	if (r < 0)
+		return r;
+	json_key(w, "rate");
+	if (rate.covered_ns > 0)
+		json_put_double(w, total > 0 ? rate.value * (double)matched / (double)total : 0);
+	else
+		json_put_null(w);
+	json_member_int(w, "covered", (int64_t)(rate.covered_ns / (double)NS_PER_MS));
+	return 0;
+}
+
 int profile_query_matches(struct store *store, const struct query_request *p, struct buf *out,
 			  struct err *err)
 {
@@ -129,8 +149,8 @@ int profile_query_matches(struct store *store, const struct query_request *p, st
 	int r = stack_matches_new(&matches, p->search, err);
 
 	if (r == 0)
-		r = stack_query(store, (struct query_sides){&p->filter, base}, add_to_matches,
-				matches, &stacks, err);
+		r = stack_query(store, (struct query_sides){&p->filter, base, p->by_share},
+				add_to_matches, matches, &stacks, err);
 	if (r < 0)
 		return r;
 	totals = stack_matches_get(matches);
@@ -142,6 +162,8 @@ int profile_query_matches(struct store *store, const struct query_request *p, st
 	json_member_int(&w, "functions", totals.n_functions);
 	json_member_int(&w, "stacks", (int64_t)totals.n_stacks);
 	put_cut(&w, &stacks, p->has_base);
+	if (p->by_share)
+		r = put_rate(&w, store, &p->filter, totals.value.value, stacks.total.value, err);
 	json_close(&w, '}');
-	return json_writer_finish(&w);
+	return r < 0 ? r : json_writer_finish(&w);
 }

@@ -1,9 +1,13 @@
-/* Notes and snapshots, as JSON; a snapshot is made of the profiles as the export of pprof is. */
+/*
+ * Notes and snapshots, as JSON. A snapshot is made of the profiles as the export of pprof is; those
+ * of a comparison have the ranges and the values that the comparison itself has.
+ */
 #include <errno.h>
 #include <inttypes.h>
 
 #include "cluster-agent/notes/note_store.h"
 #include "cluster-agent/query/profile_query.h"
+#include "cluster-agent/query/read/profile_edges.h"
 #include "cluster-agent/store/store.h"
 #include "common/system/clock.h"
 #include "common/text/json_writer.h"
@@ -128,12 +132,14 @@ int profile_query_note_add(struct store *store, const struct query_request *p, s
 }
 
 /* One side of a selection, as a pprof. */
-static int make_side(struct store *store, const struct query_filter *side, struct buf *out,
-		     struct err *err)
+static int make_side(struct store *store, const struct query_filter *side, bool compared,
+		     struct buf *out, struct err *err)
 {
-	const struct query_request one = {.filter = *side};
-	int r = profile_query_pprof(store, &one, out, err);
+	struct query_request one = {.filter = *side, .by_share = compared};
+	int r = compared ? profile_edges_snap(store, &one.filter, err) : 0;
 
+	if (r == 0)
+		r = profile_query_pprof(store, &one, out, err);
 	return r == -EFBIG ? err_set(err, r,
 				     "the flame graph is too large for a snapshot (%zu MiB): ask "
 				     "for a shorter range, or filter it",
@@ -150,9 +156,9 @@ int profile_query_snapshot_add(struct store *store, const struct query_request *
 
 	buf_init(&body, NOTE_STORE_SIDE_BYTES);
 	buf_init(&base, NOTE_STORE_SIDE_BYTES);
-	r = make_side(store, &p->filter, &body, err);
+	r = make_side(store, &p->filter, p->has_base, &body, err);
 	if (r == 0 && p->has_base)
-		r = make_side(store, &p->base, &base, err);
+		r = make_side(store, &p->base, true, &base, err);
 	return r < 0 ? r : add(store, p, &body, p->has_base ? &base : NULL, out, err);
 }
 

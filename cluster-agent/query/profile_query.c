@@ -6,6 +6,7 @@
 #include "cluster-agent/query/read/profile_length.h"
 #include "cluster-agent/query/read/profile_source.h"
 #include "cluster-agent/query/read/profile_types.h"
+#include "cluster-agent/query/read/side_rate.h"
 #include "cluster-agent/query/read/stack_query.h"
 #include "cluster-agent/query/read/timeline_groups.h"
 #include "cluster-agent/query/read/timeline_query.h"
@@ -273,7 +274,7 @@ static int query_rate(struct store *store, const struct query_filter *side,
 
 	f.from_ns = range->from_ns;
 	f.to_ns = range->to_ns;
-	return timeline_query_rate(store, &f, ret, err);
+	return side_rate_query(store, &f, ret, err);
 }
 
 int profile_query_flamegraph(struct store *store, const struct query_request *p, struct buf *out,

@@ -52,6 +52,7 @@ struct query_request {
 	uint64_t id;         /* of a note */
 	uint32_t side;       /* of a snapshot: 1 is what it is compared with */
 	uint32_t limit;      /* number of elements of a list */
+	uint32_t by_share;   /* not 0: of a profile counts the part within the range */
 	enum query_sort sort;
 	enum query_format format;
 	enum query_purpose purpose;

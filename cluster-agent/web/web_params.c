@@ -103,6 +103,9 @@ static const struct web_param params[] = {
 	 MAX_NAME_BYTES + 2, 0, AT(search),
 	 "Text in a name or file, in any case; \"an exact name\" in quotes; or a /regular "
 	 "expression/ (PCRE2, in any case). Only an exact name may have more than 1000 bytes"},
+	{"byShare", WEB_PARAM_COUNT, BIT(MATCHES), 0, 0, 1, 0, AT(by_share),
+	 "1: of a profile at an end of the range counts the part within it, as on a timeline, and "
+	 "the answer has rate and covered"},
 	{"search", WEB_PARAM_TEXT, BIT(APPLICATIONS), 0, 0, MAX_SEARCH_BYTES, 0, AT(search),
 	 "Words in any case; names that have them all are listed"},
 	{"search", WEB_PARAM_TEXT, BIT(NAMES), BIT(NAMES), 0, MAX_SEARCH_BYTES, 0, AT(search),

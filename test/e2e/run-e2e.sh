@@ -15,7 +15,7 @@ fi
 # shellcheck disable=SC2153 # both come from sudo
 [ -z "${SUDO_UID:-}" ] || trap 'chown -R "$SUDO_UID:$SUDO_GID" build/e2e' EXIT
 
-server='base_path grafana grpc_flood hostile_names query_api static_targets upload'
+server='base_path grafana grpc_flood hostile_names query_api sides static_targets upload'
 # shellcheck source=test/test-files.sh
 . test/test-files.sh
 test_files test/e2e "$server" "$@"

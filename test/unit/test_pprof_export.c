@@ -32,6 +32,7 @@ TEST(stacks_come_back_from_the_pprof)
 	assert_int_equal(pprof_export_init(&e, 10), 0);
 	assert_int_equal(pprof_export_add(&e, a, 2, VALUE(30)), 0);
 	assert_int_equal(pprof_export_add(&e, b, 2, VALUE(12)), 0);
+	e.duration_ns = INT64_C(4000000000);
 	assert_int_equal(pprof_export_write(&e, &filter, &out, NULL), 0);
 	assert_int_equal(pprof_decode(&p, &arena, out.data, out.len, NULL), 0);
 	assert_int_equal(p.n_samples, 2);
@@ -46,7 +47,11 @@ TEST(stacks_come_back_from_the_pprof)
 	}
 	assert_string_equal(p.types[0].type.data, "ebpf:cpu:nanoseconds");
 	assert_string_equal(p.types[0].unit.data, "nanoseconds");
-	assert_true(p.time_ns == filter.to_ns && p.duration_ns == INT64_C(10000000000));
+	assert_true(p.time_ns == filter.to_ns && p.duration_ns == INT64_C(4000000000));
+	assert_int_equal(p.n_comments, 2);
+	assert_string_equal(p.comments[0].data, "/k8s/a/b");
+	assert_string_equal(p.comments[1].data,
+			    "range 1970-01-01T00:00:01.000000Z/1970-01-01T00:00:11.000000Z");
 }
 
 static const char *text(const Perftools__Profiles__Profile *m, int64_t i)

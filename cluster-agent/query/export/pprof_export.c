@@ -14,6 +14,7 @@
 #include "common/pprof/code_file.h"
 #include "common/pprof/go_pgo.h"
 #include "common/pprof/pprof_encode.h"
+#include "common/text/rfc3339.h"
 
 #define MAX_TEXT_BYTES ((size_t)64 << 20)
 #define MAX_LOCATION_BYTES ((size_t)32 << 20)
@@ -291,22 +292,33 @@ static int add_mappings(struct pprof_export *e, struct profile *p)
 	return r;
 }
 
+static char *range_text(const struct query_filter *f, char ret[static 80])
+{
+	char from[32], to[32];
+
+	rfc3339_format_us(f->from_ns, from);
+	rfc3339_format_us(f->to_ns, to);
+	snprintf(ret, 80, "range %s/%s", from, to);
+	return ret;
+}
+
 int pprof_export_write(struct pprof_export *e, const struct query_filter *f, struct buf *out,
 		       struct err *err)
 {
+	char range[80];
 	struct profile_value_type type = {.type = text_of(e->type_name ? e->type_name : f->type),
 					  .unit = text_of(profile_type_unit(f->type))};
-	struct profile_string service = text_of(f->service);
+	struct profile_string comments[] = {text_of(f->service), text_of(range_text(f, range))};
 	struct profile p = {
 		.arena = &e->arena,
 		.types = &type,
 		.n_types = 1,
 		.samples = e->samples,
 		.n_samples = e->n_samples,
-		.comments = &service,
-		.n_comments = 1,
+		.comments = comments,
+		.n_comments = ARRAY_SIZE(comments),
 		.time_ns = f->to_ns,
-		.duration_ns = f->to_ns - f->from_ns,
+		.duration_ns = e->duration_ns,
 	};
 	int r = add_locations(e, &p);
 

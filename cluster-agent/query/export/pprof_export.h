@@ -24,6 +24,7 @@ struct pprof_export {
 	uint32_t n_samples;
 	uint32_t max_samples;
 	const char *type_name; /* of values; borrowed; NULL: the filter's type */
+	int64_t duration_ns;   /* the time that the values stand for */
 	/* lines at which functions start, for "go build -pgo"; NULL: a pprof for other tools */
 	struct intern *starts; /* "<name> <file>" */
 	uint64_t *lines;       /* by id of these */
@@ -51,7 +52,8 @@ int pprof_export_add_start(struct pprof_export *e, const char *key, size_t len,
 			   uint64_t line) MUST_CHECK;
 
 /*
- * Appends a gzipped pprof of the stacks. Returns 0, -EFBIG if it does not fit, -ENOMEM, or an
+ * Appends a gzipped pprof of the stacks. A comment "range <RFC 3339>/<RFC 3339>" says which range
+ * was asked for, as profiles may cover a part of it only. Returns 0, -EFBIG if it does not fit, -ENOMEM, or an
  * error of go_pgo_make() with err.
  */
 int pprof_export_write(struct pprof_export *e, const struct query_filter *f, struct buf *out,

@@ -6,16 +6,17 @@
  *
  * Instances on several nodes have profiles that begin at different times. The border is moved to
  * an end of the profile with the largest value; others are cut as before, on both sides alike.
+ *
+ * A range that ends at present ends where the newest profile of each node is there: else functions
+ * that run on the other nodes seem to have shrunk.
  */
 #include "cluster-agent/query/read/profile_edges.h"
 
 #include "cluster-agent/query/read/bound_query.h"
 #include "cluster-agent/query/read/profile_types.h"
-#include "common/system/clock.h"
+#include "cluster-agent/query/read/timeline_tail.h"
 
 #define MAX_ANSWER_BYTES ((size_t)1 << 10)
-/* Of longer ranges, a profile is next to nothing. */
-#define LONGEST_NS (INT64_C(6) * 3600 * (int64_t)NS_PER_S)
 
 /* The profile that contains the instant at which the filter's range begins and ends. */
 #define SQL_PROFILE                                                                         \
@@ -41,16 +42,13 @@ static int read_edges(const struct bound_query *q, int64_t at[2], struct err *er
 	return bound_query_check(&r, err);
 }
 
-int profile_edges_snap(struct store *store, struct query_filter *f, struct err *err)
+static int snap(struct store *store, struct query_filter *f, struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q = {0};
 	struct query_filter from = *f, to = *f;
 	int64_t at[2] = {f->from_ns, f->to_ns};
 	int r;
 
-	if (profile_type_get(f->type)->aggregation != PROFILE_AGGREGATION_SUM ||
-	    f->to_ns - f->from_ns > LONGEST_NS)
-		return 0;
 	from.to_ns = from.from_ns;
 	to.from_ns = to.to_ns;
 	bound_query_init(&q, store, &from, MAX_ANSWER_BYTES);
@@ -69,4 +67,25 @@ int profile_edges_snap(struct store *store, struct query_filter *f, struct err *
 		f->to_ns = at[1];
 	}
 	return r;
+}
+
+int profile_edges_snap(struct store *store, struct query_filter *f, struct err *err)
+{
+	struct query_filter moved = *f;
+	int64_t complete_ns = 0;
+	int r;
+
+	if (profile_type_get(f->type)->aggregation != PROFILE_AGGREGATION_SUM ||
+	    f->to_ns - f->from_ns > PROFILE_EDGES_LONGEST_NS)
+		return 0;
+	r = timeline_query_complete(store, f, &complete_ns, err);
+	if (r == 0)
+		r = snap(store, &moved, err);
+	if (r < 0)
+		return r;
+	if (complete_ns > moved.from_ns && complete_ns < moved.to_ns)
+		moved.to_ns = complete_ns;
+	f->from_ns = moved.from_ns;
+	f->to_ns = moved.to_ns;
+	return 0;
 }

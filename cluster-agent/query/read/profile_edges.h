@@ -9,12 +9,17 @@
 #include "cluster-agent/query/read/query_filter.h"
 #include "common/base.h"
 #include "common/err.h"
+#include "common/system/clock.h"
 
 struct store;
 
+/* Of longer ranges, a profile is next to nothing. */
+#define PROFILE_EDGES_LONGEST_NS (INT64_C(6) * 3600 * (int64_t)NS_PER_S)
+
 /*
- * Moves from_ns and to_ns of f, which lie in profiles, to the nearer ends of these. A range that
- * would be empty then stays as it is, and so does one of a level, or of more than six hours. Errors
+ * Moves from_ns and to_ns of f, which lie in profiles, to the nearer ends of these, and to_ns to
+ * where profiles of all nodes are there if some have yet to be sent. A range that would be empty
+ * then stays as it is, and so does one of a level, or of more than PROFILE_EDGES_LONGEST_NS. Errors
  * are those of stack_query().
  */
 int profile_edges_snap(struct store *store, struct query_filter *f, struct err *err) MUST_CHECK;

@@ -45,6 +45,7 @@ struct query_filter {
 struct query_sides {
 	const struct query_filter *selection;
 	const struct query_filter *base; /* of the same type; NULL: no comparison */
+	bool by_share; /* of a profile counts the part within the range, as it does with a base */
 };
 
 #endif /* CLUSTER_AGENT_QUERY_READ_QUERY_FILTER_H */

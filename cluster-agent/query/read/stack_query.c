@@ -11,7 +11,10 @@
  * counts for as long as its window overlaps the range, and the sum is divided by the time that
  * is covered by any profile of its side, which a query of its own finds out first.
  *
- * Of two sides, the borders of the ranges are moved to ends of profiles (profile_edges.h).
+ * Of two sides, the borders of the ranges are moved to ends of profiles (profile_edges.h). Those of
+ * other instances contain a border, and of them the part counts that is within the range, as on a
+ * timeline: whole, an instance would have a profile more on one side than on the other, and its
+ * functions would seem to have grown.
  *
  * The sides are read by a SELECT each and added up by stack. One SELECT with a condition on either
  * side would read what is between two distant ranges, too, and could not count a profile of both
@@ -51,6 +54,10 @@
  * consistent with the rows: rows that arrive between two queries would falsify it.
  */
 #define SQL_SIDE_SUM "SELECT StackHash, sum(Value) AS v"
+/* What has a value keeps one, as a function that is there must not seem to be gone. */
+#define SQL_SIDE_SHARE                                                               \
+	"SELECT StackHash, toInt64(round(sum(toFloat64(Value) * ${overlap_ns} / "    \
+	"${window_ns}))) AS w, if(w < 1 AND sum(Value) > 0, 1, w) AS v"
 #define SQL_SIDE_AVG                                                               \
 	"SELECT StackHash, toInt64(round(sum(toFloat64(Value) * ${overlap_ns}) / " \
 	"{covered:UInt64})) AS v"
@@ -91,6 +98,7 @@ struct stack_work {
 	struct store *store;
 	const struct query_filter *f;
 	const struct query_filter *base; /* or NULL */
+	bool by_share;
 	struct stack_dictionary *stacks;
 	struct entry *entries; /* largest first */
 	size_t n_entries;
@@ -121,6 +129,12 @@ static bool is_sum(const struct stack_work *w)
 
 /* ---- values ---- */
 
+/* Of a long range, whose borders do not move either, the profiles at them are next to nothing. */
+static bool by_share(const struct stack_work *w, const struct query_filter *f)
+{
+	return (w->by_share || w->base) && f->to_ns - f->from_ns <= PROFILE_EDGES_LONGEST_NS;
+}
+
 static int add_side(struct stack_work *w, struct bound_query *q, bool base, struct err *err)
 {
 	const struct query_filter *f = base ? w->base : w->f;
@@ -134,7 +148,10 @@ static int add_side(struct stack_work *w, struct bound_query *q, bool base, stru
 		bound_query_bind(q, f);
 	if (!is_sum(w))
 		bound_query_add_uint(q, "covered", covered_ns > 1 ? (uint64_t)covered_ns : 1);
-	bound_query_add_sql(q, f, is_sum(w) ? SQL_SIDE_SUM : SQL_SIDE_AVG);
+	bound_query_add_sql(q, f,
+			    !is_sum(w)  ? SQL_SIDE_AVG
+			    : by_share(w, f) ? SQL_SIDE_SHARE
+					     : SQL_SIDE_SUM);
 	bound_query_add_sql(q, f, SQL_SIDE);
 	bound_query_use_side(q, false);
 	return 0;
@@ -426,7 +443,8 @@ int stack_query(struct store *store, struct query_sides sides, stack_query_fn fn
 		struct stack_query_result *ret, struct err *err)
 {
 	struct query_filter f = *sides.selection, base = {0};
-	CLEANUP(stack_work_fini) struct stack_work w = {.store = store, .f = &f};
+	CLEANUP(stack_work_fini)
+	struct stack_work w = {.store = store, .f = &f, .by_share = sides.by_share};
 	int r = 0;
 
 	*ret = (struct stack_query_result){0};

@@ -49,8 +49,8 @@ typedef int (*stack_query_fn)(void *ctx, const struct flame_frame *frames, size_
  * shares of its side's total.
  *
  * Values of summed types are sums over the profiles that overlap the range; with a base, each range
- * is moved to ends of profiles before (profile_edges.h). Those of the others
- * are the sum over instances, averaged over the time that profiles cover. Returns 0, an error
+ * is moved to ends of profiles before (profile_edges.h), and of a profile the part counts that is
+ * within. Those of the others are the sum over instances, averaged over the time that profiles cover. Returns 0, an error
  * of store_query(), -EBADMSG if the answer is malformed, -ENOMEM, or what fn returned; with a
  * sentence in err, except for -ENOMEM and what fn returned.
  */

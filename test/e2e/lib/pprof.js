@@ -154,4 +154,4 @@ async function upload(
   return { status: r.status, text: await r.text(), retryAfter: r.headers.get("retry-after") };
 }
 
-module.exports = { encode, summary, contents, upload };
+module.exports = { encode, fields, numbers, summary, contents, upload };
