@@ -136,6 +136,11 @@ test("values of the baseline are multiplied in every column", () => {
     functions: { self: [4], baseTotal: [3], baseSelf: [3] },
     base: { total: 3 },
   });
+  // what it stands for stays: total by rate
+  assert.deepEqual(c.scaleBase({ ...g, base: { total: 2, rate: 4 } }, 1.5).base, {
+    total: 3,
+    rate: 6,
+  });
   const alone = { nodes: {}, functions: {} };
   assert.equal(c.scaleBase(alone, 2), alone);
 });
@@ -154,4 +159,10 @@ test("a baseline with few profiles says how many of its minutes have some", () =
   assert.equal(c.littleCovered({ ...base, covered: 60_000, total: 0 }), "");
   assert.equal(c.littleCovered(base), "");
   assert.equal(c.littleCovered(undefined), "");
+  assert.equal(
+    c.littleText({ ...base, covered: 60_000 }, 7.6),
+    "Only 60 s of 15 min of the baseline have profiles: what is not in these seems new. " +
+      "Its values are multiplied by 7.60.",
+  );
+  assert.equal(c.littleText({ ...base, covered: 500_000 }, 7.6), "");
 });

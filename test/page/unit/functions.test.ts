@@ -4,12 +4,17 @@ import {
   comparedSort,
   functionChanges,
   hasChanged,
-  samplingOf,
   plainSort,
   sortChanges,
   sortFunctions,
-  type Sampling,
+  sidesOf,
 } from "../../../cluster-agent/web/src/model/functions";
+import {
+  isChance,
+  samplingOf,
+  type Sampling,
+} from "../../../cluster-agent/web/src/model/chance";
+import { changeOf } from "../../../cluster-agent/web/src/model/diff";
 import type { SortBy } from "../../../cluster-agent/web/src/model/url_state";
 
 const names = ["b", "x/a.c", "B2"];
@@ -88,6 +93,43 @@ test("what chance explains is neither new nor gone", () => {
   const scaled = samplingOf(side(1000, 60_000), side(500, 30_000, 10_000), "absolute");
   assert.equal(scaled?.base, 20);
   assert.equal(needed(null, "new"), 1);
+});
+
+test("chance decides which changes have a colour", () => {
+  const side = (samples: number) => ({
+    ...{ total: samples * 10, rate: samples / 6, covered: 60_000 },
+    quality: { samples },
+  });
+  const graph = { type: "ebpf:cpu:nanoseconds", ...side(1000), base: side(1000) };
+  const score = (now: number, before: number, mode: "share" | "absolute", g = graph): number =>
+    changeOf(now * 10, before * 10, sidesOf(g), mode).score;
+  // 0.001 of tests of 200 samples find more than 47 of difference where there is none
+  assert.equal(score(120, 80, "absolute"), 0);
+  assert.ok(score(124, 76, "absolute") > 0.3);
+  assert.ok(score(76, 124, "absolute") < -0.3);
+  // its figures are what they are
+  assert.equal(changeOf(1200, 800, sidesOf(graph), "absolute").percent, 50);
+  assert.equal(score(9, 0, "absolute"), 0);
+  assert.equal(score(10, 0, "absolute"), 1);
+  // of nearly all samples, few can be of something else
+  assert.equal(score(970, 930, "absolute"), 0);
+  assert.ok(score(970, 930, "share") > 0.04);
+  // two per cent are a change where there are enough samples
+  const many = { ...graph, ...side(1e6), base: side(1e6) };
+  assert.ok(score(102_000, 100_000, "absolute", many) > 0.01);
+  assert.ok(score(510, 500, "absolute", many) === 0);
+  // without samples, each change has its colour
+  assert.ok(score(12, 8, "absolute", { ...graph, type: "go:heap_inuse_space:bytes" }) > 0.3);
+});
+
+test("a side that stands for more time has more samples by chance", () => {
+  // the covered time is that of both sides, but one of them has twice the instances
+  const long = { total: 4000, rate: 1, covered: 60_000, quality: { samples: 400 } };
+  const short = { total: 1000, rate: 1, covered: 60_000, quality: { samples: 100 } };
+  const s = samplingOf(long, short, "absolute")!;
+  assert.equal(s.odds, 0.8);
+  assert.ok(isChance(4000, 1000, s));
+  assert.ok(!isChance(2500, 2500, s));
 });
 
 test("without the number of samples there is no test", () => {

@@ -12,6 +12,7 @@ import {
 } from "../../../cluster-agent/web/src/open/file_exports";
 import { fileFunction, fileGraph, type Side } from "../../../cluster-agent/web/src/open/file_graph";
 import { parseFrame } from "../../../cluster-agent/web/src/open/folded";
+import { littleCovered, scaleBase } from "../../../cluster-agent/web/src/model/comparison";
 import { MAX_FILE, openFile, type OpenedFile } from "../../../cluster-agent/web/src/open/open_file";
 import { FileError, sumOf } from "../../../cluster-agent/web/src/open/stacks";
 import { buildTree, nodeName } from "../../../cluster-agent/web/src/model/tree";
@@ -75,6 +76,48 @@ const locations = [
 ];
 const sample = (at: (number | bigint)[], values: (number | bigint)[]): number[] =>
   msg(2, msg(1, ...at.map(varint)), msg(2, ...values.map(varint)));
+
+/** CPU time of one stack, as the server exports a range: with the time that profiles cover. */
+const exported = (name: string, ms: number, range: string, coveredS: number) =>
+  open(
+    pprof(
+      msg(1, num(1, 1), num(2, 2)),
+      ...fns,
+      ...locations,
+      sample([BIG, 1], [ms * 1e6]),
+      ...["", "ebpf:cpu:nanoseconds", "nanoseconds", "", "", "main", "work", "a.c"].map(text),
+      ...["/docker/app", range].map(text),
+      num(9, Date.parse("2026-11-20T10:15:00Z") * 1e6),
+      num(10, coveredS * 1e9),
+      msg(13, varint(8), varint(9)),
+    ),
+    name,
+  );
+
+test("files that say how long they took are compared by what they have per second", async () => {
+  const minute = (m: number) => new Date(Date.UTC(2026, 10, 20, 10, m)).toISOString();
+  const a = await exported("now", 1220 * 15, `range ${minute(0)}/${minute(15)}`, 900);
+  const b = await exported("before", 1000, `range ${minute(-15)}/${minute(0)}`, 60);
+  assert.deepEqual([a.from, a.to], [Date.parse(minute(0)), Date.parse(minute(15))]);
+  assert.deepEqual([b.to - b.from, b.covered], [900_000, 60_000]);
+  const { graph, factor } = fileGraph(side(a), side(b));
+  assert.ok(Math.abs(factor - 15) < 1e-9);
+  const scaled = scaleBase(graph, factor);
+  assert.ok(Math.abs(graph.total / scaled.base!.total - 1.22) < 1e-9);
+  assert.equal(littleCovered(graph.base), "60 s of 15 min");
+  // without a range that it was asked for, a file is as long as it says
+  const plain = await exported("plain", 1000, "range unknown", 60);
+  assert.equal(plain.to - plain.from, 60_000);
+  assert.equal(littleCovered(fileGraph(side(a), side(plain)).graph.base), "");
+  // a level has no time, and of folded stacks it is not known
+  const level = { ...b, types: [{ ...b.types[0], title: "go:heap_inuse_space:bytes" }] };
+  const levels = fileGraph({ file: a, type: { ...a.types[0], title: level.types[0].title } }, {
+    file: level,
+    type: level.types[0],
+  });
+  assert.equal(levels.factor, 1);
+  assert.equal(fileGraph(side(a), side(await open("main;work 7\n", "x.folded"))).factor, 1);
+});
 
 test("a pprof, whatever the order of its parts", async () => {
   const samples = [sample([BIG, 1], [3, 30]), sample([1], [1, 5]), sample([BIG + 1n], [2, 7])];

@@ -114,7 +114,7 @@ export interface SideTotal {
 }
 
 /** Seconds that the total of a side stands for. */
-function seconds(s: SideTotal): number {
+export function seconds(s: SideTotal): number {
   return s.rate && s.total > 0 ? s.total / s.rate : (s.covered ?? 0) / 1000;
 }
 
@@ -138,6 +138,24 @@ export function littleCovered(base: (Span & SideTotal) | undefined): string {
   if (!base?.total || covered >= COVERED * (to - from)) return "";
   return `${duration(covered)} of ${duration(to - from)}`;
 }
+
+/** What to say of such a baseline; "" if it has enough. */
+export function littleText(base: (Span & SideTotal) | undefined, factor: number): string {
+  const little = littleCovered(base);
+  if (!little) return "";
+  const times = factor > 1 ? ` Its values are multiplied by ${factor.toPrecision(3)}.` : "";
+  return `Only ${little} of the baseline have profiles: what is not in these seems new.${times}`;
+}
+
+/** "values × 1.50": of a baseline that stands for less time. */
+export const timesText = (factor: number, diff: DiffBy): string =>
+  diff === "absolute" && factor !== 1 ? `values × ${factor.toPrecision(3)}` : "";
+
+/** How absolute values are compared. */
+export const absoluteText = (factor: number): string =>
+  factor === 1
+    ? "Values as they are: both ranges are of equal length"
+    : `Baseline × ${factor.toPrecision(3)}: as if it were as long as the other range`;
 
 const UNLIKE = 1.2; // times as much as the other side
 
@@ -185,19 +203,24 @@ export function secondLine(c: Comparison, chart: Span): { shift: number } | null
 interface BaseColumns {
   nodes: { baseTotal?: NumberColumn; baseSelf?: NumberColumn };
   functions: { baseTotal?: number[]; baseSelf?: number[] };
-  base?: { total: number };
+  base?: { total: number; rate?: number };
 }
 
-/** Columns or figures with the values of the baseline multiplied. */
-function times<T extends { baseTotal?: unknown; baseSelf?: unknown }>(c: T, factor: number): T {
-  const scaled = (v: unknown): unknown =>
-    Array.isArray(v) || v instanceof Float64Array
-      ? v.map((x: number) => x * factor)
-      : typeof v === "number"
-        ? v * factor
-        : v;
-  return { ...c, baseTotal: scaled(c.baseTotal), baseSelf: scaled(c.baseSelf) };
+/** Columns or figures of which some are multiplied. */
+function multiplied<T extends object>(c: T, factor: number, names: (keyof T)[]): T {
+  const out = { ...c };
+  for (const name of names) {
+    const v: unknown = c[name];
+    if (Array.isArray(v) || v instanceof Float64Array)
+      out[name] = v.map((x: number) => x * factor) as T[keyof T];
+    else if (typeof v === "number") out[name] = (v * factor) as T[keyof T];
+  }
+  return out;
 }
+
+/** The same with the values of the baseline multiplied. */
+const times = <T extends { baseTotal?: unknown; baseSelf?: unknown }>(c: T, factor: number): T =>
+  multiplied(c, factor, ["baseTotal", "baseSelf"]);
 
 /** The same answer with the values of the baseline multiplied. */
 export function scaleBase<T extends BaseColumns>(g: T, factor: number): T {
@@ -206,7 +229,8 @@ export function scaleBase<T extends BaseColumns>(g: T, factor: number): T {
     ...g,
     nodes: times(g.nodes, factor),
     functions: times(g.functions, factor),
-    base: { ...g.base, total: g.base.total * factor },
+    // so that the total still stands for as many seconds
+    base: multiplied(g.base, factor, ["total", "rate"]),
   };
 }
 

@@ -6,8 +6,10 @@
 //
 // The colour shows the change relative to the larger side, (value - base) / max(value, base). It is
 // bounded and symmetric: twice as much is +0.5, half as much is -0.5, new is +1, vanished is -1.
-// The plain ratio has no upper bound, so the largest one would make all others look unchanged.
+// The plain ratio has no upper bound, so the largest one would make all others look unchanged. What
+// chance explains (chance.ts) has the colour of what is the same; its figures are what they are.
 
+import { isChance, type Sampling } from "./chance";
 import { hex, oklch } from "./colors";
 import { percent, value as valueText } from "./units";
 import type { DiffBy } from "./url_state";
@@ -19,6 +21,7 @@ export type DiffScheme = "red-green" | "blue-orange";
 export interface Sides {
   value: number;
   base: number;
+  samplings?: Record<DiffMode, Sampling | null>; // of profiles that are made of samples
 }
 
 /** "none": neither side has it. */
@@ -29,13 +32,15 @@ export interface Change {
   value: number; // value - base, in the unit of the profile
   share: number; // share of the total minus share of the base's total, -1 … 1
   percent: number | null; // by the mode; 61 for +61 %; null without a base to relate to
-  score: number; // -1 … 1, what the colour shows
+  score: number; // -1 … 1, what the colour shows; 0 if chance explains the change
 }
 
 const shareOf = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);
 
-/** (value - base) / max of both by the mode: -1 … 1. */
+/** (value - base) / max of both by the mode, -1 … 1; 0 where chance explains that they differ. */
 export function changeScore(value: number, base: number, whole: Sides, mode: DiffMode): number {
+  const sampling = whole.samplings?.[mode];
+  if (sampling && isChance(value, base, sampling)) return 0;
   const a = mode === "share" ? shareOf(value, whole.value) : value;
   const b = mode === "share" ? shareOf(base, whole.base) : base;
   const most = a > b ? a : b;
@@ -125,6 +130,7 @@ export const changeColor = (score: number, p: DiffPalette): string =>
 
 /** Colour of a figure that says how something changed; "" for the usual one. */
 export function changeTextColor(c: Change, p: DiffPalette): string {
+  if (levelOf(c.score) === 0) return "";
   if (c.kind === "grew" || c.kind === "new") return p.grewText;
   return c.kind === "shrank" || c.kind === "vanished" ? p.shrankText : "";
 }

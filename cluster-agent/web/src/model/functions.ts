@@ -1,5 +1,6 @@
 // Order of the function table.
 
+import { isChance, samplingsOf, type Sampling } from "./chance";
 import { changeOf, type Change, type DiffMode, type Sides } from "./diff";
 import { label } from "./names";
 import type { Changed, SortBy } from "./url_state";
@@ -50,44 +51,12 @@ export function functionChanges(
   return now.map((v, i) => changeOf(v, base[i] ?? 0, whole, mode));
 }
 
-/** How samples of the two sides relate. */
-export interface Sampling {
-  value: number; // of a sample of the selection
-  base: number; // of one of the baseline
-  odds: number; // that a sample is of the selection, if nothing has changed
-}
-
-interface SampledSide {
-  total: number;
-  quality: { samples: number; scope?: string };
-  covered?: number; // ms
-}
-
-/**
- * Null if values are not made of samples, or it is unknown of how many. Shares are compared by how
- * many samples the sides have, absolute values by how long they were watched.
- */
-export function samplingOf(a: SampledSide, b: SampledSide, mode: DiffMode): Sampling | null {
-  const counts = (s: SampledSide): boolean =>
-    s.quality.scope !== "application" && s.quality.samples > 0 && s.total > 0;
-  if (!counts(a) || !counts(b)) return null;
-  const [x, y] =
-    mode === "share"
-      ? [a.quality.samples, b.quality.samples]
-      : [a.covered ?? 0, b.covered ?? 0];
-  if (x <= 0 || y <= 0) return null;
-  const ofSample = (s: SampledSide): number => s.total / s.quality.samples;
-  return { value: ofSample(a), base: ofSample(b), odds: x / (x + y) };
-}
-
-const SIGNIFICANT = 0.001;
-
-/**
- * Whether chance explains that a function is on one side only: that all of its k samples are on
- * that side by chance has the probability odds^k.
- */
-const isNoise = (value: number, ofSample: number, odds: number): boolean =>
-  odds ** Math.round(value / ofSample) >= SIGNIFICANT;
+/** Totals of both sides of a graph, and what chance explains between them. */
+export const sidesOf = (g: Parameters<typeof samplingsOf>[0]): Sides => ({
+  value: g.total,
+  base: g.base?.total ?? 0,
+  samplings: samplingsOf(g),
+});
 
 const kinds: Record<Exclude<Changed, "">, Change["kind"]> = { new: "new", gone: "vanished" };
 
@@ -104,10 +73,7 @@ export function hasChanged(
   if (changed === "") return true;
   const total = { value: f.total[i], base: f.baseTotal?.[i] ?? 0 };
   if (changeOf(total.value, total.base, total, "absolute").kind !== kinds[changed]) return false;
-  if (!sampling) return true;
-  return changed === "new"
-    ? !isNoise(total.value, sampling.value, sampling.odds)
-    : !isNoise(total.base, sampling.base, 1 - sampling.odds);
+  return !sampling || !isChance(total.value, total.base, sampling);
 }
 
 /**

@@ -1,5 +1,6 @@
 // The quality of a profile: incomplete stacks and lost samples.
 
+import { isSampled } from "./chance";
 import { endsNameless, hasFewNames, type Naming } from "./naming";
 import { grouped, percentComplete, value } from "./units";
 
@@ -23,9 +24,6 @@ export function qualityLevel(q: QualityFigures, naming?: Naming | null): Quality
   const lacksNames = naming && (hasFewNames(naming) || endsNameless(naming));
   return complete < 0.99 || lost > 0.001 || lacksNames ? "fair" : "good";
 }
-
-/** Whether a profiler took samples: other profiles have a record per stack, which is no measure. */
-export const isSampled = (type: string): boolean => /cpu[^:]*:nanoseconds$/.test(type);
 
 /**
  * How much was observed, in its own words: "6,000 samples", "1.2 M objects", "310 goroutines"; ""

@@ -1,14 +1,15 @@
 // From the stacks of a file, or of two, to what the server would answer about them: so that all
 // views of a profile work on a file as well.
 
+import { baseFactor } from "../model/comparison";
 import { fileKey } from "../model/file_key";
 import { Grove } from "../model/grove";
 import { functionColumns } from "../model/transform";
 import { assembleTree, type Tree } from "../model/tree";
-import type { Figures, FlameGraph, FunctionView } from "../state/api";
+import type { BaseInfo, Figures, FlameGraph, FunctionView } from "../state/api";
 import type { FunctionId } from "../model/url_state";
 import type { OpenedFile } from "./open_file";
-import { sumOf, type FileType, type StackTable } from "./stacks";
+import { isLevel, sumOf, type FileType, type StackTable } from "./stacks";
 
 const MAX_NODES = 300_000; // more cannot be drawn at every move of the mouse
 export const LEFT_OUT = "[left out]";
@@ -117,6 +118,14 @@ const noQuality = { samples: 0, truncated: 0, lost: 0, lostReasons: {} };
 export interface FileGraph {
   graph: FlameGraph;
   stacksLeftOut: number; // too small to have frames of their own
+  factor: number; // of the baseline's values where they are absolute: as of a live comparison
+}
+
+/** How much a side has per second, if its file says how long that took; a level is as it is. */
+function rateOf({ file, type }: Side): { rate: number; covered: number } {
+  const total = sumOf(type);
+  const perSecond = file.covered > 0 ? (total / file.covered) * 1000 : 0;
+  return { rate: isLevel(type.title) ? total : perSecond, covered: file.covered };
 }
 
 export function fileGraph(a: Side, b: Side | null): FileGraph {
@@ -146,13 +155,15 @@ export function fileGraph(a: Side, b: Side | null): FileGraph {
     other: { nodes: 0, value: 0 },
     ...{ stacks: a.type.stacks.length, stacksCut: 0, valueCut: 0 },
   };
-  if (b) graph.base = baseOf(b);
-  return { graph, stacksLeftOut: lost };
+  if (!b) return { graph, stacksLeftOut: lost, factor: 1 };
+  const compared = { ...graph, ...rateOf(a), base: baseOf(b) };
+  const factor = baseFactor(compared, compared.base, !isLevel(a.type.title));
+  return { graph: compared, stacksLeftOut: lost, factor };
 }
 
-const baseOf = ({ file, type }: Side): FlameGraph["base"] => ({
-  ...{ service: file.name, from: file.from, to: file.to, total: sumOf(type) },
-  ...{ quality: noQuality, stacks: type.stacks.length, rate: 0, covered: 0 },
+const baseOf = (b: Side): BaseInfo => ({
+  ...{ service: b.file.name, from: b.file.from, to: b.file.to, total: sumOf(b.type) },
+  ...{ quality: noQuality, stacks: b.type.stacks.length, ...rateOf(b) },
 });
 
 const nothing = { self: 0, total: 0, baseSelf: 0, baseTotal: 0 };

@@ -63,5 +63,5 @@ export function readFolded(text: string): FileContent {
   // a text of any kind may have a line that ends in a number
   const odd = table.leftOut.get("lines that are no stack with a value") ?? 0;
   if (lines === 0 || 4 * odd > lines) throw new FileError(UNKNOWN);
-  return { table, types: [type], main: 0, from: 0, to: 0 };
+  return { table, types: [type], main: 0, from: 0, to: 0, covered: 0 };
 }

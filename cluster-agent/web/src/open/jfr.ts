@@ -368,5 +368,6 @@ export function readJfr(bytes: Uint8Array): FileContent {
     to = Math.max(to, Number((chunk.startNs + chunk.durationNs) / 1_000_000n));
   }
   const list = Object.values(KINDS).flatMap((k) => types.get(k.title) ?? []);
-  return { table, types: [...new Set(list)], main: 0, from: to > from ? from : 0, to };
+  const covered = Math.max(0, to - from);
+  return { table, types: [...new Set(list)], main: 0, from: covered ? from : 0, to, covered };
 }

@@ -31,6 +31,7 @@ interface Parts {
   time: number; // ns
   duration: number;
   preferred: number; // index of a text
+  comments: number[]; // likewise
 }
 
 /** Reads the numbers of a message by their fields. */
@@ -95,7 +96,7 @@ function readMapping(r: ProtoReader, p: Parts): void {
 
 function readParts(bytes: Uint8Array): Parts {
   const p: Parts = {
-    ...{ types: [], samples: [], texts: [], time: 0, duration: 0, preferred: 0 },
+    ...{ types: [], samples: [], texts: [], comments: [], time: 0, duration: 0, preferred: 0 },
     ...{ locations: new Map(), functions: new Map(), mappings: new Map() },
   };
   const decoder = new TextDecoder();
@@ -116,6 +117,7 @@ function readParts(bytes: Uint8Array): Parts {
       checkCount(p.texts.length, "names");
     } else if (r.field === 9) p.time = r.int();
     else if (r.field === 10) p.duration = r.int();
+    else if (r.field === 13) r.numbers((n) => p.comments.length < 100 && p.comments.push(n.int()));
     else if (r.field === 14) p.preferred = r.int();
     else r.skip();
   }
@@ -212,13 +214,24 @@ export function readPprof(bytes: Uint8Array): FileContent {
     if (scale !== 1) t.values = t.values.map((v) => v * scale);
   });
   const named = p.preferred ? types.findIndex((t) => t.title === p.texts[p.preferred]) : -1;
-  const length = Math.max(0, p.duration) / 1e6;
   // profiles of ours, whose types have three parts, say when they end; others when they begin
   const ours = types.some((t) => t.title.split(":").length === 3);
-  const from = p.time > 0 ? p.time / 1e6 - (ours ? length : 0) : 0;
   return {
-    ...{ table, types, from },
+    ...{ table, types },
     main: named >= 0 ? named : types.length - 1,
-    to: from && from + length,
+    ...timesOf(p, ours),
   };
+}
+
+/** The comment in which the server says which range it was asked for. */
+const RANGE = /^range (\S+)\/(\S+)$/;
+
+/** When it was, and how much of that time its values stand for. */
+function timesOf(p: Parts, ours: boolean): { from: number; to: number; covered: number } {
+  const covered = Math.max(0, p.duration) / 1e6;
+  const said = p.comments.map((c) => RANGE.exec(p.texts[c] ?? "")).find(Boolean);
+  const [from, to] = said ? [Date.parse(said[1]), Date.parse(said[2])] : [0, 0];
+  if (from < to) return { from, to, covered };
+  const begin = p.time > 0 ? p.time / 1e6 - (ours ? covered : 0) : 0;
+  return { from: begin, to: begin && begin + covered, covered };
 }

@@ -117,5 +117,5 @@ export function readSpeedscope(json: unknown): FileContent {
   const chosen = file.activeProfileIndex;
   const all = withSums(types);
   const main = all.length > types.length || !Number.isInteger(chosen) ? 0 : (chosen as number);
-  return { table, types: all, main: all[main] ? main : 0, from: 0, to: 0 };
+  return { table, types: all, main: all[main] ? main : 0, from: 0, to: 0, covered: 0 };
 }

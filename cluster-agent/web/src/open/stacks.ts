@@ -99,7 +99,12 @@ export interface FileContent {
   main: number; // the type to show first
   from: number; // ms since the epoch; 0 = the file does not say
   to: number;
+  covered: number; // ms that the values stand for; 0 = the file does not say
 }
+
+/** Whether values are amounts at a time, such as memory in use: they do not grow with time. */
+export const isLevel = (title: string): boolean =>
+  /in_?use|\b(live|goroutine|threads|threadcreate)/.test(title);
 
 /** Adds a value; returns whether it can be shown. */
 export function addValue(t: FileType, table: StackTable, stack: number, value: number): void {

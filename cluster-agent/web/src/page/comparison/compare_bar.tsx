@@ -3,11 +3,14 @@
 
 import type { FlameGraph, Timeline } from "../../state/api";
 import type { Navigate } from "../../state/hooks";
+import { isSampled } from "../../model/chance";
 import {
+  absoluteText,
   baseRangeName,
   isAbout,
   sideNames,
   swapped,
+  timesText,
   type Comparison,
 } from "../../model/comparison";
 import {
@@ -20,7 +23,7 @@ import {
   type DiffScheme,
 } from "../../model/diff";
 import { namingOf, type Naming } from "../../model/naming";
-import { isSampled, qualityText, qualityLevel } from "../../model/quality";
+import { qualityText, qualityLevel } from "../../model/quality";
 import { meanIn } from "../../model/series";
 import { duration, spanLabel, type Span } from "../../model/time_range";
 import { zoned, zoneName } from "../../model/time_zone";
@@ -159,12 +162,6 @@ function SideText({ letter, name, hint, rate, quality, naming, sampled = false }
   );
 }
 
-const unscaled = (p: CompareProps): boolean => p.factor === 1;
-
-/** "values × 1.50": the baseline's range is shorter. */
-const scaled = (p: CompareProps): string =>
-  p.state.diff === "absolute" && !unscaled(p) ? `values × ${p.factor.toPrecision(3)}` : "";
-
 /** How values are compared, and what widths mean. */
 const measure = (p: CompareProps): string =>
   `${compared(p)}.\nA frame is as wide as the mean of both sides`;
@@ -172,10 +169,7 @@ const measure = (p: CompareProps): string =>
 function compared(p: CompareProps): string {
   if (p.state.diff === "share")
     return "Each side’s share of its own total: a change of load alone changes nothing";
-  if (!p.perSecond) return "Averages over each side’s time";
-  return unscaled(p)
-    ? "Values as they are: both ranges are of equal length"
-    : `Baseline × ${p.factor.toPrecision(3)}: as if it were as long as the other range`;
+  return p.perSecond ? absoluteText(p.factor) : "Averages over each side’s time";
 }
 
 export function CompareBar(p: CompareProps) {
@@ -208,7 +202,9 @@ export function CompareBar(p: CompareProps) {
         <SideText
           letter="B"
           name={names.b}
-          hint={[baseRangeName(state.base, c.a.span), scaled(p)].filter(Boolean).join(", ")}
+          hint={[baseRangeName(state.base, c.a.span), timesText(p.factor, state.diff)]
+            .filter(Boolean)
+            .join(", ")}
           rate={base ? rateOf(b) : ""}
           quality={base?.quality ?? null}
           naming={named?.base}

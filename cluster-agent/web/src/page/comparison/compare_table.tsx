@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { FlameGraph } from "../../state/api";
 import type { Navigate } from "../../state/hooks";
 import { memo } from "../../state/memo";
+import type { Sampling } from "../../model/chance";
 import {
   changeAmount,
   changeColor,
@@ -19,12 +20,10 @@ import {
   comparedSort,
   functionChanges,
   hasChanged,
-  samplingOf,
+  sidesOf,
   sortChanges,
-  type Sampling,
 } from "../../model/functions";
 import { tableText } from "../../model/table_text";
-import { isSampled } from "../../model/quality";
 import { grouped, percentFixed, value } from "../../model/units";
 import type { Changed, ComparedState, DiffBy, FunctionId } from "../../model/url_state";
 import { FunctionRows, useFound, type FunctionHead, type RowLook } from "../table/function_rows";
@@ -158,16 +157,12 @@ function CompareTableView(p: Props) {
   const { names, functions: f } = graph;
   const { measure, diff, changed, ascending } = state;
   const sort = comparedSort(state.sort);
+  const whole = useMemo(() => sidesOf(graph), [graph]);
   const changes = useMemo(
-    () =>
-      functionChanges(f, measure, { value: graph.total, base: graph.base?.total ?? 0 }, diff),
+    () => functionChanges(f, measure, whole, diff),
     [graph, measure, diff],
   );
-  const sampling = useMemo(
-    () =>
-      graph.base && isSampled(graph.type) ? samplingOf(graph, graph.base, diff) : null,
-    [graph, diff],
-  );
+  const sampling = whole.samplings?.[diff] ?? null;
   const counts = useMemo(() => countsOf(graph, sampling), [graph, sampling]);
   const found = useFound(graph, p.search, p.grouping);
   const order = useMemo(() => {

@@ -3,6 +3,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { palettes } from "../../model/colors";
+import { littleText, scaleBase, scaleFunction, usualDiff } from "../../model/comparison";
 import { diffPalettes } from "../../model/diff";
 import type { Note } from "../../model/notes";
 import { day, duration, spanLabel } from "../../model/time_range";
@@ -11,7 +12,7 @@ import { grouped, percent, value } from "../../model/units";
 import { emptyState, type FunctionId, type UrlState } from "../../model/url_state";
 import { fileFunction, fileGraph, LEFT_OUT, sameType, type Side } from "../../open/file_graph";
 import type { OpenedFile } from "../../open/open_file";
-import { sumOf } from "../../open/stacks";
+import { isLevel, sumOf } from "../../open/stacks";
 import { Cell, type Navigate, type Theme } from "../../state/hooks";
 import { closeFiles, show, type Opened } from "../../state/opened";
 import { useScheme } from "../../state/scheme";
@@ -60,7 +61,8 @@ function useSides(files: Opened) {
   const sides = useMemo(() => {
     const a: Side = { file: files.a, type };
     const b = files.b && sameType(files.b, a);
-    return { a, b, ...fileGraph(a, b) };
+    const made = fileGraph(a, b);
+    return { a, b, ...made, little: littleText(made.graph.base, made.factor) };
   }, [files, type]);
   return { ...sides, possible, at, pick: (i: number) => pick({ file: files.a, type: i }) };
 }
@@ -154,6 +156,7 @@ function FileNotes({ files, sides, snapshot }: Pick<HeadProps, "files" | "sides"
   }
   return (
     <>
+      {sides.little && <Strip look="warn" testId="little-base" text={sides.little} />}
       {notes.length > 0 && (
         <Strip look="warn" testId="file-notes" text={notes.join(" · ")} title={notes.join("\n")} />
       )}
@@ -180,15 +183,18 @@ export function OpenedPage(p: Props) {
   const [pane, setPane] = usePane(state);
   const [scheme, setScheme] = useScheme();
   const sides = useSides(files);
-  const { a, b, graph } = sides;
+  const { a, b, factor } = sides;
+  const graph = useMemo(() => scaleBase(sides.graph, factor), [sides.graph, factor]);
   const file = useMemo(
-    () => ({ side: a, view: (fn: FunctionId) => fileFunction(fn, a, b) }),
-    [a, b],
+    () => ({ side: a, view: (fn: FunctionId) => scaleFunction(fileFunction(fn, a, b), factor) }),
+    [a, b, factor],
   );
   useEffect(() => {
     document.title = a.file.name;
   }, [a.file]);
-  const compared = { ...state, diff: state.diff || ("share" as const) };
+  // a snapshot is compared as the view was that it was taken of
+  const usual = p.snapshot ? usualDiff(sides.graph, sides.graph.base, !isLevel(a.type.title)) : "share";
+  const compared = { ...state, diff: state.diff || usual };
   const changes = diffPalettes[dark ? "dark" : "light"][scheme];
   return (
     <>
@@ -197,7 +203,7 @@ export function OpenedPage(p: Props) {
       <PaneTabs pane={pane} panel={state.panel} onPane={setPane} noTimeline />
       {b && (
         <FileCompareBar
-          {...{ a, b, graph, dark, scheme, setScheme }}
+          {...{ a, b, graph, factor, dark, scheme, setScheme }}
           diff={compared.diff}
           onDiff={(diff) => navigate({ diff })}
           onSwap={() => show({ a: b.file, b: a.file })}

@@ -1,7 +1,7 @@
 // Left of the flame graph: the table of functions, or the lines of one.
 
 import { useMemo } from "preact/hooks";
-import { plainSort } from "../../model/functions";
+import { plainSort, sidesOf } from "../../model/functions";
 import { groupColumns } from "../../model/groups";
 import { functionColumns } from "../../model/transform";
 import type { Tree } from "../../model/tree";
@@ -69,7 +69,7 @@ export function LeftHalf(p: Shown) {
       <LinesPanel
         {...p}
         fn={lined}
-        whole={{ value: graph.total, base: graph.base?.total ?? 0 }}
+        whole={sidesOf(graph)}
         unit={graph.unit}
         mode={state.diff}
         onClose={() => p.navigate({ panel: "" })}

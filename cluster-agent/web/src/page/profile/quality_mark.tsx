@@ -2,7 +2,8 @@
 
 import { hasFewNames, namingOf, type Naming } from "../../model/naming";
 import { explain } from "../../model/profile_types";
-import { isOfAll, isSampled, observed, qualityLevel } from "../../model/quality";
+import { isSampled } from "../../model/chance";
+import { isOfAll, observed, qualityLevel } from "../../model/quality";
 import { walkEnds, walkSentence, type WalkEnds } from "../../model/unwinding";
 import { grouped, percent, percentComplete, value } from "../../model/units";
 import type { BaseInfo, FlameGraph } from "../../state/api";

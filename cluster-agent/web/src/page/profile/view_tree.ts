@@ -13,6 +13,7 @@ import {
   type Selection,
 } from "../../state/api";
 import { scaleBase } from "../../model/comparison";
+import { sidesOf } from "../../model/functions";
 import { compileQuery, matchTree, type Matches, type Query } from "../../model/search";
 import { noteSymbols } from "../../model/late_symbols";
 import { applyEdits, invert } from "../../model/transform";
@@ -48,7 +49,7 @@ function useTree(graph: FlameGraph | null, diff: DiffBy): [Tree | null, string] 
   const [tree, broken] = useMemo((): [Tree | null, string] => {
     noteSymbols(graph?.symbols);
     try {
-      return [graph ? buildTree(graph, "share") : null, ""];
+      return [graph ? buildTree(graph, "share", sidesOf(graph)) : null, ""];
     } catch (e) {
       return [null, (e as Error).message];
     }

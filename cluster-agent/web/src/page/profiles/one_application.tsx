@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import type { BaseRange } from "../../model/base_range";
 import { palettes } from "../../model/colors";
-import { isAbout, littleCovered, type Comparison } from "../../model/comparison";
+import { isAbout, littleText, type Comparison } from "../../model/comparison";
 import { diffPalettes } from "../../model/diff";
 import { withMatcher } from "../../model/matchers";
 import { splitService } from "../../model/names";
@@ -148,7 +148,7 @@ function ComparedProfile(props: Props) {
   const { dark, scheme } = props;
   const p = { ...props, data, state: { ...props.state, diff: data.diff } };
   const { comparison, flame } = data;
-  const little = littleCovered(flame.data?.base);
+  const little = littleText(flame.data?.base, data.factor);
   return (
     <>
       {before && (
@@ -161,10 +161,7 @@ function ComparedProfile(props: Props) {
         <EmptyBase {...p} comparison={comparison} />
       )}
       {comparison && little && (
-        <Strip look="warn" testId="little-base">
-          {`Only ${little} of the baseline have profiles: what is not in these seems new.`}
-          {data.factor > 1 && ` Its values are multiplied by ${data.factor.toPrecision(3)}.`}
-        </Strip>
+        <Strip look="warn" testId="little-base" text={little} />
       )}
       <InPlaceOfProfile {...p}>
         <Profile
