@@ -442,6 +442,10 @@ test("a search is the value of the stacks that it finds, each once", async () =>
   const all = await json("matches", { ...p, search: "main.go" });
   assert.strictEqual(all.total, await stored(NEW));
   assert.strictEqual(all.baseTotal, await stored(OLD));
+  // more of it is in sides.test.js
+  const part = await json("matches", { ...NEW, search: "main.go", byShare: 1 });
+  assert.deepStrictEqual([part.total, part.covered], [all.total, 5 * MINUTE]);
+  assert.ok(Math.abs(part.rate / (part.total / 300) - 1) < 1e-9);
   const list = await json("functions", { ...p, search: "/^small/", limit: 1 });
   assert.deepStrictEqual([list.n, list.functions.length], [40, 1]);
 });
@@ -732,7 +736,7 @@ test("a client that leaves ends its query, whatever it asked", async () => {
 test("every field that is described was in an answer", () => {
   // those about symbols need debuginfod servers: debuginfod.test.js has them; profiles of now and
   // of yesterday are in test_applications.c
-  const elsewhere = /^Flamegraph\.symbols|^Movers\.movers\.baseFrom$|\.completeTo$/;
+  const elsewhere = /^Flamegraph\.symbols|^Movers\.movers\.base(From|To)$|\.completeTo$/;
   const unseen = schema.unseen().filter((f) => !elsewhere.test(f));
   assert.deepStrictEqual(unseen, []);
 });

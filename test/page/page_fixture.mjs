@@ -454,7 +454,9 @@ export function createFixture(options = {}) {
     const stacks = select(p);
     const found = matchesOf(stacks, p.search ?? "");
     if (!hasBase(p)) delete found.baseTotal;
-    return found;
+    if (!Number(p.byShare)) return found;
+    const covered = p.to - p.from;
+    return { ...found, rate: (found.total / covered) * 1000, covered };
   };
 
   const stacks = (p) => {

@@ -144,6 +144,8 @@ export interface MatchTotals {
   baseTotal?: number;
   functions: number;
   stacks: number;
+  rate?: number | null; // this and the next one only of a part
+  covered?: number;
 }
 
 export interface Stacks {
@@ -167,12 +169,16 @@ export interface Mover {
   baseSelf: number;
   cores: number;
   baseCores: number;
-  baseFrom?: number; // start of the range right before, where that is what it is compared with
+  baseFrom?: number; // of what it is compared with, if that is not the base of all
+  baseTo?: number;
 }
 
 export interface Movers {
   from: number;
+  to: number;
+  baseFrom: number;
   baseTo: number;
+  baseCovered: number; // ms from the first to the last profile in it
   movers: Mover[]; // by the amount of the change of cores
   cores: number | null; // of all applications; null: there is no profile in this range
   baseCores: number | null;
@@ -337,6 +343,9 @@ export const matchesUrl = (
   search: string,
   base: BaseSide | null = null,
 ): string => selectionQuery("api/matches", w, s, base, { search });
+/** What a search finds of one part of several: rates add up to that of all of them. */
+export const partUrl = (w: Selection, s: Span, search: string): string =>
+  selectionQuery("api/matches", w, s, null, { search, byShare: 1 });
 export const stacksUrl = (
   w: Selection,
   s: Span,

@@ -120,21 +120,20 @@ function Lines({ p, fn, of }: { p: Shown; fn: FunctionId; of: Filling }) {
 /** Over the range; by version it is known in days. */
 function Trend({ p, fn }: { p: Shown; fn: FunctionId }) {
   const { subject: s, graph } = p;
-  const { values, seconds } = useTrend(s, p.span, fn.name, p.until);
+  const values = useTrend(s, p.span, fn.name, p.until);
   const days = daysSpan(p.span);
   const url = fleetUrl(days, { function: fn.name, type: s.type, limit: 1000 });
   const { data } = useApi<Fleet>(url, `${fn.name}\n${s.type}`, 0, true);
   const own = data?.applications.find((a) => a.service === s.service);
   const perSecond = p.level === null;
-  const rates = values.map((v) => (v === null || !perSecond ? v : v / seconds));
-  const last = rates[rates.length - 1];
+  const last = values[values.length - 1];
   const unit = graph?.unit ?? "";
   const asRate = (v: number): string =>
     unit === "nanoseconds" && perSecond ? rate(v / 1e9, "cores", true) : rate(v, unit, perSecond);
   const versions = own ? versionsText(own, releaseName) : null;
   return (
     <>
-      <Sparkline values={rates} width={180} height={36} />
+      <Sparkline values={values} width={180} height={36} />
       <p class="num dim">{last === null ? "…" : `${asRate(last)} at the end of the range`}</p>
       {versions?.short && (
         <p class="dim" title={versions.full} data-testid="details-versions">

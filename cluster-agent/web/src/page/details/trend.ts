@@ -1,10 +1,11 @@
-// A function over the range: its total in a dozen parts of it, each asked for by itself, one after
-// the other, once the function has been on show for a moment.
+// A function over the range: what it uses in a dozen parts of it, each asked for by itself, one
+// after the other, once the function has been on show for a moment. A profile counts in each part by
+// what of it lies there, as on the timeline: counted whole, it would be in two parts or three.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { exactQuery } from "../../model/search";
 import type { Span } from "../../model/time_range";
-import { fetchAnswer, matchesUrl, type MatchTotals, type Selection } from "../../state/api";
+import { fetchAnswer, partUrl, type MatchTotals, type Selection } from "../../state/api";
 
 const PARTS = 12;
 const SETTLED_MS = 400;
@@ -19,28 +20,31 @@ function partsOf({ from, to }: Span, until = to): Span[] {
   });
 }
 
-const known = new Map<string, number>(); // answers, by address
+const known = new Map<string, number | null>(); // rates, by address
 const MOST_KNOWN = 600;
 
-async function totalOf(url: string, signal: AbortSignal): Promise<number> {
-  const before = known.get(url);
-  if (before !== undefined) return before;
-  const { total } = await fetchAnswer<MatchTotals>(url, signal);
+async function learn(url: string, signal: AbortSignal): Promise<void> {
+  const { rate = null } = await fetchAnswer<MatchTotals>(url, signal);
   if (known.size >= MOST_KNOWN) known.clear();
-  known.set(url, total);
-  return total;
+  known.set(url, rate);
 }
 
 /**
- * Totals of the parts, null where they are not known yet; and how long a part is. The parts end
- * where agents have yet to send what is newer.
+ * What it uses in each part, per second of the time that profiles cover, or the mean of a level;
+ * null where nothing is covered or it is not known yet. The parts end where agents have yet to send
+ * what is newer.
  */
-export function useTrend(subject: Selection, span: Span, name: string, until?: number) {
+export function useTrend(
+  subject: Selection,
+  span: Span,
+  name: string,
+  until?: number,
+): (number | null)[] {
   const parts = partsOf(span, until);
   const { service, type, instance, where } = subject;
   const key = JSON.stringify([service, type, instance, where, name, parts[0]]);
   const urls = useMemo(
-    () => parts.map((s) => matchesUrl(subject, s, exactQuery(name))),
+    () => parts.map((s) => partUrl(subject, s, exactQuery(name))),
     [key],
   );
   const empty = () => urls.map((url) => known.get(url) ?? null);
@@ -50,7 +54,7 @@ export function useTrend(subject: Selection, span: Span, name: string, until?: n
     const load = async (): Promise<void> => {
       for (const url of urls) {
         if (known.has(url)) continue;
-        await totalOf(url, abort.signal);
+        await learn(url, abort.signal);
         if (abort.signal.aborted) return;
         set({ key, values: empty() });
       }
@@ -62,6 +66,5 @@ export function useTrend(subject: Selection, span: Span, name: string, until?: n
       abort.abort();
     };
   }, [key]);
-  const values = state.key === key ? state.values : empty();
-  return { values, seconds: (parts[0].to - parts[0].from) / 1000 };
+  return state.key === key ? state.values : empty();
 }
