@@ -96,7 +96,7 @@ int profile_query_applications(struct store *store, const struct query_request *
 	return json_writer_finish(&w);
 }
 
-static void put_mover(struct json_writer *w, const struct mover *m, int64_t before_ns)
+static void put_mover(struct json_writer *w, const struct mover *m)
 {
 	json_open(w, '{');
 	json_member_text(w, "service", m->service);
@@ -111,8 +111,10 @@ static void put_mover(struct json_writer *w, const struct mover *m, int64_t befo
 	json_put_double(w, m->cores);
 	json_key(w, "baseCores");
 	json_put_double(w, m->base_cores);
-	if (m->before)
-		put_ms(w, "baseFrom", before_ns);
+	if (m->base_to_ns > 0) {
+		put_ms(w, "baseFrom", m->base_from_ns);
+		put_ms(w, "baseTo", m->base_to_ns);
+	}
 	json_close(w, '}');
 }
 
@@ -128,8 +130,6 @@ static void put_side(struct json_writer *w, const char *key, const struct mover_
 static void put_movers(struct json_writer *w, const struct mover_list *l,
 		       const struct query_filter *range)
 {
-	const int64_t before_ns = 2 * range->from_ns - range->to_ns;
-
 	json_open(w, '{');
 	put_ms(w, "from", range->from_ns);
 	put_ms(w, "to", range->to_ns);
@@ -137,10 +137,12 @@ static void put_movers(struct json_writer *w, const struct mover_list *l,
 	put_ms(w, "baseTo", l->base_to_ns);
 	put_side(w, "cores", l, 0);
 	put_side(w, "baseCores", l, 1);
+	put_ms(w, "covered", (int64_t)l->covered_ns[0]);
+	put_ms(w, "baseCovered", (int64_t)l->covered_ns[1]);
 	json_key(w, "movers");
 	json_open(w, '[');
 	for (size_t i = 0; i < l->n_items; i++)
-		put_mover(w, &l->items[i], before_ns);
+		put_mover(w, &l->items[i]);
 	json_close(w, ']');
 	json_key(w, "services");
 	json_put_int(w, (int64_t)l->n_services);

@@ -138,3 +138,19 @@ test("parts of a range add up to it, and have the rates of the timeline", async 
   const none = await part(OLD - 10 * MINUTE, OLD - 5 * MINUTE);
   assert.deepStrictEqual([none.total, none.rate, none.covered], [0, null, 0]);
 });
+
+test("movers of a service are by the time that its own profiles cover", async () => {
+  // "young" and "live" have profiles on a part of the base only, others on all of it
+  const { movers, covered, baseCovered } = await json("movers", {
+    ...{ from: OLD + MINUTE, to: OLD + 10 * MINUTE, limit: 100 },
+    ...{ baseFrom: OLD - 8 * MINUTE, baseTo: OLD + MINUTE },
+  });
+  const moved = (m) => Math.abs(m.cores - m.baseCores) > 1e-6;
+  const young = movers.filter((m) => m.service === "young" && moved(m));
+  assert.deepStrictEqual(
+    young.map((m) => [m.name, m.baseCores, m.cores]),
+    [["first", 1, 0]],
+  );
+  assert.strictEqual(covered, 9 * MINUTE);
+  assert.strictEqual(baseCovered, MINUTE + 35e3);
+});

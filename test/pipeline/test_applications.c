@@ -343,6 +343,51 @@ TEST(a_service_younger_than_a_day_is_compared_with_the_time_right_before)
 	json_decref(list);
 }
 
+/* Of the first profiles, so that a jump stays on the list although it has lasted. */
+TEST(a_service_that_is_some_ranges_old_is_compared_with_its_first_profiles)
+{
+	struct upload u = {
+		EBPF, "service.name=jumped", -MINUTES * 300, 60 - MINUTES * 300, "grown", 6 * S, 1};
+	const json_t *m;
+	json_t *list;
+
+	post_minutely(u, MINUTES);
+	u = (struct upload){
+		EBPF, "service.name=jumped", -MINUTES * 240, 60 - MINUTES * 240, "grown", 30 * S,
+		1};
+	post_minutely(u, MINUTES * 5);
+	list = ask("movers", "&limit=100");
+	m = row_of(list, "movers", "jumped");
+	assert_mover(m, "jumped", "grown", 0.1, 0.5);
+	assert_int_equal(seconds_at(m, "baseFrom"), -MINUTES * 300);
+	assert_int_equal(seconds_at(m, "baseTo"), -MINUTES * 240);
+	/* another one, of less age, is compared with the time right before */
+	m = row_of(list, "movers", "young");
+	assert_mover(m, "young", "grown", 0.1, 0.5);
+	assert_int_equal(seconds_at(m, "baseTo"), 0);
+	json_decref(list);
+}
+
+TEST(a_service_that_began_in_the_middle_of_the_base_has_not_grown)
+{
+	const int half_s = MINUTES * 30;
+	struct upload u = {EBPF,     "service.name=middle", half_s - DAY_S, half_s + 60 - DAY_S,
+			   "steady", 12 * S,                1};
+	json_t *list;
+	const json_t *m;
+
+	post_minutely(u, MINUTES / 2);
+	u.from_s = 0;
+	u.to_s = 60;
+	post_minutely(u, MINUTES);
+	u = (struct upload){EBPF, "service.name=middle", 0, 60, "added", 6 * S, 1};
+	post_minutely(u, MINUTES / 2);
+	list = ask("movers", "&service=middle");
+	m = row_of(list, "movers", "middle");
+	assert_mover(m, "middle", "added", 0, 0.05);
+	json_decref(list);
+}
+
 static double cores_of(const json_t *row)
 {
 	return json_number_value(json_object_get(row, "cores"));
@@ -374,9 +419,9 @@ TEST(movers_of_ranges_of_any_length)
 	snprintf(base, sizeof(base), "&baseFrom=%lld&baseTo=%lld&limit=100", from_ms,
 		 from_ms + MINUTES * 60000LL);
 	list = ask_range("movers", -365 * DAY_S, DAY_S, base);
-	m = row_of(list, "movers", "gone");
-	/* a day and ten minutes of profiles */
-	assert_mover(m, "gone", "left", 0.2, 120.0 / (DAY_S + MINUTES * 60));
+	m = row_of(list, "movers", "twice");
+	/* twice ten minutes of profiles */
+	assert_mover(m, "twice", "grow", 0.1, 0.2);
 	json_decref(list);
 	list = ask_range("movers", -365 * DAY_S, -364 * DAY_S, base);
 	assert_json(list, "cores", "null");

@@ -10,8 +10,9 @@
 
 /*
  * As mover_query(), with the same range a day before as the base. Services without profiles of then
- * are compared with the range of equal length right before (`before` of their functions). If no
- * service has any of then, that is the base of the list.
+ * are compared with a range of equal length that begins with their first profile of the day, which
+ * their functions say, or with the one right before if that is not later. If no service has any
+ * profiles of a day before, that is the base of the list.
  */
 int mover_query_since(struct store *store, const struct query_filter *range, uint32_t limit,
 		      struct mover_list *ret, struct err *err) MUST_CHECK;

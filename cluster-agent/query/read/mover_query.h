@@ -22,9 +22,10 @@ struct mover {
 	const char *file;
 	int64_t self; /* CPU time in ns, as the flame graph of the same range has it */
 	int64_t base_self;
-	double cores;
+	double cores; /* while the service had profiles */
 	double base_cores;
-	bool before; /* the base is the range right before, not that of the list: mover_bases.h */
+	int64_t base_from_ns; /* if the base is not that of the list (mover_bases.h), else 0 */
+	int64_t base_to_ns;
 };
 
 struct mover_list {
@@ -37,6 +38,7 @@ struct mover_list {
 	size_t n_unbased;     /* sorted by name; none of their functions is listed */
 	bool has_data[2];     /* whether there is any profile in the range, and in the base's */
 	double cores[2];      /* of all services in the range, and in the base's */
+	double covered_ns[2]; /* from the first to the last profile in it */
 	size_t n_services;
 	size_t n_services_cut; /* too small to be looked at */
 	double cut_cores;      /* no function of these changed by more than this */

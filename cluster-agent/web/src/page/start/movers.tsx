@@ -1,11 +1,12 @@
 // What changed since yesterday: the functions whose own CPU time changed most. Where yesterday has
-// no profiles, the time of equal length right before is what they are compared with.
+// no profiles, those with which an application begins are what its functions are compared with.
 
 import { useMemo } from "preact/hooks";
 import { moversUrl, useApi, type Mover, type Movers } from "../../state/api";
+import { littleCovered } from "../../model/comparison";
 import { fullName, label } from "../../model/names";
 import { exactQuery } from "../../model/search";
-import { clock, duration, type Span } from "../../model/time_range";
+import { duration, spanLabel, type Span } from "../../model/time_range";
 import { digits, grouped } from "../../model/units";
 import type { ProfileType } from "../../model/profile_types";
 import { DAY_S, otherService, printState, type UrlState } from "../../model/url_state";
@@ -31,24 +32,45 @@ interface Props {
   attempt: number;
 }
 
+interface Base extends Span {
+  name: string; // in words
+  inUrl: UrlState["base"];
+}
+
+/** What a range is compared with, as the address has it: the words say so in the list. */
+function baseOf(range: Span, base: Span): Base {
+  if (base.from === range.from - DAY_S * 1000)
+    return { ...base, name: "since yesterday", inUrl: { shift: DAY_S } };
+  if (base.to === range.from)
+    return {
+      ...base,
+      name: `against the ${duration(range.to - range.from)} before`,
+      inUrl: "previous",
+    };
+  const { from, to } = base;
+  return { from, to, name: `against its first profiles, ${spanLabel(base, range.to)}`, inUrl: { from, to } };
+}
+
 /** The comparison of the function: the whole profile against then, and its callers. */
-const comparison = (m: Mover, before: boolean): Partial<UrlState> => ({
+const comparison = (m: Mover, base: UrlState["base"]): Partial<UrlState> => ({
   ...otherService(m.service),
   type: m.type,
   filter: "",
-  base: before ? "previous" : { shift: DAY_S },
+  base,
   search: exactQuery(m.name),
   fn: { name: m.name, file: m.file },
 });
 
 interface RowProps extends Pick<Props, "state" | "navigate"> {
   mover: Mover;
-  before: boolean; // no application has profiles of yesterday
+  all: Movers;
 }
 
-function Row({ mover: m, before, state, navigate }: RowProps) {
+function Row({ mover: m, all, state, navigate }: RowProps) {
   const change = m.cores - m.baseCores;
-  const to = comparison(m, before || m.baseFrom !== undefined);
+  const own =
+    m.baseFrom && m.baseTo ? baseOf(all, { from: m.baseFrom, to: m.baseTo }) : null;
+  const to = comparison(m, (own ?? baseOf(all, { from: all.baseFrom, to: all.baseTo })).inUrl);
   return (
     <li>
       <a
@@ -68,7 +90,7 @@ function Row({ mover: m, before, state, navigate }: RowProps) {
         </span>
         <span class="dim">
           <ServiceName service={m.service} />
-          {m.baseFrom && ` against ${clock(m.baseFrom)} on`}
+          {own && ` ${own.name}`}
         </span>
         <span class="num dim">
           {m.baseSelf ? digits(m.baseCores) : "new"} → {m.self ? digits(m.cores) : "gone"}
@@ -83,8 +105,12 @@ export function MoversPanel({ state, navigate, registry, span, attempt }: Props)
   const url = useMemo(() => moversUrl({ from, to }, null, { limit: LIMIT }), [from, to]);
   const { data, error, loading } = useApi<Movers>(url, "movers", attempt, true);
   const movers = (data?.movers ?? []).filter((m) => Math.abs(m.cores - m.baseCores) >= LEAST);
-  const before = data?.baseTo === data?.from;
-  const since = data && before ? `against the ${duration(to - from)} before` : "since yesterday";
+  const base = data && baseOf(data, { from: data.baseFrom, to: data.baseTo });
+  const since = base?.name ?? "since yesterday";
+  const little =
+    base && data.baseCores !== null
+      ? littleCovered({ ...base, total: 1, covered: data.baseCovered })
+      : "";
   const without = data?.servicesWithoutBase ?? 0;
   return (
     <aside class="movers" aria-label={`Top movers ${since}`} aria-busy={loading}>
@@ -92,13 +118,19 @@ export function MoversPanel({ state, navigate, registry, span, attempt }: Props)
       <h2>
         Top movers <span class="dim">{since}, own CPU cores</span>
       </h2>
+      {little && (
+        <p class="dim" data-testid="movers-little">
+          Only {little} of the baseline have profiles: what is not in these seems new.
+        </p>
+      )}
       {movers.length > 0 ? (
         <ul>
           {movers.map((m) => (
             <Row
               key={`${m.service}\n${m.name}\n${m.file}`}
               mover={m}
-              {...{ before, state, navigate }}
+              all={data!}
+              {...{ state, navigate }}
             />
           ))}
         </ul>
