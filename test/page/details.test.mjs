@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import {
   drawn,
   eventually,
+  fixture,
   frame,
   id,
   open,
@@ -40,8 +41,18 @@ pageTest("a frame that is selected says who calls it and what it calls", {}, asy
   await eventually(() => {
     const parts = server.requests.filter((r) => r.name === "matches");
     assert.ok(parts.filter((r) => r.ended).length >= 12);
-    const { from, to } = parts[0].params;
+    const { from, to, byShare } = parts[0].params;
     assert.equal(to - from, 75_000);
+    // whole, a profile of a minute would count in two parts or three
+    assert.equal(byShare, "1");
+  });
+  await eventually(async () => {
+    const last = server.requests.filter((r) => r.name === "matches").at(-1);
+    const { rate } = fixture.matches(last.params);
+    const shown = /([\d.]+) (m?)cores? at the end/.exec(
+      await id("details").getByRole("region", { name: "Trend" }).innerText(),
+    );
+    assert.ok(Math.abs((Number(shown[1]) * (shown[2] ? 1e6 : 1e9)) / rate - 1) < 0.05, shown[0]);
   });
   await page.keyboard.press("Escape");
   await page.keyboard.press("Escape");

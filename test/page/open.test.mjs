@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
+import pprof from "../e2e/lib/pprof.js";
 import { drawn, eventually, frame, id, open, page, pageTest, server } from "./page_harness.mjs";
 
 const APP = "/docker/4f1d2c9ab310";
@@ -233,3 +234,33 @@ for (const [width, colorScheme] of [
     assert.ok(compared <= width, `${compared}`);
     await shot(`files-${width}-${colorScheme}`);
   });
+
+pageTest("files are compared by what they have per second, and say so", {}, async () => {
+  const at = (minute) => Date.UTC(2026, 10, 20, 10, minute);
+  // a quarter of an hour each, of which profiles cover all, and a minute
+  const file = (end, durationMs, cores) =>
+    pprof.encode({
+      stacks: [{ frames: ["work", "main"], value: Math.round(cores * durationMs * 1e6) }],
+      ...{ endMs: at(end), durationMs },
+      comments: [
+        "/docker/app",
+        `range ${new Date(at(end - 15)).toISOString()}/${new Date(at(end)).toISOString()}`,
+      ],
+    });
+  await open("");
+  await drop([
+    ["now.pb", file(15, 900_000, 1.22)],
+    ["before.pb", file(0, 60_000, 1)],
+  ]);
+  await shows("now.pb");
+  assert.equal(await id("total-change").innerText(), "+22 %");
+  assert.match(
+    await id("little-base").innerText(),
+    /Only 60 s of 15 min of the baseline .*multiplied by 15\.0\./,
+  );
+  assert.doesNotMatch(await id("side-b").innerText(), /values/);
+  await id("diff-absolute").click();
+  assert.match(await id("side-b").innerText(), /values × 15\.0/);
+  assert.match(await id("diff-legend").getAttribute("title"), /^Baseline × 15\.0: as if it were/);
+  await eventually(async () => assert.match(await id("function").first().innerText(), /\+22 %/));
+});

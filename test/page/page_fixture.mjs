@@ -495,13 +495,16 @@ export function createFixture(options = {}) {
           baseSelf: f.baseSelf,
           cores: f.self / 1e6 / (to - from),
           baseCores: f.baseSelf / 1e6 / (baseTo - baseFrom),
-          ...(young !== true && isYoung(service) && { baseFrom: 2 * from - to }),
+          // five ranges ago its profiles begin
+          ...(young !== true &&
+            isYoung(service) && { baseFrom: 6 * from - 5 * to, baseTo: 5 * from - 4 * to }),
         })),
       )
       .filter((m) => m.self !== m.baseSelf);
     all.sort((a, b) => Math.abs(b.cores - b.baseCores) - Math.abs(a.cores - a.baseCores));
     return {
-      ...{ from, to, baseFrom, baseTo },
+      ...{ from, to, baseFrom, baseTo, covered: to - from },
+      baseCovered: options.moversCovered ?? baseTo - baseFrom,
       servicesWithoutBase: options.withoutBase ?? 0,
       cores: covered({ from, to, type }) ? 3 : null,
       baseCores: covered({ from: baseFrom, to: baseTo, type }) ? 3 : null,

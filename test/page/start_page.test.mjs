@@ -299,11 +299,23 @@ pageTest("a mover of a young application says against what, others are since yes
   await open("?range=15m", { width: 1440, height: 860 });
   const young = page.locator('[data-testid="mover"][href*="burn"]').first();
   await young.waitFor();
-  assert.match(await young.innerText(), /burn process\s+against \d\d:\d\d on/);
-  assert.match(await young.getAttribute("href"), /base=previous/);
+  const since = /burn process\s+against its first profiles, (\d\d:\d\d) – (\d\d:\d\d)/;
+  assert.match(await young.innerText(), since);
+  const href = new URL(await young.evaluate((a) => a.href));
+  const [from, to] = href.searchParams.get("base").split("-").map(Number);
+  assert.equal(to - from, 900_000);
+  assert.ok(Date.now() - from > 6 * 900_000);
   const other = page.locator('[data-testid="mover"]:not([href*="burn"])').first();
   assert.doesNotMatch(await other.innerText(), /against/);
   assert.match(await other.getAttribute("href"), /base=-1d/);
+});
+
+pageTest("movers say how much of their base has profiles, if it is little", {
+  moversCovered: 120_000,
+}, async () => {
+  await open("?range=15m", { width: 1440, height: 860 });
+  assert.match(await id("movers-little").innerText(), /Only 2 min of 15 min of the baseline have/);
+  assert.ok((await id("mover").count()) > 0);
 });
 
 pageTest("on a phone there are changes and a link to copy", {}, async () => {

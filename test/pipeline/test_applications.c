@@ -371,8 +371,9 @@ TEST(a_service_that_is_some_ranges_old_is_compared_with_its_first_profiles)
 TEST(a_service_that_began_in_the_middle_of_the_base_has_not_grown)
 {
 	const int half_s = MINUTES * 30;
-	struct upload u = {EBPF,     "service.name=middle", half_s - DAY_S, half_s + 60 - DAY_S,
-			   "steady", 12 * S,                1};
+	struct upload u = {
+		EBPF, "service.name=middle", half_s - DAY_S, half_s + 60 - DAY_S, "steady", 12 * S,
+		1};
 	json_t *list;
 	const json_t *m;
 

@@ -7,7 +7,10 @@
 #define S ((int64_t)NS_PER_S)
 #define T0 (INT64_C(1700000000) * S)
 /* profiles of a minute and of one core, from one second after T0 to another one */
-#define RAN(from, to) {(double)((to) - (from)), ((to) - (from)) * S, T0 + (from)*S, T0 + (to)*S, 60 * S}
+#define RAN(from, to)                                                                            \
+	{                                                                                        \
+		(double)((to) - (from)), ((to) - (from)) * S, T0 + (from)*S, T0 + (to)*S, 60 * S \
+	}
 
 static void assert_factor(const struct side_part *parts, size_t n, double expected)
 {

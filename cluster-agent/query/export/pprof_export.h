@@ -53,8 +53,8 @@ int pprof_export_add_start(struct pprof_export *e, const char *key, size_t len,
 
 /*
  * Appends a gzipped pprof of the stacks. A comment "range <RFC 3339>/<RFC 3339>" says which range
- * was asked for, as profiles may cover a part of it only. Returns 0, -EFBIG if it does not fit, -ENOMEM, or an
- * error of go_pgo_make() with err.
+ * was asked for, as profiles may cover a part of it only. Returns 0, -EFBIG if it does not fit,
+ * -ENOMEM, or an error of go_pgo_make() with err.
  */
 int pprof_export_write(struct pprof_export *e, const struct query_filter *f, struct buf *out,
 		       struct err *err) MUST_CHECK;

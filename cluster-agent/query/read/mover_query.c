@@ -19,9 +19,9 @@
  * that has data on both sides; the eBPF profile if both do.
  *
  * Cores are comparable if there are no profiles in a part of a range, as they are CPU time divided
- * by the time from the first to the last profile of the service (mover_services.c). Scraped profiles
- * stand for the gaps between them as in application_query.c. Both are in one factor per service and
- * side (rate).
+ * by the time from the first to the last profile of the service (mover_services.c). Scraped
+ * profiles stand for the gaps between them as in application_query.c. Both are in one factor per
+ * service and side (rate).
  */
 #include "cluster-agent/query/read/mover_query.h"
 
@@ -262,7 +262,8 @@ static int read_movers(struct moves *m, const struct bound_query *q, size_t max,
 static int ask(struct moves *m, struct bound_query *q, const char *const (*forms)[2],
 	       struct err *err)
 {
-	const char *sql = forms[mover_side_is_long(m->f) || mover_side_is_long(m->base)][m->n_services == 1];
+	const char *sql =
+		forms[mover_side_is_long(m->f) || mover_side_is_long(m->base)][m->n_services == 1];
 	int r;
 
 	mover_sides_bind(q, m);

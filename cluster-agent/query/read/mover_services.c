@@ -1,9 +1,9 @@
 /*
- * Profiles need not cover a side, and how much they cover differs by service: a store may be younger
- * than the base, a node-agent may have been away, a service may have been deployed in the middle. So
- * the cores of a service are its CPU time divided by the time from its own first to its own last
- * profile, as those of a comparison of the service are. By the time of the side, or of all services,
- * the functions of one that began in the middle of the base would have grown.
+ * Profiles need not cover a side, and how much they cover differs by service: a store may be
+ * younger than the base, a node-agent may have been away, a service may have been deployed in the
+ * middle. So the cores of a service are its CPU time divided by the time from its own first to its
+ * own last profile, as those of a comparison of the service are. By the time of the side, or of all
+ * services, the functions of one that began in the middle of the base would have grown.
  *
  * The cores of all services together are their CPU time divided by the time of all.
  */

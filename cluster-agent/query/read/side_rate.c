@@ -25,19 +25,19 @@
 #define PART_BYTES 40u
 
 /* Profiles by instance, of which those with gaps between them are extended by SQL_HELD. */
-#define SQL_OWN                                                                 \
-	"WITH own AS (SELECT tuple(Host, Instance) AS key, " SCHEMA_END         \
-	" AS stop, " SCHEMA_START " AS begin, "                                 \
-	"if(stop > begin, begin, stop - {least:UInt64}) AS s, Value AS v FROM " \
+#define SQL_OWN                                                                                   \
+	"WITH own AS (SELECT tuple(Host, Instance) AS key, " SCHEMA_END " AS stop, " SCHEMA_START \
+	" AS begin, "                                                                             \
+	"if(stop > begin, begin, stop - {least:UInt64}) AS s, Value AS v FROM "                   \
 	"${quality} WHERE " PROFILE_OF_TYPE " AND "
 #define SQL_OWN_PLAIN SQL_OWN "${range}"
 #define SQL_OWN_HELD SQL_OWN "${hold_range}"
 #define SQL_OF_SETS " AND " PROFILE_OF_SETS
 #define SQL_WINDOWS "windows AS (SELECT key, s, stop AS e, toFloat64(v) AS x FROM own) "
-#define SQL_PARTS                                                                       \
-	"SELECT sum(x * overlap / (e - s)), toInt64(sum(overlap)), min(a), max(b), "    \
-	"max(toInt64(e - s)) FROM (SELECT key, x, s, e, greatest(s, {from:Int64}) "     \
-	"AS a, least(e, {to:Int64}) AS b, b - a AS overlap FROM windows WHERE b > a) "  \
+#define SQL_PARTS                                                                      \
+	"SELECT sum(x * overlap / (e - s)), toInt64(sum(overlap)), min(a), max(b), "   \
+	"max(toInt64(e - s)) FROM (SELECT key, x, s, e, greatest(s, {from:Int64}) "    \
+	"AS a, least(e, {to:Int64}) AS b, b - a AS overlap FROM windows WHERE b > a) " \
 	"GROUP BY key"
 
 static int64_t min64(int64_t a, int64_t b)
@@ -108,7 +108,7 @@ static bool is_sum(const struct query_filter *f)
 static int query_factor(struct store *store, const struct query_filter *f, double *ret,
 			struct err *err)
 {
-	CLEANUP(bound_query_fini) struct bound_query q;
+	CLEANUP(bound_query_fini) struct bound_query q = {0};
 	const bool held = !profile_type_get(f->type)->node_agent;
 	int r;
 

@@ -55,8 +55,8 @@
  */
 #define SQL_SIDE_SUM "SELECT StackHash, sum(Value) AS v"
 /* What has a value keeps one, as a function that is there must not seem to be gone. */
-#define SQL_SIDE_SHARE                                                               \
-	"SELECT StackHash, toInt64(round(sum(toFloat64(Value) * ${overlap_ns} / "    \
+#define SQL_SIDE_SHARE                                                            \
+	"SELECT StackHash, toInt64(round(sum(toFloat64(Value) * ${overlap_ns} / " \
 	"${window_ns}))) AS w, if(w < 1 AND sum(Value) > 0, 1, w) AS v"
 #define SQL_SIDE_AVG                                                               \
 	"SELECT StackHash, toInt64(round(sum(toFloat64(Value) * ${overlap_ns}) / " \
@@ -149,7 +149,7 @@ static int add_side(struct stack_work *w, struct bound_query *q, bool base, stru
 	if (!is_sum(w))
 		bound_query_add_uint(q, "covered", covered_ns > 1 ? (uint64_t)covered_ns : 1);
 	bound_query_add_sql(q, f,
-			    !is_sum(w)  ? SQL_SIDE_AVG
+			    !is_sum(w)       ? SQL_SIDE_AVG
 			    : by_share(w, f) ? SQL_SIDE_SHARE
 					     : SQL_SIDE_SUM);
 	bound_query_add_sql(q, f, SQL_SIDE);

@@ -50,9 +50,9 @@ typedef int (*stack_query_fn)(void *ctx, const struct flame_frame *frames, size_
  *
  * Values of summed types are sums over the profiles that overlap the range; with a base, each range
  * is moved to ends of profiles before (profile_edges.h), and of a profile the part counts that is
- * within. Those of the others are the sum over instances, averaged over the time that profiles cover. Returns 0, an error
- * of store_query(), -EBADMSG if the answer is malformed, -ENOMEM, or what fn returned; with a
- * sentence in err, except for -ENOMEM and what fn returned.
+ * within. Those of the others are the sum over instances, averaged over the time that profiles
+ * cover. Returns 0, an error of store_query(), -EBADMSG if the answer is malformed, -ENOMEM, or
+ * what fn returned; with a sentence in err, except for -ENOMEM and what fn returned.
  */
 int stack_query(struct store *store, struct query_sides sides, stack_query_fn fn, void *ctx,
 		struct stack_query_result *ret, struct err *err) MUST_CHECK;

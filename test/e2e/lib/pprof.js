@@ -25,6 +25,7 @@ function encode({
   endMs = Date.now(),
   durationMs = 1000,
   locationShift = 0, // makes samples name locations that do not exist
+  comments = [],
 } = {}) {
   const strings = new Map([["", 0]]);
   const str = (s) => strings.get(s) ?? (strings.set(s, strings.size), strings.size - 1);
@@ -48,6 +49,7 @@ function encode({
     const named = [number(1, id), number(2, str(name)), number(4, str(file))];
     parts.push(bytes(5, Buffer.concat(named)));
   }
+  for (const c of comments) parts.push(number(13, str(c)));
   for (const s of strings.keys()) parts.push(bytes(6, s));
   parts.push(number(9, BigInt(endMs) * 1000000n), number(10, BigInt(durationMs) * 1000000n));
   return Buffer.concat(parts);

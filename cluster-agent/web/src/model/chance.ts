@@ -1,5 +1,5 @@
-// What chance explains of a change. The values of a CPU profile are counted in samples; two profiles
-// of the same work differ by some, and by much where there are few.
+// What chance explains of a change. The values of a CPU profile are counted in samples: two
+// profiles of the same work differ by some, and by much where there are few.
 
 import { seconds, type SideTotal } from "./comparison";
 import type { DiffBy } from "./url_state";

@@ -1,6 +1,6 @@
 // A function over the range: what it uses in a dozen parts of it, each asked for by itself, one
-// after the other, once the function has been on show for a moment. A profile counts in each part by
-// what of it lies there, as on the timeline: counted whole, it would be in two parts or three.
+// after the other, once the function has been on show for a moment. A profile counts in each part
+// by what of it lies there, as on the timeline: counted whole, it would be in two parts or three.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { exactQuery } from "../../model/search";

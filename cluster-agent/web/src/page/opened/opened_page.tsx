@@ -193,7 +193,9 @@ export function OpenedPage(p: Props) {
     document.title = a.file.name;
   }, [a.file]);
   // a snapshot is compared as the view was that it was taken of
-  const usual = p.snapshot ? usualDiff(sides.graph, sides.graph.base, !isLevel(a.type.title)) : "share";
+  const usual = p.snapshot
+    ? usualDiff(sides.graph, sides.graph.base, !isLevel(a.type.title))
+    : ("share" as const);
   const compared = { ...state, diff: state.diff || usual };
   const changes = diffPalettes[dark ? "dark" : "light"][scheme];
   return (

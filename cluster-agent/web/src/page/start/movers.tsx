@@ -47,8 +47,8 @@ function baseOf(range: Span, base: Span): Base {
       name: `against the ${duration(range.to - range.from)} before`,
       inUrl: "previous",
     };
-  const { from, to } = base;
-  return { from, to, name: `against its first profiles, ${spanLabel(base, range.to)}`, inUrl: { from, to } };
+  const name = `against its first profiles, ${spanLabel(base, range.to)}`;
+  return { ...base, name, inUrl: base };
 }
 
 /** The comparison of the function: the whole profile against then, and its callers. */
