@@ -352,9 +352,9 @@ TEST(borders_of_a_comparison_are_ends_of_profiles)
 	assert_int_equal(ret.ranges[0].from_ns, f.from_ns + 3 * (int64_t)NS_PER_S);
 	assert_int_equal(ret.ranges[1].to_ns, ret.ranges[0].from_ns);
 	assert_int_equal(ret.ranges[1].from_ns, base.from_ns);
-	/* less than a profile stays what it is */
+	/* less than a profile stays what it is, and has as much of its values; none gets lost */
 	f.to_ns = f.from_ns + (int64_t)NS_PER_S;
-	ret = assert_stacks(&f, &base, "100|500|same d.c:1\n10|50|step d.c:2\n");
+	ret = assert_stacks(&f, &base, "2|500|same d.c:1\n1|50|step d.c:2\n");
 	assert_int_equal(ret.ranges[0].to_ns, f.to_ns);
 	/* and so does a selection alone: it has all that overlaps it */
 	f = filter("d", CPU, 5, 10);
