@@ -105,6 +105,9 @@ test("files that say how long they took are compared by what they have per secon
   const scaled = scaleBase(graph, factor);
   assert.ok(Math.abs(graph.total / scaled.base!.total - 1.22) < 1e-9);
   assert.equal(littleCovered(graph.base), "60 s of 15 min");
+  // it stays so in a file that the page writes of it
+  const again = await open(Buffer.concat(pprofParts(side(b))));
+  assert.deepEqual([again.from, again.to, again.covered], [b.from, b.to, b.covered]);
   // without a range that it was asked for, a file is as long as it says
   const plain = await exported("plain", 1000, "range unknown", 60);
   assert.equal(plain.to - plain.from, 60_000);

@@ -3,6 +3,7 @@
 import { harmless } from "../model/plain_text";
 import { KERNEL } from "../model/names";
 import type { Side } from "./file_graph";
+import { rangeComment } from "./pprof";
 
 /** Lines of "root;caller;leaf 42". */
 export function foldedText({ file, type }: Side): string {
@@ -107,8 +108,10 @@ export function pprofParts({ file, type }: Side): Uint8Array<ArrayBuffer>[] {
     const fn = new ProtoWriter().number(1, f + 1).number(2, text(name));
     put((w) => w.message(5, fn.number(4, text(table.file[f]))));
   });
+  const comment = file.from < file.to ? text(rangeComment(file)) : 0;
   for (const s of texts.keys()) put((w) => w.message(6, utf8.encode(s)));
-  const duration = Math.round((file.to - file.from) * 1e6);
+  put((w) => w.number(13, comment));
+  const duration = Math.round(file.covered * 1e6);
   put((w) => w.number(9, Math.round(file.from * 1e6)).number(10, duration));
   return out;
 }

@@ -223,8 +223,11 @@ export function readPprof(bytes: Uint8Array): FileContent {
   };
 }
 
-/** The comment in which the server says which range it was asked for. */
+/** The comment that says which range was asked for, of which profiles may cover a part. */
 const RANGE = /^range (\S+)\/(\S+)$/;
+const iso = (ms: number): string => new Date(ms).toISOString();
+export const rangeComment = (s: { from: number; to: number }): string =>
+  `range ${iso(s.from)}/${iso(s.to)}`;
 
 /** When it was, and how much of that time its values stand for. */
 function timesOf(p: Parts, ours: boolean): { from: number; to: number; covered: number } {
