@@ -37,6 +37,9 @@
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
 #define MAX_LIST_BYTES ((size_t)8 << 20)
+#define MAX_SERVICES 200u
+/* Each row of a profile is at least one sample. Twice ten minutes of 200 busy cores, say. */
+#define MAX_SAMPLES UINT64_C(50000000)
 #define MAX_STACKS 20000u
 #define MAX_CANDIDATES_PER_MOVER 4u
 #define MAX_CANDIDATE_BYTES ((size_t)96 * 1024)
@@ -154,6 +157,65 @@
 		{sql(SHORT_VALUES, MANY), sql(SHORT_VALUES, ONE)},       \
 			{sql(LONG_VALUES, MANY), sql(LONG_VALUES, ONE)}, \
 	}
+
+/* ---- 1 · services ---- */
+
+static double most(const struct mover_service *s)
+{
+	return s->cores[0] > s->cores[1] ? s->cores[0] : s->cores[1];
+}
+
+static int most_cores_first(const void *a, const void *b)
+{
+	double x = most(a), y = most(b);
+
+	return (x < y) - (x > y);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Adds up what all services used, and leaves those that are asked for and can be compared. */
+static void compare_services(struct moves *m, struct mover_list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_services; i++) {
+		const struct mover_service *s = &m->services[i];
+
+		for (int side = 0; side < 2; side++)
+			if (m->span_ns[side] > 0)
+				l->cores[side] += s->used_ns[side] / m->span_ns[side];
+		if (m->only && !bsearch(&s->name, m->only, m->n_only, sizeof(*m->only), by_text))
+			continue;
+		if (s->cores[1] > 0)
+			m->services[n++] = *s;
+		else
+			l->unbased[l->n_unbased++] = s->name;
+	}
+	m->n_services = n;
+}
+
+/* Leaves the services whose samples are read. */
+static void choose_services(struct moves *m)
+{
+	struct mover_list *l = m->list;
+	uint64_t n_samples = 0;
+	size_t n = 0;
+
+	qsort(m->services, m->n_services, sizeof(*m->services), most_cores_first);
+	l->n_services = m->n_services;
+	for (; n < m->n_services && n < MAX_SERVICES; n++) {
+		n_samples += m->services[n].n_samples;
+		if (n > 0 && n_samples > MAX_SAMPLES)
+			break;
+	}
+	l->n_services_cut = m->n_services - n;
+	l->cut_cores = n < m->n_services ? most(&m->services[n]) : 0;
+	m->n_services = n;
+}
 
 /* ---- 2 · stacks that changed, 3 · their functions ---- */
 
@@ -347,10 +409,21 @@ static int find_movers(struct moves *m, uint32_t limit, struct err *err)
 {
 	struct mover_list *l = m->list;
 	size_t max = (size_t)limit * MAX_CANDIDATES_PER_MOVER;
-	int r = mover_services_find(m, err);
+	struct mover_services found;
+	int r = mover_services_find(m, &found, err);
 
-	if (r < 0 || !l->has_data[0] || m->n_services == 0)
+	m->services = found.items;
+	m->n_services = found.n;
+	memcpy(m->span_ns, found.span_ns, sizeof(m->span_ns));
+	if (r < 0)
 		return r;
+	l->unbased = arena_calloc(&l->arena, m->n_services + 1, sizeof(*l->unbased));
+	if (!l->unbased)
+		return -ENOMEM;
+	compare_services(m, l);
+	choose_services(m);
+	if (!l->has_data[0] || m->n_services == 0)
+		return 0;
 	l->items = calloc(max + 1, sizeof(*l->items));
 	m->keys = calloc(max + 1, sizeof(*m->keys));
 	if (!l->items || !m->keys)
@@ -398,7 +471,6 @@ int mover_query(struct store *store, const struct query_filter *range,
 void mover_list_fini(struct mover_list *l)
 {
 	free(l->items);
-	free(l->unbased);
 	l->items = NULL;
 	l->unbased = NULL;
 	arena_fini(&l->arena);

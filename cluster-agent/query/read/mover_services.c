@@ -17,9 +17,6 @@
 #include "cluster-agent/store/projections.h"
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
-#define MAX_SERVICES 200u
-/* Each row of a profile is at least one sample. Twice ten minutes of 200 busy cores, say. */
-#define MAX_SAMPLES UINT64_C(50000000)
 
 /*
  * A side of at least LONG_NS is read from the projections of projections.h, and only blocks that
@@ -235,68 +232,6 @@ static void take_service(struct moves *m, struct mover_service *s)
 		*last = *s;
 }
 
-static double most(const struct mover_service *s)
-{
-	return s->cores[0] > s->cores[1] ? s->cores[0] : s->cores[1];
-}
-
-static int most_cores_first(const void *a, const void *b)
-{
-	double x = most(a), y = most(b);
-
-	return (x < y) - (x > y);
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Adds up what all services used, and leaves those that are asked for and can be compared. */
-static int compare_services(struct moves *m)
-{
-	struct mover_list *l = m->list;
-	size_t n = 0;
-
-	l->unbased = calloc(m->n_services + 1, sizeof(*l->unbased));
-	if (!l->unbased)
-		return -ENOMEM;
-	for (size_t i = 0; i < m->n_services; i++) {
-		const struct mover_service *s = &m->services[i];
-
-		for (int side = 0; side < 2; side++)
-			if (m->span_ns[side] > 0)
-				l->cores[side] += s->used_ns[side] / m->span_ns[side];
-		if (m->only && !bsearch(&s->name, m->only, m->n_only, sizeof(*m->only), by_text))
-			continue;
-		if (s->cores[1] > 0)
-			m->services[n++] = *s;
-		else
-			l->unbased[l->n_unbased++] = s->name;
-	}
-	m->n_services = n;
-	return 0;
-}
-
-/* Leaves the services whose samples are read. */
-static void choose_services(struct moves *m)
-{
-	struct mover_list *l = m->list;
-	uint64_t n_samples = 0;
-	size_t n = 0;
-
-	qsort(m->services, m->n_services, sizeof(*m->services), most_cores_first);
-	l->n_services = m->n_services;
-	for (; n < m->n_services && n < MAX_SERVICES; n++) {
-		n_samples += m->services[n].n_samples;
-		if (n > 0 && n_samples > MAX_SAMPLES)
-			break;
-	}
-	l->n_services_cut = m->n_services - n;
-	l->cut_cores = n < m->n_services ? most(&m->services[n]) : 0;
-	m->n_services = n;
-}
-
 /* Rows are sorted by service and type. */
 static int read_services(struct moves *m, struct bound_query *q, struct err *err)
 {
@@ -389,7 +324,7 @@ static void add_profiles(struct bound_query *q, const struct moves *m, bool base
 	bound_query_use_side(q, false);
 }
 
-int mover_services_find(struct moves *m, struct err *err)
+static int query_services(struct moves *m, struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	const struct query_filter *f = m->f;
@@ -407,10 +342,15 @@ int mover_services_find(struct moves *m, struct err *err)
 	r = bound_query_run(&q, err);
 	if (r < 0)
 		return r;
-	r = read_services(m, &q, err);
-	if (r == 0)
-		r = compare_services(m);
-	if (r == 0)
-		choose_services(m);
+	return read_services(m, &q, err);
+}
+
+int mover_services_find(const struct moves *moves, struct mover_services *ret, struct err *err)
+{
+	struct moves m = *moves;
+	int r = query_services(&m, err);
+
+	*ret = (struct mover_services){.items = m.services, .n = m.n_services};
+	memcpy(ret->span_ns, m.span_ns, sizeof(ret->span_ns));
 	return r;
 }

@@ -1,6 +1,5 @@
 /*
- * Movers, step 1: which services are looked at, and what each of them used on both sides. For
- * mover_*.c only.
+ * Movers, step 1: what each service used on both sides. For mover_*.c only.
  *
  * Blocks on the store: call it from a worker.
  */
@@ -36,7 +35,7 @@ struct moves {
 	size_t n_only;
 	double span_ns[2]; /* from the first to the last profile of all services */
 	struct mover_list *list;
-	struct mover_service *services; /* most CPU time first; free() */
+	struct mover_service *services; /* of mover_services_find(); free() */
 	size_t n_services;
 	const char **keys; /* of each item of the list; in its arena */
 	bool is_exact;     /* the values of the items are those of all of their stacks */
@@ -48,7 +47,17 @@ bool mover_side_is_long(const struct query_filter *f);
 /* Binds both ranges with their first and last border of blocks; init has bound the first range. */
 void mover_sides_bind(struct bound_query *q, const struct moves *m);
 
-/* Finds the services, and fills what m->list says of all of them. */
-int mover_services_find(struct moves *m, struct err *err) MUST_CHECK;
+struct mover_services {
+	struct mover_service *items; /* sorted by name */
+	size_t n;
+	double span_ns[2];
+};
+
+/*
+ * Finds all services, and fills what the list says of the ranges. ret->items is the caller's to
+ * free(), in every case.
+ */
+int mover_services_find(const struct moves *moves, struct mover_services *ret,
+			struct err *err) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_QUERY_READ_MOVER_SERVICES_H */
