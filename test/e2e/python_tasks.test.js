@@ -1,4 +1,4 @@
-// Coroutines of asyncio that await the running task stand above it, in the newest CPython of Debian.
+// Coroutines of asyncio that await the running task stand above it, in Debian's newest CPython.
 "use strict";
 
 const assert = require("node:assert");
