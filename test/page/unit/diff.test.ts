@@ -28,7 +28,7 @@ test("a change is what both sides differ by, in the unit, in shares and in per c
   assert.equal(changeValueText(changeOf(30e9, 42e9, even, "absolute"), "nanoseconds"), "−12.0 s");
   // what rounds to nothing has no sign
   assert.equal(changeValueText(changeOf(1, 1.2, even, "absolute"), "nanoseconds"), "0 ns");
-  assert.equal(changeValueText(changeOf(1e6, 0.9e6, even, "absolute"), "nanoseconds"), "+100.0 µs");
+  assert.equal(changeValueText(changeOf(1e6, 0.9e6, even, "absolute"), "nanoseconds"), "+100 µs");
 });
 
 test("shares compare ranges of different load; absolute values do not", () => {
