@@ -215,6 +215,22 @@ TEST_FIXTURE(what_was_stored_is_found_by_the_next_agent, make_dir, remove_dir)
 	assert_int_equal(load(f, &key), -ENOSPC);
 }
 
+TEST_FIXTURE(a_build_without_a_table_is_known_to_have_none, make_dir, remove_dir)
+{
+	struct fixture *f = *state;
+	const uint64_t other[2] = {key.words[0], key.words[1] + 1};
+
+	assert_false(unwind_cache_may_have(f->cache, key.words));
+	store(f, &key);
+	assert_true(unwind_cache_may_have(f->cache, key.words));
+	assert_false(unwind_cache_may_have(f->cache, other));
+	/* the next agent knows it by the name of the file */
+	unwind_cache_free(TAKE_PTR(f->cache));
+	assert_int_equal(unwind_cache_open(&f->cache, f->dir, 1 << 20), 0);
+	assert_true(unwind_cache_may_have(f->cache, key.words));
+	assert_false(unwind_cache_may_have(f->cache, other));
+}
+
 static void damage_path(const char *path)
 {
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
