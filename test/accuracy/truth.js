@@ -222,7 +222,8 @@ function judge({ stacks, comments }, name, own) {
   return sum;
 }
 
-const percent = (x) => `${(100 * x).toFixed(1)} %`;
+// of a program that was not caught there is nothing to say
+const percent = (x) => (Number.isFinite(x) ? `${(100 * x).toFixed(1)} %` : "");
 
 function main() {
   makeFiles();
