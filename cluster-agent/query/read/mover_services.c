@@ -58,7 +58,8 @@
  */
 #define SQL_USED(name)                                                                           \
 	") SELECT toUInt8(side), " name " AS name, Type, sum(p_samples), sum(p_v), sum(p_w), "   \
-	"sum(p_own), sum(p_n), min(p_begin), max(p_last), max(p_stop) FROM profiles "            \
+	"sum(p_own), sum(p_n), min(p_begin), max(p_last), max(p_stop), "                         \
+	"toFloat64(sum(p_stop - p_begin)) FROM profiles "                                        \
 	"GROUP BY side, name, Type, name != '' AND Type NOT IN (${gapless_cpu_types}) AS each, " \
 	"if(each, Host, ''), if(each, Instance, 0) ORDER BY name, Type"
 #define SQL_USED_BY_ALL SQL_USED("ServiceName")
@@ -87,6 +88,7 @@ struct used {
 	int64_t begin_ns; /* of the first profile, and of the last one */
 	int64_t last_ns;
 	int64_t stop_ns;
+	double reach; /* ns from the first profile of each instance to the end of its last one */
 };
 
 static struct used read_used(struct rowbinary_reader *r)
@@ -103,6 +105,7 @@ static struct used read_used(struct rowbinary_reader *r)
 	u.begin_ns = rowbinary_get_i64(r);
 	u.last_ns = rowbinary_get_i64(r);
 	u.stop_ns = rowbinary_get_i64(r);
+	u.reach = rowbinary_get_f64(r);
 	return u;
 }
 
@@ -196,20 +199,24 @@ static void add_used(struct mover_service *s, const struct used *u, double span_
 	s->used_ns[u->side] += has_gaps(s) ? held(u, span_ns) : u->within;
 	s->rate[u->side] += u->all;
 	s->covered_ns[u->side] += u->covered;
+	s->reach_ns[u->side] += u->reach;
 	if (u->begin_ns < s->begin_ns[u->side])
 		s->begin_ns[u->side] = u->begin_ns;
 	if (stop_ns > s->stop_ns[u->side])
 		s->stop_ns[u->side] = stop_ns;
 }
 
-/* The time of a side in which the service had profiles, at most. */
+/*
+ * The time of a side in which the service had profiles, at most. Those without gaps cover no more
+ * than they last together, divided by how many instances there were at a time.
+ */
 static double time_of(const struct moves *m, const struct mover_service *s, int side)
 {
 	double ns = within(m, side, s->begin_ns[side], s->stop_ns[side]);
+	double all = (double)s->stop_ns[side] - (double)s->begin_ns[side];
 
-	/* profiles without gaps cover no more than they last together */
-	if (!has_gaps(s))
-		ns = fmin(ns, s->covered_ns[side]);
+	if (!has_gaps(s) && all > 0)
+		ns = fmin(ns, s->covered_ns[side] / fmax(s->reach_ns[side] / all, 1));
 	return ns > 0 ? ns : m->span_ns[side];
 }
 

@@ -24,6 +24,7 @@ struct mover_service {
 	int64_t begin_ns[2]; /* of its first profile, and the end of its last one */
 	int64_t stop_ns[2];
 	double covered_ns[2]; /* of its instances together */
+	double reach_ns[2];   /* likewise, from the first to the last profile of each */
 	int rank;             /* of its type, where there are several */
 };
 
