@@ -75,11 +75,10 @@ int profile_edges_snap(struct store *store, struct query_filter *f, struct err *
 	int64_t complete_ns = 0;
 	int r;
 
-	if (profile_type_get(f->type)->aggregation != PROFILE_AGGREGATION_SUM ||
-	    f->to_ns - f->from_ns > PROFILE_EDGES_LONGEST_NS)
+	if (f->to_ns - f->from_ns > PROFILE_EDGES_LONGEST_NS)
 		return 0;
 	r = timeline_query_complete(store, f, &complete_ns, err);
-	if (r == 0)
+	if (r == 0 && profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM)
 		r = snap(store, &moved, err);
 	if (r < 0)
 		return r;

@@ -1,5 +1,6 @@
 /*
- * Agents send a profile a minute, each at its own second. So the last minute of a service on
+ * Agents send a profile a minute, each at its own second, and what is scraped or pushed comes from
+ * each instance at its own. So the last minute of a service on
  * several nodes lacks those that have yet to report, and looks like a drop in usage. An agent whose
  * newest profile ended one and a half of its profiles before the newest of all is not waited for:
  * nothing of the service runs there any more.
@@ -19,7 +20,8 @@
 	"SELECT min(e), max(e) FROM (SELECT e, length, max(e) OVER () AS newest FROM " \
 	"(SELECT max(" SCHEMA_END ") AS e, argMax(${window_ns}, End) AS length "       \
 	"FROM " where " GROUP BY " host ")) WHERE 2 * (newest - e) <= 3 * length"
-#define SQL_COMPLETE_TYPE SQL_COMPLETE("${samples} WHERE ${which}", "${host}")
+#define SQL_COMPLETE_HOSTS SQL_COMPLETE("${samples} WHERE ${which}", "${host}")
+#define SQL_COMPLETE_INSTANCES SQL_COMPLETE("${samples} WHERE ${which}", "${host}, ${id}")
 #define ALL "${quality} WHERE ${range} AND Type IN (${gapless_cpu_types})"
 #define SQL_COMPLETE_ALL SQL_COMPLETE(ALL, "Host")
 #define SQL_COMPLETE_SERVICE SQL_COMPLETE(ALL " AND ServiceName = {service:String}", "Host")
@@ -51,9 +53,9 @@ static int ask(struct store *store, const struct query_filter *f, const char *sq
 int timeline_query_complete(struct store *store, const struct query_filter *f, int64_t *ret_ns,
 			    struct err *err)
 {
-	*ret_ns = 0;
-	return profile_type_get(f->type)->node_agent ? ask(store, f, SQL_COMPLETE_TYPE, ret_ns, err)
-						     : 0;
+	const bool by_host = profile_type_get(f->type)->node_agent;
+
+	return ask(store, f, by_host ? SQL_COMPLETE_HOSTS : SQL_COMPLETE_INSTANCES, ret_ns, err);
 }
 
 int timeline_query_complete_all(struct store *store, const struct query_filter *f, int64_t *ret_ns,

@@ -13,9 +13,9 @@
 struct store;
 
 /*
- * Sets *ret_ns to the time up to which every node agent has sent its profiles of the filter; 0 if
- * none is expected any more, because the range has ended minutes ago, say. Errors are those of
- * stack_query().
+ * Sets *ret_ns to the time up to which every node agent has sent its profiles of the filter, or
+ * every instance that is scraped or pushes; 0 if none is expected any more, because the range has
+ * ended minutes ago, say. Errors are those of stack_query().
  */
 int timeline_query_complete(struct store *store, const struct query_filter *f, int64_t *ret_ns,
 			    struct err *err) MUST_CHECK;
