@@ -449,7 +449,10 @@ TEST(what_leaks_is_found_by_levels_of_all_applications)
 	json_t *list, *levels, *first;
 
 	post_heap("service.name=leaky&namespace=x&pod=a", 0, MINUTES, 300);
-	post_heap("service.name=leaky&namespace=x&pod=b", 0, MINUTES, 200);
+	/* at other seconds, also of what ended last */
+	for (int i = 0; i < MINUTES; i++)
+		post(&(struct upload){HEAP, "service.name=leaky&namespace=x&pod=b", 60 * i + 35,
+				      60 * i + 35, "make", 200 << 20, 1});
 	post_heap("service.name=leaky&namespace=x&pod=c", day, day + MINUTES, 200);
 	/* a rollout: two pods, but not at once */
 	post_heap("service.name=rolled&namespace=x&pod=a", 0, MINUTES / 2, 100);
@@ -585,6 +588,60 @@ static size_t first_of(size_t i)
 		if (are_one(i, k) && strcmp(files[k], files[first]) < 0)
 			first = k;
 	return first;
+}
+
+/* Twice half a core, for the first and the last two minutes of an hour. */
+TEST(movers_of_several_instances_with_a_gap_have_the_cores_of_a_comparison)
+{
+	struct upload u = {EBPF,   "service.name=gap&host.name=a&container.id=/x/a",
+			   -3600,  -3540,
+			   "spin", 30 * S,
+			   1};
+	char base[128];
+	json_t *list;
+	const json_t *m;
+
+	for (int host = 0; host < 2; host++) {
+		u.labels = host ? "service.name=gap&host.name=b&container.id=/x/b" : u.labels;
+		u.value = 30 * S;
+		u.from_s = -7200 + 35 * host;
+		u.to_s = u.from_s + 60;
+		post_minutely(u, 2);
+		u.from_s += 3480;
+		u.to_s += 3480;
+		post_minutely(u, 2);
+		u.value = 45 * S;
+		u.from_s += 3600;
+		u.to_s += 3600;
+		post_minutely(u, 2);
+	}
+	snprintf(base, sizeof(base), "&baseFrom=%lld&baseTo=%lld&limit=100&service=gap",
+		 (long long)(t0_ns / (int64_t)NS_PER_MS) - 7200000LL,
+		 (long long)(t0_ns / (int64_t)NS_PER_MS) - 3500000LL);
+	list = ask_range("movers", -140, 100, base);
+	m = row_of(list, "movers", "gap");
+	assert_in_range((uintmax_t)(1000 * json_real_value(json_object_get(m, "baseCores"))), 900,
+			1100);
+	assert_in_range((uintmax_t)(1000 * json_real_value(json_object_get(m, "cores"))), 1100,
+			1600);
+	json_decref(list);
+}
+
+/* One of two pods has yet to be scraped for the last time. */
+TEST(levels_end_where_all_instances_have_reported)
+{
+	json_t *line;
+
+	for (int i = 0; i < 3; i++) {
+		post(&(struct upload){HEAP, "service.name=tail&namespace=x&pod=a", 3300 + 60 * i,
+				      3360 + 60 * i, "make", 400, 1});
+		if (i < 2)
+			post(&(struct upload){HEAP, "service.name=tail&namespace=x&pod=b",
+					      3335 + 60 * i, 3395 + 60 * i, "make", 400, 1});
+	}
+	line = ask_range("timeline", 3000, 3600, "&service=tail&type=" HEAP "&points=60");
+	assert_int_equal(seconds_at(line, "completeTo"), 3455);
+	json_decref(line);
 }
 
 TEST(movers_are_one_function_in_all_releases)

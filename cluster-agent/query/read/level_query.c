@@ -3,6 +3,7 @@
  * pods of both releases have profiles in a range, and a plain sum would count them as if all had
  * run at once. So an instance counts with the mean of its profiles for the time from its first to
  * its last one and a usual distance between two more, of the same time for all instances together.
+ * What it lacks at the ends of that, as profiles of each come at their own second, it is given.
  * A timeline holds each value until the next one, which is closer to the truth, and too slow for
  * all applications.
  */
@@ -19,15 +20,19 @@
 
 /* One side, of which `a` and `b` are the borders. */
 #define SQL_SIDE                                                                              \
-	"SELECT ServiceName, Type, sum(level * (last - first + gap)) / "                      \
-	"(max(last) - min(first) + max(gap)) AS v FROM ("                                     \
+	"SELECT ServiceName, Type, sum(level * (last - first + gap + "                        \
+	"if(first - begin <= 1.5 * gap, first - begin, 0) + "                                 \
+	"if(stop - last <= 1.5 * gap, stop - last, 0))) / "                                   \
+	"(any(stop) - any(begin) + max(gap)) AS v FROM ("                                     \
 	"SELECT *, multiIf(own > 0, own, other > 0, other, " USUAL_GAP ") AS gap FROM ("      \
-	"SELECT *, max(own) OVER (PARTITION BY ServiceName, Type) AS other FROM ("            \
+	"SELECT *, max(own) OVER w AS other, min(first) OVER w AS begin, max(last) OVER w "   \
+	"AS stop FROM ("                                                                      \
 	"SELECT ServiceName, Type, avg(Value) AS level, "                                     \
 	"toUnixTimestamp64Nano(min(End)) AS first, toUnixTimestamp64Nano(max(End)) AS last, " \
 	"(last - first) / greatest(count() - 1, 1) AS own FROM ${quality} "                   \
 	"WHERE Type IN (${level_types}) AND Start < fromUnixTimestamp64Nano(b) "              \
-	"AND End > fromUnixTimestamp64Nano(a) GROUP BY ServiceName, Type, Host, Instance)))"  \
+	"AND End > fromUnixTimestamp64Nano(a) GROUP BY ServiceName, Type, Host, Instance) "   \
+	"WINDOW w AS (PARTITION BY ServiceName, Type)))"                                      \
 	" GROUP BY ServiceName, Type)"
 /* Sides: 0 the range, 1 a day before, 2 right before. */
 #define SQL_LEVELS                                                      \
