@@ -130,6 +130,12 @@ pageTest("a snapshot has both sides, and shows them without profiles", {}, async
   assert.equal(await id("file-name").innerText(), "before the fix");
   assert.match(await id("file-strip").innerText(), /Snapshot of \/docker\/4f1d2c9ab310.*two sides/);
   assert.match(await id("side-b").innerText(), /Baseline/);
+  // the other way round, it is still the snapshot
+  await id("swap").click();
+  await eventually(async () => assert.match(await id("side-a").innerText(), /Baseline/));
+  assert.match(await id("file-strip").innerText(), /Snapshot of/);
+  assert.equal(await id("store").count(), 0);
+  await id("swap").click();
   assert.equal(await page.locator("input[data-slash]").inputValue(), "malloc");
   assert.equal(await id("store").count(), 0);
   const names = server.requests.slice(asked).map((r) => r.name);

@@ -259,6 +259,7 @@ pageTest("files are compared by what they have per second, and say so", {}, asyn
     /Only 60 s of 15 min of the baseline .*multiplied by 15\.0\./,
   );
   assert.doesNotMatch(await id("side-b").innerText(), /values/);
+  assert.match(await id("side-a").innerText(), / in \d+ (s|min)/);
   await id("diff-absolute").click();
   assert.match(await id("side-b").innerText(), /values × 15\.0/);
   assert.match(await id("diff-legend").getAttribute("title"), /^Baseline × 15\.0: as if it were/);

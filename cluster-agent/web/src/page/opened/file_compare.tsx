@@ -3,6 +3,7 @@
 import { absoluteText, timesText } from "../../model/comparison";
 import { changeOf, changePercentText, changeTextColor, diffPalettes } from "../../model/diff";
 import type { DiffScheme } from "../../model/diff";
+import { duration } from "../../model/time_range";
 import { value } from "../../model/units";
 import type { DiffBy } from "../../model/url_state";
 import type { Side } from "../../open/file_graph";
@@ -38,7 +39,10 @@ const SideName = ({ letter, side, hint }: SideProps) => (
     </span>
     <b>{side.file.name}</b>
     {hint && <span class="dim">{hint}</span>}
-    <span class="num">{value(sumOf(side.type), side.type.unit)}</span>
+    <span class="num">
+      {value(sumOf(side.type), side.type.unit)}
+      {side.file.covered > 0 && !isLevel(side.type.title) && ` in ${duration(side.file.covered)}`}
+    </span>
   </span>
 );
 

@@ -29,6 +29,7 @@ import { StoreFile } from "./store_file";
 interface Snapshot {
   note: Note;
   shown: Partial<UrlState>;
+  onFiles: (files: Opened) => void; // in place of those on show
   onClose: () => void;
 }
 
@@ -197,6 +198,7 @@ export function OpenedPage(p: Props) {
     ? usualDiff(sides.graph, sides.graph.base, !isLevel(a.type.title))
     : ("share" as const);
   const compared = { ...state, diff: state.diff || usual };
+  const change = p.snapshot?.onFiles ?? show;
   const changes = diffPalettes[dark ? "dark" : "light"][scheme];
   return (
     <>
@@ -208,8 +210,8 @@ export function OpenedPage(p: Props) {
           {...{ a, b, graph, factor, dark, scheme, setScheme }}
           diff={compared.diff}
           onDiff={(diff) => navigate({ diff })}
-          onSwap={() => show({ a: b.file, b: a.file })}
-          onLeave={() => show({ a: a.file, b: null })}
+          onSwap={() => change({ a: b.file, b: a.file })}
+          onLeave={() => change({ a: a.file, b: null })}
         />
       )}
       <Profile

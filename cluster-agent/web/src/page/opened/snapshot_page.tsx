@@ -34,7 +34,7 @@ function useSides(note: Note | undefined, attempt: number) {
       left = true;
     };
   }, [note?.id, attempt]);
-  return state;
+  return { ...state, show: (files: Opened) => set({ files, error: "" }) };
 }
 
 const gone = "it was deleted, or its time was up";
@@ -44,7 +44,7 @@ export function SnapshotPage(p: PageProps) {
   const [attempt, setAttempt] = useState(0);
   const list = useApi<Notes>(notesUrl({ id: snapshot }), snapshot, attempt);
   const note = list.data?.notes[0];
-  const { files, error } = useSides(note, attempt);
+  const { files, error, show } = useSides(note, attempt);
   if (note && files)
     return (
       <OpenedPage
@@ -53,6 +53,7 @@ export function SnapshotPage(p: PageProps) {
         snapshot={{
           note,
           shown: shownOf(note.url),
+          onFiles: show,
           onClose: () => p.navigate(stateOf(note) ?? emptyState),
         }}
       />
