@@ -49,7 +49,7 @@ pageTest("a frame that is selected says who calls it and what it calls", {}, asy
   await eventually(async () => {
     const last = server.requests.filter((r) => r.name === "matches").at(-1);
     const { rate } = fixture.matches(last.params);
-    const shown = /([\d.]+) (m?)cores? at the end/.exec(
+    const shown = /([\d.]+) (m?)cores?, \d\d:\d\d – \d\d:\d\d/.exec(
       await id("details").getByRole("region", { name: "Trend" }).innerText(),
     );
     assert.ok(Math.abs((Number(shown[1]) * (shown[2] ? 1e6 : 1e9)) / rate - 1) < 0.05, shown[0]);

@@ -36,6 +36,7 @@ test("both sides are named by what differs", () => {
     "cart · 10:00 – 10:15",
     "pay · 09:45 – 10:00",
   ]);
+  assert.deepEqual(names({ baseService: "/k8s/pay/cart" }), ["/k8s/shop/cart", "/k8s/pay/cart"]);
   // the same on both sides is still named
   assert.deepEqual(names({ base: "same" }), ["10:00 – 10:15", "10:00 – 10:15"]);
 });

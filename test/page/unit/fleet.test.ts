@@ -6,10 +6,20 @@ import {
   daysSpan,
   daysText,
   versionsText,
+  wholeDays,
 } from "../../../cluster-agent/web/src/model/fleet";
 
 const DAY = 86_400_000;
 const TODAY = Date.UTC(2026, 10, 29);
+
+test("a day that is not over is no fall of a curve", () => {
+  const span = { from: TODAY - 2 * DAY, to: TODAY + DAY };
+  const open = { ...span, upTo: TODAY + DAY / 8 };
+  assert.deepEqual(wholeDays([8, 8, 1], open), [8, 8, null]);
+  assert.deepEqual(wholeDays([null, null, 1], open), [null, null, 1]);
+  assert.deepEqual(wholeDays([8, 8, 8], { ...span, upTo: TODAY + DAY }), [8, 8, 8]);
+  assert.deepEqual(wholeDays([8, 8, 8], { ...span, upTo: null }), [8, 8, 8]);
+});
 
 test("a range is asked for by its days, and a curve has at least a week of them", () => {
   const now = TODAY + DAY / 2;

@@ -55,7 +55,7 @@ test("only addresses of the web are opened", () => {
 test("functions without lines say why", () => {
   assert.match(whyNeverLines({ name: "do_syscall_64", file: "[kernel]" }), /kernel has no lines/);
   assert.match(whyNeverLines({ name: "f", file: "[libc.so.6@ab12]" }), /^No .* libc\.so\.6 was/);
-  assert.match(whyNeverLines({ name: "[unknown]", file: "" }), /no function of a program/);
+  assert.match(whyNeverLines({ name: "[unknown]", file: "" }), /has no file for \[unknown\]/);
   assert.equal(whyNeverLines({ name: "f", file: "/a/b.c" }), "");
   assert.equal(whyNeverLinesShort({ name: "f", file: "/a/b.c" }), "");
   assert.notEqual(whyNeverLinesShort({ name: "f", file: "[a.out]" }), "");

@@ -46,7 +46,10 @@ const short = (text: string): string =>
 /** What only this side has, the most significant first. */
 function parts(own: Side, other: Side, nowMs: number, zone: (ms: number) => string): string[] {
   const out: string[] = [];
-  if (own.service !== other.service) out.push(splitService(own.service).name);
+  if (own.service !== other.service) {
+    const { name } = splitService(own.service);
+    out.push(name === splitService(other.service).name ? own.service : name);
+  }
   if (own.instance !== other.instance)
     out.push(own.instance ? short(own.instance) : "all instances");
   const added = onlyIn(own.where, other.where);

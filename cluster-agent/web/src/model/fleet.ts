@@ -32,6 +32,17 @@ export function daysText({ from, to }: Span): string {
   return to - from > DAY_MS ? `${dayInUtc(from)} – ${last} (days of UTC)` : `${last} (day of UTC)`;
 }
 
+/** The values of days, without one of which not all is summed yet: it would look like a fall. */
+export function wholeDays(
+  days: (number | null)[],
+  { from, to, upTo }: { from: number; to: number; upTo: number | null },
+): (number | null)[] {
+  if (upTo === null || upTo >= to) return days;
+  const open = Math.floor((upTo - from) / DAY_MS);
+  const known = days.slice(0, open).some((v) => v !== null);
+  return known ? days.map((v, i) => (i < open ? v : null)) : days;
+}
+
 export interface FleetVersion {
   version: string;
   self: number;

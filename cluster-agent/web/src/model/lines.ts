@@ -6,7 +6,7 @@ import type { FunctionId } from "./url_state";
 /** Why a function cannot have lines, by where it is; "" if it may have some. */
 export function whyNeverLines({ name, file }: FunctionId): string {
   if (file === KERNEL) return "Frames of the kernel have symbols only: the kernel has no lines.";
-  if (file === "") return `${visible(name)} is no function of a program, so it has no source.`;
+  if (file === "") return `The profile has no file for ${visible(name)}, so it has no source.`;
   if (file.startsWith("["))
     return (
       `No frame of this function has a line: ${visible(splitModule(file).module)} was built ` +
@@ -19,6 +19,6 @@ export function whyNeverLines({ name, file }: FunctionId): string {
 /** The same for a menu. */
 export function whyNeverLinesShort({ file }: FunctionId): string {
   if (file === KERNEL) return "the kernel has none";
-  if (file === "") return "no function of a program";
+  if (file === "") return "the profile has no file for it";
   return file.startsWith("[") ? "built without line tables" : "";
 }

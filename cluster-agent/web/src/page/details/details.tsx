@@ -10,6 +10,7 @@ import { fullName, label } from "../../model/names";
 import { releaseName } from "../../model/releases";
 import { exactQuery } from "../../model/search";
 import { childrenOf, nodeFile, nodeName, type Tree } from "../../model/tree";
+import { clock } from "../../model/time_range";
 import { percent, rate, value } from "../../model/units";
 import type { FunctionId } from "../../model/url_state";
 import { fleetUrl, functionUrl, useApi, type Fleet, type FunctionView } from "../../state/api";
@@ -18,7 +19,7 @@ import { useAfterPaint } from "../../state/hooks";
 import type { Shown } from "../profile/shown";
 import { Sparkline } from "../start/sparkline";
 import { whyNoLines } from "../table/lines_panel";
-import { useTrend } from "./trend";
+import { partsOf, useTrend } from "./trend";
 
 const MOST = 12; // rows of a list
 
@@ -127,6 +128,7 @@ function Trend({ p, fn }: { p: Shown; fn: FunctionId }) {
   const own = data?.applications.find((a) => a.service === s.service);
   const perSecond = p.level === null;
   const last = values[values.length - 1];
+  const { from, to } = partsOf(p.span, p.until)[values.length - 1];
   const unit = graph?.unit ?? "";
   const asRate = (v: number): string =>
     unit === "nanoseconds" && perSecond ? rate(v / 1e9, "cores", true) : rate(v, unit, perSecond);
@@ -134,7 +136,9 @@ function Trend({ p, fn }: { p: Shown; fn: FunctionId }) {
   return (
     <>
       <Sparkline values={values} width={180} height={36} />
-      <p class="num dim">{last === null ? "…" : `${asRate(last)} at the end of the range`}</p>
+      <p class="num dim">
+        {last === null ? "…" : `${asRate(last)}, ${clock(from)} – ${clock(to)}`}
+      </p>
       {versions?.short && (
         <p class="dim" title={versions.full} data-testid="details-versions">
           {versions.short} of its version, by days

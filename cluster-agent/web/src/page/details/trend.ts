@@ -10,10 +10,13 @@ import { fetchAnswer, partUrl, type MatchTotals, type Selection } from "../../st
 const PARTS = 12;
 const SETTLED_MS = 400;
 
-/** The parts of a range that has just moved are mostly those of before. */
-function partsOf({ from, to }: Span, until = to): Span[] {
+const LEAST_MOVE_MS = 60_000;
+
+/** The parts of a range that has just moved are those of before, up to a tenth of the last one. */
+export function partsOf({ from, to }: Span, until = to): Span[] {
   const step = Math.max(1000, Math.ceil((to - from) / PARTS));
-  const end = Math.floor(Math.min(to, until) / step) * step;
+  const move = Math.min(step, Math.max(LEAST_MOVE_MS, Math.ceil(step / 10)));
+  const end = Math.floor(Math.min(to, until) / move) * move;
   return Array.from({ length: PARTS }, (_, i) => {
     const from = end - (PARTS - i) * step;
     return { from, to: from + step };

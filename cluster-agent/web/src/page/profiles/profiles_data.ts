@@ -118,13 +118,14 @@ function useTimelines(c: Chosen, by: string, attempt: number) {
     `${other?.service} ${type} ${other?.instance} ${other?.where}`,
     attempt,
   );
+  const base = useMemo(() => second.data && completed(second.data), [second.data]);
   // the list of instances does not depend on the one that is picked
   const everyone = useApi<Timeline>(
     c.known && instance ? timelineUrl({ service, type, instance: "", where }, c.span, 1) : null,
     `${service} ${type}`,
     attempt,
   );
-  return { timeline, second, everyone, named: useNamed(data, type) };
+  return { timeline, second: { ...second, data: base }, everyone, named: useNamed(data, type) };
 }
 
 function useFlameGraph(c: Chosen, state: UrlState, attempt: number) {

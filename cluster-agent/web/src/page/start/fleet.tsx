@@ -14,7 +14,14 @@ import { follow } from "../parts/links";
 import { LongTable } from "../parts/long_table";
 import { MenuItem, Popover } from "../parts/popover";
 import { ServiceName } from "../parts/service_name";
-import { curveSpan, daysSpan, daysText, dayInUtc, versionsText } from "../../model/fleet";
+import {
+  curveSpan,
+  daysSpan,
+  daysText,
+  dayInUtc,
+  versionsText,
+  wholeDays,
+} from "../../model/fleet";
 import { Sparkline } from "./sparkline";
 
 const ROW = 31; // px, as in start.css
@@ -156,6 +163,11 @@ function Summary({ f }: { f: Fleet }) {
   );
 }
 
+function curveOf(curves: Fleet | null, a: FleetApplication): FleetApplication | undefined {
+  const c = curves?.applications.find((x) => x.service === a.service && x.type === a.type);
+  return c && curves ? { ...c, days: wholeDays(c.days, curves) } : undefined;
+}
+
 export function FleetList({ state, navigate, registry, span, attempt }: Props) {
   const days = daysSpan(span);
   const ask = { function: state.function, type: state.type, limit: LIMIT };
@@ -201,7 +213,7 @@ export function FleetList({ state, navigate, registry, span, attempt }: Props) {
             key={`${a.service}\n${a.type}`}
             fleet={data!}
             a={a}
-            curve={curves?.applications.find((c) => c.service === a.service && c.type === a.type)}
+            curve={curveOf(curves, a)}
             at={at}
             state={state}
             navigate={navigate}

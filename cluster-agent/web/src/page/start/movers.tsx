@@ -19,7 +19,7 @@ const LIMIT = 20;
 const LEAST = 0.0005; // cores; smaller changes are not listed
 
 /** The range, rounded so that it stays the same for minutes, and at most a day long. */
-export function steadySpan(span: Span): Span {
+function steadySpan(span: Span): Span {
   const to = Math.max(span.from + 1, Math.floor(span.to / ROUND_MS) * ROUND_MS);
   return { from: to - Math.min(span.to - span.from, DAY_S * 1000), to };
 }

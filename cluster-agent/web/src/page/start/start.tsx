@@ -19,7 +19,7 @@ import type { ProfileType } from "../../model/profile_types";
 import type { Span } from "../../model/time_range";
 import { digits, grouped } from "../../model/units";
 import { otherService, type UrlState } from "../../model/url_state";
-import { MoversPanel, steadySpan } from "./movers";
+import { MoversPanel } from "./movers";
 import { FilterField } from "../parts/filter_field";
 import { MenuItem, Popover } from "../parts/popover";
 import { FleetList } from "./fleet";
@@ -40,10 +40,12 @@ interface Props {
   attempt: number;
 }
 
+const STEADY_MS = 60_000; // between two requests for what was before
+
 /** Cores by service in the range of equal length before; null while that is not known. */
 function useBefore(span: Span, attempt: number): Map<string, number | null> | null {
-  const { from, to } = steadySpan(span);
-  const url = applicationsUrl({ from: from - (to - from), to: from });
+  const to = Math.floor(span.from / STEADY_MS) * STEADY_MS;
+  const url = applicationsUrl({ from: to - (span.to - span.from), to });
   const { data } = useApi<Applications>(url, "before", attempt, true);
   return useMemo(() => {
     if (!data || data.applications.length === 0) return null;

@@ -15,7 +15,7 @@ import {
   type HeatCell,
 } from "../../model/heatmap";
 import { withoutLabel } from "../../model/matchers";
-import { legendNames } from "../../model/series";
+import { completed, legendNames } from "../../model/series";
 import { clock, day, duration, type Span } from "../../model/time_range";
 import { fieldsAt, zoned } from "../../model/time_zone";
 import { rate, unitOf } from "../../model/units";
@@ -350,7 +350,7 @@ export function Heatmap(p: Props) {
     `${all.service} ${all.type} ${all.instance} ${all.where} ${label}`,
     p.attempt,
   );
-  const { data } = loaded;
+  const data = useMemo(() => loaded.data && completed(loaded.data), [loaded.data]);
   const unit = unitOf(subject.type, data?.unit ?? "");
   return (
     <section class="heatmap" aria-label="Heatmap" data-testid="heatmap">
