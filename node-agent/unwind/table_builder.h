@@ -79,7 +79,7 @@ int table_builder_build(const struct table_builder *b, const struct byte_source 
  * and others as above; after a failure, the table is as it was.
  */
 int table_builder_build_part(const struct table_builder *b, const struct byte_source *src,
-			     struct built_table *table, const struct hot_part *part,
+			     struct built_table *table, const struct hot_part *hot,
 			     struct unwind_table *published, uint64_t now_ns) MUST_CHECK;
 
 /*
