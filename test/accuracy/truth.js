@@ -14,7 +14,8 @@ const { spawnSync } = require("node:child_process");
 const { contents } = require("../e2e/lib/pprof");
 const { hasNoStack, isKernel } = require("./judge");
 
-const [agent, folder, ...wanted] = process.argv.slice(2);
+const [given, folder, ...wanted] = process.argv.slice(2);
+const agent = path.resolve(given); // programs run in a folder of their own
 const seconds = Number(process.env.SECONDS ?? 8);
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "truth."));
 
