@@ -1,9 +1,9 @@
 /*
  * Agents send a profile a minute, each at its own second, and what is scraped or pushed comes from
- * each instance at its own. So the last minute of a service on
- * several nodes lacks those that have yet to report, and looks like a drop in usage. An agent whose
- * newest profile ended one and a half of its profiles before the newest of all is not waited for:
- * nothing of the service runs there any more.
+ * each instance at its own. So the last minute of a service on several nodes lacks those that have
+ * yet to report, and looks like a drop in usage. An agent whose newest profile ended one and a half
+ * of its profiles before the newest of all is not waited for: nothing of the service runs there any
+ * more.
  */
 #include "cluster-agent/query/read/timeline_tail.h"
 
