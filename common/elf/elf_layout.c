@@ -169,6 +169,9 @@ static int read_segment(struct elf_layout *l, const struct byte_source *src, con
 		l->eh_frame_hdr = ph->p_vaddr;
 		l->eh_frame_hdr_bytes = ph->p_filesz;
 		break;
+	case PT_INTERP:
+		l->has_interpreter = true;
+		break;
 	case PT_GNU_RELRO:
 		if (!__builtin_add_overflow(ph->p_vaddr, ph->p_memsz, &l->relro_end))
 			l->relro_start = ph->p_vaddr;

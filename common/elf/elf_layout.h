@@ -79,6 +79,7 @@ struct elf_layout {
 	uint64_t entry;         /* address of the first instruction */
 	uint16_t machine;       /* EM_… */
 	bool relocatable;       /* is loaded at any address */
+	bool has_interpreter;   /* PT_INTERP: is loaded with libraries */
 	bool is_go;             /* has a section or a note that only Go's linker makes */
 	bool has_more_segments; /* than fit */
 	bool lacks_code;        /* and some of them are executable */

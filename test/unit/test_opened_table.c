@@ -211,6 +211,22 @@ TEST(a_part_without_room_can_be_taken_again)
 	end(&f);
 }
 
+/* Code of musl that nothing describes is understood from where the program begins. */
+TEST(a_static_program_is_not_opened)
+{
+	static struct elf_layout layout;
+	struct fixture f = {.fd = -1};
+	const struct cfi_input in = {.layout = &layout, .src = &f.src};
+
+	open_libc(&f);
+	assert_int_equal(elf_layout_parse(&layout, &f.src), 0);
+	assert_true(cfi_table_may_open(&in, 1));
+	layout.has_interpreter = false;
+	assert_int_not_equal(layout.entry, 0);
+	assert_false(cfi_table_may_open(&in, 1));
+	close(f.fd);
+}
+
 /* What nothing describes is not a part that could be read by itself. */
 TEST(a_file_without_descriptions_is_not_opened)
 {

@@ -399,6 +399,9 @@ bool cfi_table_may_open(const struct cfi_input *in, uint64_t n_functions)
 	struct cfi_index x = {.n = 0};
 	bool may;
 
+	/* of a static program, the C library's code may be analysed only from where it begins */
+	if (l->entry != 0 && !l->has_interpreter)
+		return false;
 	/* the sorted index alone says so of most files */
 	if (in->pe || l->is_go || l->sections[ELF_SECTION_DEBUG_FRAME].size_bytes > 0 ||
 	    cfi_table_count_sorted(l) < n_functions || file_windows_new(&windows, in->src) < 0 ||

@@ -150,7 +150,8 @@ uint64_t cfi_table_count_sorted(const struct elf_layout *layout);
 
 /*
  * Whether each part of the table can be built by itself, in any order, because the file describes
- * most of its code, at least n_functions functions, and the linker has sorted them.
+ * most of its code, at least n_functions functions, and the linker has sorted them. Not so a static
+ * program: code that nothing describes may call other such code in any part.
  */
 bool cfi_table_may_open(const struct cfi_input *in, uint64_t n_functions);
 
