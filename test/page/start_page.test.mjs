@@ -265,6 +265,8 @@ pageTest("memory that grew is one click from its comparison", { levels }, async 
   assert.match(texts[0], /^4f1d2c9ab310 docker \+580 MiB .*200 MiB → 780 MiB$/);
   assert.match(texts[1], /against \d\d:\d\d on/);
   assert.match(texts[2], /\+8,300 goroutines/);
+  const list = page.getByRole("region", { name: "Growth of memory and threads" });
+  assert.match(await list.innerText(), /^Growth since yesterday, in use/);
   const asked = server.requests.find((r) => r.name === "levels").params;
   assert.equal(asked.limit, 3);
   await rows.first().click();
@@ -277,6 +279,17 @@ pageTest("memory that grew is one click from its comparison", { levels }, async 
     assert.ok(baseFrom && baseTo);
     assert.equal(await id("diff-absolute").getAttribute("aria-pressed"), "true");
   });
+});
+
+pageTest("without yesterday, growth is against the time before", {
+  levels: levels.filter((g) => g.baseFrom),
+}, async () => {
+  await open("", { width: 1440, height: 860 });
+  await id("growth").first().waitFor();
+  const list = page.getByRole("region", { name: "Growth of memory and threads" });
+  assert.match(await list.innerText(), /^Growth against the time before, in use/);
+  await id("growth").first().click();
+  await eventually(() => assert.equal(query().get("base"), "previous"));
 });
 
 pageTest("without yesterday, movers are those since the time right before", {

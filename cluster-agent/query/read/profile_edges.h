@@ -18,9 +18,9 @@ struct store;
 
 /*
  * Moves from_ns and to_ns of f, which lie in profiles, to the nearer ends of these, and to_ns to
- * where profiles of all nodes are there if some have yet to be sent. A range that would be empty
- * then stays as it is, and so does one of a level, or of more than PROFILE_EDGES_LONGEST_NS. Errors
- * are those of stack_query().
+ * where profiles of all nodes and instances are there if some have yet to be sent. Of a level only
+ * the latter. A range that would be empty then stays as it is, and so does one of more than
+ * PROFILE_EDGES_LONGEST_NS. Errors are those of stack_query().
  */
 int profile_edges_snap(struct store *store, struct query_filter *f, struct err *err) MUST_CHECK;
 

@@ -62,10 +62,12 @@ export function GrowthList(p: Props) {
   const { data } = useApi<Levels>(levelsUrl(p.span, LIMIT), "levels", p.attempt, true);
   const rows = (data?.levels ?? []).filter(isNotable);
   if (rows.length === 0) return null;
+  const young = rows.every((g) => g.baseFrom !== undefined);
   return (
     <section aria-label="Growth of memory and threads">
       <h2>
-        Growth <span class="dim">since yesterday, in use</span>
+        Growth{" "}
+        <span class="dim">{young ? "against the time before" : "since yesterday"}, in use</span>
       </h2>
       <ul>
         {rows.map((g) => (
