@@ -19,6 +19,11 @@ debian() {
 	[ -e "$root/dev/null" ] || mknod -m 666 "$root/dev/null" c 1 3
 	[ -e "$root/etc/passwd" ] || echo "nobody:x:65534:65534::/:/bin/false" >"$root/etc/passwd"
 	[ -e "$root/etc/group" ] || echo "nogroup:x:65534:" >"$root/etc/group"
+	# without any time zone Ubuntu's PHP aborts
+	[ -e "$root/usr/share/zoneinfo" ] || {
+		mkdir -p "$root/usr/share/zoneinfo"
+		cp /usr/share/zoneinfo/{UTC,tzdata.zi,zone.tab} "$root/usr/share/zoneinfo/"
+	}
 }
 
 # npm PACKAGE SUM PATH

@@ -1,20 +1,24 @@
 #!/bin/sh
-# fetch-packages.sh these|needs|source SUITE ARCH DIR PACKAGE...: unpacks Debian packages of any suite
-# and architecture below DIR without installing them: only these, or also their dependencies, or what
-# one is made from, without Debian's changes. Those of experimental need sid, too. A meta package stands for the kernel image that it depends on; modules
-# and documents other than licences are left out. "dpkg-query --admindir=DIR/var/lib/dpkg" knows the
-# packages and their files. Does nothing if DIR exists; remove it to get newer versions.
+# fetch-packages.sh these|needs|source SUITE ARCH DIR PACKAGE...: unpacks packages of any suite of
+# Debian or Ubuntu and any architecture below DIR without installing them: only these, or also their
+# dependencies, or what one is made from, without Debian's changes. Those of experimental need sid,
+# too. A meta package stands for the kernel image that it depends on; modules and documents other
+# than licences are left out. "dpkg-query --admindir=DIR/var/lib/dpkg" knows the packages and their
+# files. Does nothing if DIR exists; remove it to get newer versions.
 #
 # A list of packages is taken from a mirror that is some weeks behind, too: it is signed, and what
 # tests run on need not be the newest.
 #
-# Uses package lists of its own and leaves the machine's as they are. Mirror, proxies and
+# Uses package lists of its own and leaves the machine's as they are. Debian's mirror, proxies and
 # certificates are those of the machine. Needs no root.
 set -eu
 with=$1 suite=$2 arch=$3 dir=$4
 shift 4
 [ ! -d "$dir" ] || exit 0
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+ubuntu=http://archive.ubuntu.com/ubuntu
+ubuntu_keyring=pool/main/u/ubuntu-keyring/ubuntu-keyring_2021.03.26_all.deb
+ubuntu_keyring_sum=0d0e7ed6b112f5d03eabf3c7eb01ebdacf9c57714b279e90495cfc58c8c4520f
 
 # shellcheck disable=SC2016 # the field is apt's
 mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' |
@@ -30,10 +34,22 @@ apt=$(mktemp -d)
 trap 'rm -rf "$new" "$apt"' EXIT
 mkdir -p "$apt/lists/partial" "$apt/archives/partial"
 : >"$apt/status"
-for each in $suite $([ "$suite" != experimental ] || echo sid); do
-	echo "deb [arch=$arch lang=none target=Packages signed-by=$keyring] $mirror $each main"
+suites=$suite parts=main
+case $suite in
+experimental) suites="$suite sid" ;;
+jammy | noble | plucky | questing | resolute | stonking) # Ubuntu's
+	suites="$suite $suite-updates" parts="main universe" mirror=$ubuntu
+	# Debian 12 has no package of its keys
+	curl -sSfL --retry 3 -o "$apt/keyring.deb" "$ubuntu/$ubuntu_keyring"
+	echo "$ubuntu_keyring_sum $apt/keyring.deb" | sha256sum --check --quiet
+	dpkg-deb -x "$apt/keyring.deb" "$apt"
+	keyring=$apt/usr/share/keyrings/ubuntu-archive-keyring.gpg
+	;;
+esac
+for each in $suites; do
+	echo "deb [arch=$arch lang=none target=Packages signed-by=$keyring] $mirror $each $parts"
 	[ "$with" != source ] ||
-		echo "deb-src [lang=none target=Sources signed-by=$keyring] $mirror $each main"
+		echo "deb-src [lang=none target=Sources signed-by=$keyring] $mirror $each $parts"
 done >"$apt/sources.list"
 cat >"$apt/apt.conf" <<END
 Dir::Etc::SourceList "$apt/sources.list";
