@@ -10,7 +10,7 @@
 /* Where a class has its name. */
 enum ruby_class_names {
 	RUBY_CLASS_VARIABLES, /* until 3.1: in a table of variables, behind a pointer */
-	RUBY_CLASS_NAMELESS,  /* 3.2: in variables whose place depends on the class; not read */
+	RUBY_CLASS_SHAPES,    /* 3.2: in variables, whose places the shape of a class has */
 	RUBY_CLASS_FIELDS,    /* 3.3 and 3.4: in fields behind the class itself */
 	RUBY_CLASS_BOXED,     /* since 4.0: likewise, in other places */
 };
@@ -25,6 +25,8 @@ struct ruby_layout {
 	bool string_length;   /* short strings have their length in a word of its own */
 	/* ruby_global_symbols.ids, in the file: names of functions of extensions; 0: not known */
 	uint64_t ids;
+	/* ruby_current_vm_ptr, likewise: shapes of classes */
+	uint64_t machine;
 };
 
 #endif /* NODE_AGENT_INTERPRETER_RUBY_LAYOUT_H */

@@ -5,8 +5,8 @@
 #include "node-agent/interpreter/ruby/ruby_names.h"
 #include "test/lib/ruby_image.h"
 
-#define READS_MAX 160u
-#define BYTES_MAX 16384u
+#define READS_MAX 400u
+#define BYTES_MAX 32768u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -48,5 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	layout.fixnum_line = true;
 	read_name(&image, &layout, &code);
 	read_name(&image, &layout, &method);
+	layout.class_names = RUBY_CLASS_SHAPES;
+	layout.machine = RUBY_IMAGE_MACHINE;
+	read_name(&image, &layout, &code);
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include "bpf/frame_chain.h"
 
 #define RUBY_IMAGE_BASE UINT64_C(0x10000)
-#define RUBY_IMAGE_BYTES 4096u
+#define RUBY_IMAGE_BYTES 6144u
 
 enum ruby_image_place {
 	RUBY_IMAGE_CODE = 0,
@@ -39,6 +39,9 @@ enum ruby_image_place {
 	RUBY_IMAGE_FIELDS = 2048, /* of a class until 3.1, and its table of variables */
 	RUBY_IMAGE_TABLE = 2112,
 	RUBY_IMAGE_ENTRIES = 2176,
+	RUBY_IMAGE_MACHINE = 2800, /* of Ruby 3.2; and its shapes and the values of two classes */
+	RUBY_IMAGE_SHAPES = 5120,
+	RUBY_IMAGE_VALUES = 5632,
 };
 
 #define RUBY_IMAGE_ID (20u << 4)
@@ -198,6 +201,43 @@ static inline void ruby_image_variables(struct ruby_image *image)
 		ruby_image_word(image, table + 40, i == 0 ? 3 : 4);
 		ruby_image_word(image, table + 48, ruby_image_at(RUBY_IMAGE_ENTRIES));
 	}
+}
+
+/*
+ * A class that has its name, and what it is of, where its shape says: Ruby 3.2. Shape 1 is the
+ * variable @name, 2 is __classpath__ behind it, 3 is that it is frozen, and 4 is __attached__.
+ */
+static inline void ruby_image_shapes(struct ruby_image *image)
+{
+	static const struct {
+		uint64_t edges, id;
+		uint32_t n, capacity;
+		uint8_t type, pool;
+		uint32_t parent;
+	} shapes[] = {
+		{.parent = UINT32_MAX},
+		{.id = RUBY_IMAGE_ID | 2, .n = 1, .type = 1, .parent = 0},
+		{.id = RUBY_IMAGE_ID, .n = 2, .type = 1, .parent = 1},
+		{.id = 1234, .n = 2, .type = 2, .parent = 2},
+		{.id = RUBY_IMAGE_ID, .n = 1, .type = 1, .parent = 0},
+	};
+	const unsigned class = RUBY_IMAGE_CLASS, singleton = RUBY_IMAGE_SINGLETON;
+	const unsigned values = RUBY_IMAGE_VALUES;
+
+	memcpy(image->bytes + RUBY_IMAGE_SHAPES, shapes, sizeof(shapes));
+	ruby_image_word(image, RUBY_IMAGE_MACHINE, ruby_image_at(RUBY_IMAGE_MACHINE + 8));
+	/* two words that are the same, but no shapes */
+	ruby_image_word(image, RUBY_IMAGE_MACHINE + 24, ruby_image_at(RUBY_IMAGE_SOME));
+	ruby_image_word(image, RUBY_IMAGE_MACHINE + 32, ruby_image_at(RUBY_IMAGE_SOME));
+	ruby_image_word(image, RUBY_IMAGE_MACHINE + 48, ruby_image_at(RUBY_IMAGE_SHAPES));
+	ruby_image_word(image, RUBY_IMAGE_MACHINE + 56, ruby_image_at(RUBY_IMAGE_SHAPES));
+	ruby_image_word(image, class, UINT64_C(3) << 32 | 2);
+	ruby_image_word(image, class + 32, ruby_image_at(values));
+	ruby_image_word(image, values, ruby_image_at(RUBY_IMAGE_LABEL));
+	ruby_image_word(image, values + 8, ruby_image_at(RUBY_IMAGE_CLASS_NAME));
+	ruby_image_word(image, singleton, UINT64_C(4) << 32 | 2 | 1 << 12);
+	ruby_image_word(image, singleton + 32, ruby_image_at(values + 16));
+	ruby_image_word(image, values + 16, ruby_image_at(RUBY_IMAGE_CLASS));
 }
 
 static inline struct interpreter_frame ruby_image_frame(void)

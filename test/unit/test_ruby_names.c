@@ -90,7 +90,34 @@ TEST_FIXTURE(classes_had_names_in_a_table, set_up, NULL)
 	check_name("block in Shop#pay");
 	ruby_image_word(&image, RUBY_IMAGE_METHOD + 8, ruby_image_at(RUBY_IMAGE_SINGLETON));
 	check_name("block in Shop.pay");
-	layout.class_names = RUBY_CLASS_NAMELESS;
+}
+
+TEST_FIXTURE(the_shape_of_a_class_says_where_its_name_is, set_up, NULL)
+{
+	ruby_image_shapes(&image);
+	layout.class_names = RUBY_CLASS_SHAPES;
+	check_name("block in pay"); /* the machine is not known */
+	layout.machine = RUBY_IMAGE_MACHINE;
+	check_name("block in Shop#pay");
+	ruby_image_word(&image, RUBY_IMAGE_METHOD + 8, ruby_image_at(RUBY_IMAGE_SINGLETON));
+	check_name("block in Shop.pay");
+}
+
+TEST_FIXTURE(shapes_that_lead_nowhere_end, set_up, NULL)
+{
+	ruby_image_shapes(&image);
+	layout.class_names = RUBY_CLASS_SHAPES;
+	layout.machine = RUBY_IMAGE_MACHINE;
+	ruby_image_word(&image, RUBY_IMAGE_CLASS, UINT64_MAX << 32 | 2);
+	check_name("block in pay");
+	ruby_image_word(&image, RUBY_IMAGE_CLASS, UINT64_C(1) << 32 | 2);
+	check_name("block in pay"); /* @name is no name of the class */
+	/* a shape that is its own parent */
+	ruby_image_word(&image, RUBY_IMAGE_SHAPES + 32 + 24, UINT64_C(1) << 32 | 1);
+	check_name("block in pay");
+	ruby_image_shapes(&image);
+	check_name("block in Shop#pay");
+	ruby_image_word(&image, RUBY_IMAGE_MACHINE + 56, 0); /* there are no shapes */
 	check_name("block in pay");
 }
 

@@ -44,6 +44,7 @@ enum symbol {
 	SYMBOL_CONTEXT, /* until 2.7 */
 	SYMBOL_GETTER,  /* of errinfo, which is the thread's */
 	SYMBOL_ALL_SYMBOLS,
+	SYMBOL_MACHINE,
 	SYMBOLS,
 };
 
@@ -55,6 +56,7 @@ static const char *const symbol_names[SYMBOLS] = {
 	[SYMBOL_CONTEXT] = "ruby_current_execution_context_ptr",
 	[SYMBOL_GETTER] = "rb_errinfo",
 	[SYMBOL_ALL_SYMBOLS] = "rb_sym_all_symbols",
+	[SYMBOL_MACHINE] = "ruby_current_vm_ptr",
 };
 
 static bool is_loop(const char *name)
@@ -150,6 +152,7 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 		    : -ENOENT;
 	if (r < 0 && r != -ENOENT)
 		return r;
+	ruby.machine = symbols[SYMBOL_MACHINE];
 	*ret = (struct interpreter_image){
 		.language = INTERPRETER_RUBY,
 		.roots = {root_of(symbols)},

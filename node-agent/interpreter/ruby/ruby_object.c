@@ -16,10 +16,12 @@
 
 /* RClass */
 #define CLASS_OF 8u
-#define CLASS_WORDS 5u      /* up to its superclass */
-#define CLASS_POINTER 24u   /* RUBY_CLASS_VARIABLES: of its fields */
-#define FIELDS_VARIABLES 8u /* in these: rb_classext_struct.iv_tbl */
-#define CLASSES_MAX 8u      /* that are gone through */
+#define CLASS_WORDS 5u        /* up to its superclass */
+#define CLASS_POINTER 24u     /* RUBY_CLASS_VARIABLES: of its fields */
+#define FIELDS_VARIABLES 8u   /* in these: rb_classext_struct.iv_tbl */
+#define CLASS_VALUES 32u      /* RUBY_CLASS_SHAPES: rb_classext_struct.iv_ptr */
+#define CLASS_SHAPE_SHIFT 32u /* in its first word */
+#define CLASSES_MAX 8u        /* that are gone through */
 /* st_table */
 #define TABLE_WORDS 7u
 #define TABLE_START 4u /* a word */
@@ -29,6 +31,15 @@
 #define ENTRIES_MAX 64u
 #define HIDDEN_MAX 8u /* of these, that are looked at: real classes have three */
 #define NO_ENTRY UINT64_MAX
+/* rb_vm_t */
+#define PAIRS_MAX 32u
+#define MACHINE_WORDS 256u /* among which shape_list is: word 150 or so, by the size of a mutex */
+/* rb_shape_t */
+#define SHAPE_ROOT 0u
+#define SHAPE_VARIABLE 1u
+#define SHAPES_MAX 524288u
+#define SHAPE_NONE UINT32_MAX
+#define SHAPE_STEPS_MAX 32u
 
 static const struct class_places {
 	uint8_t super;
@@ -36,7 +47,7 @@ static const struct class_places {
 	uint8_t name;     /* classpath */
 } class_places[] = {
 	[RUBY_CLASS_VARIABLES] = {.super = 16},
-	[RUBY_CLASS_NAMELESS] = {.super = 16},
+	[RUBY_CLASS_SHAPES] = {.super = 16},
 	[RUBY_CLASS_FIELDS] = {16, 128, 152},
 	[RUBY_CLASS_BOXED] = {32, 136, 152},
 };
@@ -131,11 +142,13 @@ static bool has_type(const struct ruby_memory *m, uint64_t object, unsigned a, u
 	return flags == a || flags == b;
 }
 
-/*
- * Of the hidden variables of a class, the one that is of one of two types: strings are its name,
- * classes what it is the singleton of. 0: there is none.
- */
-static int find_variable(const struct ruby_memory *m, uint64_t class, unsigned a, unsigned b,
+static bool is_hidden(uint64_t id)
+{
+	return id > OPERATORS_MAX && (id & ID_SCOPE) == ID_SCOPE_LOCAL;
+}
+
+/* find_variable() in a table. */
+static int find_in_table(const struct ruby_memory *m, uint64_t class, unsigned a, unsigned b,
 			 uint64_t *ret)
 {
 	uint64_t fields, table, words[TABLE_WORDS], entries[ENTRIES_MAX * ENTRY_WORDS], n;
@@ -157,8 +170,7 @@ static int find_variable(const struct ruby_memory *m, uint64_t class, unsigned a
 	for (uint64_t i = 0, n_hidden = 0; r == 0 && i < n && n_hidden < HIDDEN_MAX; i++) {
 		const uint64_t *e = &entries[i * ENTRY_WORDS]; /* hash, ID, value */
 
-		if (e[0] == NO_ENTRY || e[1] <= OPERATORS_MAX ||
-		    (e[1] & ID_SCOPE) != ID_SCOPE_LOCAL)
+		if (e[0] == NO_ENTRY || !is_hidden(e[1]))
 			continue;
 		n_hidden++;
 		if (!has_type(m, e[2], a, b))
@@ -167,6 +179,96 @@ static int find_variable(const struct ruby_memory *m, uint64_t class, unsigned a
 		break;
 	}
 	return r;
+}
+
+struct shape {
+	uint64_t edges;
+	uint64_t id; /* of the variable that it adds to its parent's */
+	uint32_t n;  /* variables, with that one */
+	uint32_t capacity;
+	uint8_t type;
+	uint8_t pool;
+	uint32_t parent;
+};
+_Static_assert(sizeof(struct shape) == 32, "as in memory");
+
+/*
+ * The machine has the array of shapes and, as its next word, the root of their tree, which is the
+ * first one. What is in front of them has other sizes on other systems.
+ */
+static int find_shapes(const struct ruby_memory *m, uint64_t *ret)
+{
+	uint64_t machine, words[MACHINE_WORDS];
+	int r = ruby_read_word(m, m->bias + m->layout->machine, &machine);
+
+	if (r == 0)
+		r = interpreter_read(m->memory, machine, words, sizeof(words));
+	for (size_t i = 0, n = 0; r == 0 && i + 1 < MACHINE_WORDS && n < PAIRS_MAX; i++) {
+		struct shape root;
+
+		if (!is_object(words[i]) || words[i] != words[i + 1])
+			continue;
+		n++;
+		if (interpreter_read(m->memory, words[i], &root, sizeof(root)) < 0 ||
+		    root.type != SHAPE_ROOT || root.parent != SHAPE_NONE || root.n != 0)
+			continue;
+		*ret = words[i];
+		return 0;
+	}
+	return r < 0 ? r : -EBADMSG;
+}
+
+/* find_variable() by the shape of the class, from the variable that was set last. */
+static int find_by_shape(const struct ruby_memory *m, uint64_t class, unsigned a, unsigned b,
+			 uint64_t *ret)
+{
+	uint64_t shapes, flags, values, number, value;
+	int r = find_shapes(m, &shapes);
+
+	*ret = 0;
+	if (r == 0)
+		r = ruby_read_word(m, class, &flags);
+	if (r == 0)
+		r = ruby_read_word(m, class + CLASS_VALUES, &values);
+	if (r < 0)
+		return r;
+	number = flags >> CLASS_SHAPE_SHIFT;
+	for (unsigned i = 0; i < SHAPE_STEPS_MAX && number < SHAPES_MAX; i++) {
+		struct shape shape;
+
+		r = interpreter_read(m->memory, shapes + number * sizeof(shape), &shape,
+				     sizeof(shape));
+		if (r < 0 || shape.type == SHAPE_ROOT)
+			return r;
+		number = shape.parent;
+		if (shape.type != SHAPE_VARIABLE || !is_hidden(shape.id) || shape.n == 0)
+			continue;
+		r = ruby_read_word(m, values + (shape.n - 1) * UINT64_C(8), &value);
+		if (r < 0)
+			return r;
+		if (has_type(m, value, a, b)) {
+			*ret = value;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Of the hidden variables of a class, the one that is of one of two types: strings are its name,
+ * classes what it is the singleton of. 0: there is none.
+ */
+static int find_variable(const struct ruby_memory *m, uint64_t class, unsigned a, unsigned b,
+			 uint64_t *ret)
+{
+	return m->layout->class_names == RUBY_CLASS_SHAPES ? find_by_shape(m, class, a, b, ret)
+							   : find_in_table(m, class, a, b, ret);
+}
+
+/* Whether names and what singletons are of are variables. */
+static bool has_variables(const struct ruby_memory *m)
+{
+	return m->layout->class_names <= RUBY_CLASS_SHAPES;
 }
 
 static const struct class_places *places_of(const struct ruby_memory *m)
@@ -179,7 +281,7 @@ static int read_class_name(const struct ruby_memory *m, uint64_t class, char *to
 	uint64_t name = 0;
 	int r;
 
-	if (m->layout->class_names == RUBY_CLASS_VARIABLES)
+	if (has_variables(m))
 		r = find_variable(m, class, TYPE_STRING, TYPE_STRING, &name);
 	else
 		r = ruby_read_word(m, class + places_of(m)->name, &name);
@@ -191,7 +293,7 @@ static int find_attached(const struct ruby_memory *m, uint64_t class, uint64_t *
 {
 	int r;
 
-	if (m->layout->class_names == RUBY_CLASS_VARIABLES)
+	if (has_variables(m))
 		return find_variable(m, class, TYPE_CLASS, TYPE_MODULE, ret);
 	r = ruby_read_word(m, class + places_of(m)->attached, ret);
 	if (r == 0 && !has_type(m, *ret, TYPE_CLASS, TYPE_MODULE))
@@ -236,7 +338,7 @@ int ruby_class_read(const struct ruby_memory *m, uint64_t object, char *to, size
 	int r;
 
 	*to = '\0';
-	if (m->layout->class_names == RUBY_CLASS_NAMELESS)
+	if (m->layout->class_names == RUBY_CLASS_SHAPES && m->layout->machine == 0)
 		return 0;
 	r = find_named(m, &object, &own);
 	if (r == 0)

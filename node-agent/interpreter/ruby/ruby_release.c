@@ -25,7 +25,7 @@ static const struct release {
 	{207, {56, 120, 8, RUBY_CLASS_VARIABLES, 12, true, false, 0}},
 	{300, {56, 120, 8, RUBY_CLASS_VARIABLES, 12, true, false, 0}},
 	{301, {64, 120, 12, RUBY_CLASS_VARIABLES, 12, true, false, 0}},
-	{302, {64, 112, 12, RUBY_CLASS_NAMELESS, 12, false, true, 0}},
+	{302, {64, 112, 12, RUBY_CLASS_SHAPES, 12, false, true, 0}},
 	{303, {56, 112, 12, RUBY_CLASS_FIELDS, 12, false, true, 0}},
 	{304, {56, 112, 12, RUBY_CLASS_FIELDS, 13, false, true, 0}},
 	{400, {56, 112, 12, RUBY_CLASS_BOXED, 13, false, true, 0}},
