@@ -35,7 +35,7 @@ static __always_inline __u64 chain_state_at(const struct chain_calls *k, __u64 s
 {
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < CHAIN_SITES; i++) {
-		const struct chain_site *site = &k->sites[unwind_masked(i, 16)];
+		const struct chain_site *site = &k->sites[unwind_masked(i, 32)];
 
 		if (offset - site->start < site->n_bytes)
 			return sp + (__u64)(__s64)site->at;

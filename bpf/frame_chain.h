@@ -221,7 +221,7 @@ struct chain_stacks {
 };
 _Static_assert(sizeof(struct chain_stacks) == 40, "chain_stacks layout");
 
-#define CHAIN_SITES 14
+#define CHAIN_SITES 22
 
 /* A function that calls the loop; or nothing, with n_bytes 0. */
 struct chain_site {
@@ -274,7 +274,7 @@ struct chain_calls {
 	__u64 call_codes;
 	struct chain_site sites[CHAIN_SITES];
 };
-_Static_assert(sizeof(struct chain_calls) == 160, "chain_calls layout");
+_Static_assert(sizeof(struct chain_calls) == 224, "chain_calls layout");
 
 /*
  * Code that was generated runs on stacks of its own, those of the processes of Erlang: a stack has

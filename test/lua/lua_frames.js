@@ -10,6 +10,8 @@ const SCRIPT = "known_chains.lua";
 
 // From the script on, "function:line"; frames below the innermost one are at the line of a call.
 const BURN = "burn:(1|2|3|4|5|6)";
+// With link-time optimization the loop may call itself.
+const NATIVE = "( \\[native\\])?";
 const at = (line) => `function <${SCRIPT}:${line}>:`;
 const CHAINS = [
   `${SCRIPT}:\\d+`,
@@ -22,7 +24,7 @@ const CHAINS = [
   `${SCRIPT}:67 meta:(26|27)( ${BURN})?`,
   `${SCRIPT}:68 tail:29`,
   `${SCRIPT}:68 ${at(1)}(1|2|3|4|5|6)`, // its caller has been replaced
-  `${SCRIPT}:69 \\[native\\] for iterator:(30|31|32)( ${BURN})?`,
+  `${SCRIPT}:69${NATIVE} for iterator:(30|31|32)( ${BURN})?`,
   `${SCRIPT}:70 pcall:0( \\[native\\] ${at(1)}(1|2|3|4|5|6))?`,
   `${SCRIPT}:71 pcall:0( \\[native\\] ${at(71)}(71|72)( ${BURN})?)?`,
   `${SCRIPT}:73 table.sort:0( \\[native\\] ${at(73)}(73|74)( ${BURN})?)?`,

@@ -135,6 +135,29 @@ TEST(those_who_call_it_keep_the_state)
 	assert_int_equal(image.calls.next_instruction, 12);
 }
 
+/* As with link-time optimization: the loop calls itself, and keeps the state on its stack then. */
+TEST(where_a_call_has_its_argument_from_is_what_counts)
+{
+	const struct chain_site *s;
+
+	build();
+	WRITE(LOOP, 100, "\x4c\x89\x4c\x24\x08\x4c\x89\xcf"); /* mov %r9,8(%rsp); mov %r9,%rdi */
+	call(LOOP, 108, LOOP);
+	WRITE(CALL, 60, "\x4c\x89\xf7"); /* mov %r14,%rdi: the second one that the loop saves */
+	call(CALL, 64, LOOP);
+	assert_int_equal(recognise("Lua 5.4.6"), 0);
+	s = site_of(LOOP);
+	assert_non_null(s);
+	assert_int_equal(s->at, 8);
+	s = site_of(CALL); /* up to the second call */
+	assert_non_null(s);
+	assert_int_equal(s->at, -40);
+	assert_int_equal(s->n_bytes, 64);
+	s++;
+	assert_int_equal(s->at, -24);
+	assert_int_equal(s->n_bytes, sizes[CALL] - 64);
+}
+
 TEST(a_function_that_does_not_keep_it_is_no_caller)
 {
 	build();

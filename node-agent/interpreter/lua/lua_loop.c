@@ -4,9 +4,12 @@
  *
  * Functions that call it have the state as their first argument, and use it after the call. So they
  * begin with putting it where calls leave it alone: on their stack, or in a register that callees
- * save. The loop saves such registers in its first instructions, as it needs all of them. A call
- * that is the last step of a function is one of that function's caller; the only such one is
- * luaD_rawrunprotected(), which calls what it is given by a pointer. lua_resume() calls it.
+ * save. The loop saves such registers in its first instructions, as it needs all of them. Large
+ * functions keep it in one place here and in another one there, so what counts is where a call has
+ * its argument from. With link-time optimization there are many such functions, and the loop is one
+ * of them. A call that is the last step of a function is one of that function's caller; the only
+ * such one is luaD_rawrunprotected(), which calls what it is given by a pointer. lua_resume() calls
+ * it.
  */
 #include "node-agent/interpreter/lua/lua_loop.h"
 
@@ -23,7 +26,7 @@
 #define CALLED_MAX 64u       /* functions that a function calls */
 #define SEEN_MAX 160u        /* functions whose calls are followed */
 #define FOLLOWED_MAX 2048u   /* bytes of such a function; those on the way have below 400 */
-#define CALLERS_MAX 64u      /* calls of the loop: real files have 2 to 7 */
+#define CALLERS_MAX 64u      /* calls of the loop: real files have 2 to 7, with LTO 30 */
 #define TEXT_MAX (64u << 20) /* that is searched for calls */
 #define CHUNK_BYTES 65536u
 #define CALL_BYTES 5u
@@ -72,12 +75,14 @@ struct beginning {
 	uint8_t keeper;               /* the register that has the first argument */
 	int32_t kept_at;              /* or where on the stack it is, from the CFA */
 	int32_t depth;                /* bytes of its frame, with the return address */
+	int32_t pointer;              /* where rbp points, if it is a frame pointer: from the CFA */
 	uint32_t pushed_by;           /* up to the last push */
 };
 
 static void begin(struct beginning *b)
 {
 	*b = (struct beginning){.keeper = X86_NO_REGISTER, .kept_at = NOT_FOUND, .depth = 8};
+	b->pointer = NOT_FOUND;
 	for (size_t i = 0; i < X86_REGISTERS; i++)
 		b->saved[i] = NOT_FOUND;
 }
@@ -111,6 +116,8 @@ static void take_first(struct beginning *b, const struct x86_instruction *i, boo
 		}
 	} else if (i->kind == X86_ADD && i->to == X86_RSP) {
 		b->depth -= i->number;
+	} else if (i->kind == X86_MOVE && i->to == X86_RBP && i->from == X86_RSP) {
+		b->pointer = -b->depth;
 	} else if (!has_argument) {
 		return;
 	} else if (i->kind == X86_MOVE && i->from == X86_RDI && i->to < X86_REGISTERS &&
@@ -147,6 +154,55 @@ static int32_t state_of(const struct finder *f, const struct beginning *b)
 	if (b->keeper < X86_REGISTERS)
 		return f->saved[b->keeper];
 	return b->kept_at == NOT_FOUND ? NOT_FOUND : b->kept_at + b->depth;
+}
+
+/* Where a word of the frame is, from its stack pointer when it calls. */
+static int32_t place_of(const struct beginning *b, const struct x86_instruction *i)
+{
+	if (i->base == X86_RSP)
+		return i->number;
+	if (i->base == X86_RBP && b->pointer != NOT_FOUND)
+		return b->pointer + i->number + b->depth;
+	return NOT_FOUND;
+}
+
+/* Where each register has its value from, as a word that a callee leaves alone. */
+static void follow(const struct finder *f, const struct beginning *b,
+		   const struct x86_instruction *i, int32_t at[X86_REGISTERS])
+{
+	int32_t moved = NOT_FOUND;
+
+	if (i->kind == X86_MOVE && i->from < X86_REGISTERS)
+		moved = STATIC_REGISTERS >> i->from & 1 ? f->saved[i->from] : at[i->from];
+	else if (i->kind == X86_LOAD)
+		moved = place_of(b, i);
+	for (unsigned k = 0; k < X86_REGISTERS; k++) {
+		bool is_lost = i->kind == X86_CALL || i->kind == X86_CALL_INDIRECT;
+
+		if (i->writes >> k & 1 || (is_lost && !(STATIC_REGISTERS >> k & 1)))
+			at[k] = NOT_FOUND;
+	}
+	if ((i->kind == X86_MOVE || i->kind == X86_LOAD) && i->to < X86_REGISTERS)
+		at[i->to] = moved;
+	if (i->kind == X86_STORE && i->from < X86_REGISTERS && place_of(b, i) != NOT_FOUND)
+		at[i->from] = place_of(b, i);
+}
+
+/* Where the argument is kept of the call at this offset in the function that has been read. */
+static int32_t argument_of(const struct finder *f, const struct beginning *b, size_t call)
+{
+	int32_t at[X86_REGISTERS];
+	struct x86_instruction i;
+	size_t len;
+
+	for (size_t k = 0; k < X86_REGISTERS; k++)
+		at[k] = NOT_FOUND;
+	for (size_t done = 0; done < call; done += len ?: 1) {
+		len = x86_decode(&i, f->bytes + done, call - done);
+		if (len > 0)
+			follow(f, b, &i, at);
+	}
+	return at[X86_RDI];
 }
 
 /* ---- the loop ---- */
@@ -266,29 +322,40 @@ static int read_loop(struct finder *f, const struct interpreter_range *loop,
 
 /* ---- those who call it ---- */
 
+/* Calls come in ascending order. What a function keeps elsewhere from here on is another site. */
+static void add_range(struct finder *f, uint64_t start, uint64_t call, uint64_t end, int32_t at)
+{
+	struct chain_site *last = f->n_sites > 0 ? &f->calls->sites[f->n_sites - 1] : NULL;
+	uint32_t offset = (uint32_t)(call - f->loop);
+	bool is_inside = last && offset - last->start < last->n_bytes;
+
+	if ((is_inside && last->at == at) || f->n_sites == CHAIN_SITES)
+		return;
+	if (is_inside) {
+		last->n_bytes = (uint16_t)(offset - last->start);
+		start = call;
+	}
+	f->calls->sites[f->n_sites++] = (struct chain_site){.start = (uint32_t)(start - f->loop),
+							    .n_bytes = (uint16_t)(end - start),
+							    .at = (int16_t)at};
+}
+
 /* A function that does not keep the state as it should is left out. */
-static int add_site(struct finder *f, const struct interpreter_range *range)
+static int add_site(struct finder *f, const struct interpreter_range *range, uint64_t call)
 {
 	struct beginning b;
 	int32_t at;
 	size_t n;
-	int r;
+	int r = read_function(f, range, &n);
 
-	for (unsigned i = 0; i < f->n_sites; i++) {
-		if (f->calls->sites[i].start == (uint32_t)(range->start - f->loop))
-			return 0;
-	}
-	r = read_function(f, range, &n);
-	if (r < 0 || n == 0 || f->n_sites == CHAIN_SITES)
+	if (r < 0 || n == 0)
 		return r;
 	read_beginning(f, n, &b);
-	at = state_of(f, &b);
-	if (at < INT16_MIN || at > INT16_MAX)
-		return 0;
-	f->calls->sites[f->n_sites++] =
-		(struct chain_site){.start = (uint32_t)(range->start - f->loop),
-				    .n_bytes = (uint16_t)n,
-				    .at = (int16_t)at};
+	at = argument_of(f, &b, (size_t)(call - range->start));
+	if (at == NOT_FOUND && range->start != f->loop)
+		at = state_of(f, &b);
+	if (at >= INT16_MIN && at <= INT16_MAX)
+		add_range(f, range->start, call, range->end, at);
 	return 0;
 }
 
@@ -317,7 +384,7 @@ static int add_protected(struct finder *f, uint64_t resume)
 	for (int i = 0; i < n && r == 0; i++) {
 		r = read_function(f, &called[i], &len);
 		if (r == 0 && calls_pointer(f, len))
-			r = add_site(f, &called[i]);
+			r = add_site(f, &called[i], called[i].start);
 	}
 	return r;
 }
@@ -332,9 +399,7 @@ static int add_caller(struct finder *f, uint64_t from)
 	r = eh_function_before(f->layout, f->src, from, &range.start, &range.end);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	if (from >= range.end || range.start == f->loop)
-		return 0;
-	return add_site(f, &range);
+	return from < range.end ? add_site(f, &range, from) : 0;
 }
 
 static int add_callers_in(struct finder *f, const uint8_t *chunk, size_t n, uint64_t vaddr)
