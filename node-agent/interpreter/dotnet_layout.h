@@ -38,11 +38,12 @@ enum dotnet_field {
 	DOTNET_TABLE_CLASS,
 	DOTNET_CLASS_TABLE, /* in EEClass */
 	/* Module */
-	DOTNET_MODULE_BASE, /* where its assembly is in memory */
+	DOTNET_MODULE_BASE, /* where its assembly is in memory, or what leads there */
 	DOTNET_FIELDS,
 };
 
 #define DOTNET_UNKNOWN UINT16_MAX
+#define DOTNET_IMAGE_STEPS 3
 
 /* How the map of a heap's methods is read (dotnet_code.c). */
 enum dotnet_method_map {
@@ -58,6 +59,11 @@ struct dotnet_layout {
 	uint8_t token_bits;  /* of DOTNET_METHOD_TOKEN */
 	uint8_t method_map;  /* enum dotnet_method_map */
 	uint16_t at[DOTNET_FIELDS];
+	/*
+	 * Until 8 the module has no base, but an assembly: fields that lead from that to the base;
+	 * else all are 0.
+	 */
+	uint8_t image[DOTNET_IMAGE_STEPS];
 };
 
 #endif /* NODE_AGENT_INTERPRETER_DOTNET_LAYOUT_H */

@@ -150,7 +150,7 @@ const languages = [
     further: "pushed pprof",
   },
   {
-    language: ".NET 9 and 10 on x86-64",
+    language: ".NET 8 to 10 on x86-64",
     proof: [".NET"],
     claims: ["whole", "names"],
     names:
@@ -158,7 +158,7 @@ const languages = [
     further: "pushed pprof",
   },
   {
-    language: ".NET 6 to 8",
+    language: ".NET 6 and 7",
     stacks: "with frame pointers",
     names: "methods that were compiled ahead of time; others with a perf map",
     further: "pushed pprof",

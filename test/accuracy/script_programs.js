@@ -255,23 +255,30 @@ function nodeReleases() {
 
 // ---- .NET ----
 
+const UBUNTUS = ["8.0"]; // which Ubuntu has
+const INVARIANT = { DOTNET_SYSTEM_GLOBALIZATION_INVARIANT: "1" }; // without the library of ICU
+
 // Threads of the runtime have no methods.
 const isRuntimesOwn = (names) => !names.includes("main");
 
 function dotnetReleases() {
-  const runtimes = () =>
-    String(execFileSync(path.join(root, "test/dotnet/runtimes.sh"))).trim();
+  const runtimes = (...release) =>
+    String(execFileSync(path.join(root, "test/dotnet/runtimes.sh"), release)).trim();
+  const prepare = (release, runtime) =>
+    UBUNTUS.includes(release)
+      ? { release: path.basename(runtime(release)), runtime: runtime(release) }
+      : { release, runtime: path.join(runtime(), release) };
   const of = (release, title, settings) => ({
     language: ".NET",
     name: `dotnet-${release}${title ? "-once" : ""}`,
     title: title || "compiled in tiers",
     hasLines: false,
     chains: { ...dotnet.language, mayBeNative: isRuntimesOwn },
-    prepare: () => ({ release, runtime: path.join(runtimes(), release) }),
+    prepare: () => prepare(release, runtimes),
     start: ({ comm, runtime }) => {
       const dir = fs.mkdtempSync(path.join(os.tmpdir(), "dotnet-"));
       const [file, ...args] = dotnet.build(runtime, dir, comm);
-      const options = { stdio: ["ignore", "ignore", "inherit"], env: { ...env, ...settings } };
+      const options = { stdio: ["ignore", "ignore", "inherit"], env: { ...env, ...INVARIANT, ...settings } };
       const child = spawn(file, args, options);
       const stop = () => {
         child.kill("SIGKILL");
@@ -280,7 +287,7 @@ function dotnetReleases() {
       return { pid: child.pid, stop };
     },
   });
-  return ["9.0.1", "9.0.7", "10.0.9"].flatMap((release) => [
+  return [...UBUNTUS, "9.0.1", "9.0.7", "10.0.9"].flatMap((release) => [
     of(release, "", {}),
     of(release, "compiled once", { DOTNET_TieredCompilation: "0" }),
   ]);

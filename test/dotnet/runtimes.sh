@@ -2,6 +2,7 @@
 # Prints the folder with the runtimes of .NET that tests run on. Debian has none, but programs for
 # Linux on npm (runtimes.txt) are packed with all that they need: RELEASE/libcoreclr.so and the
 # framework's assemblies beside it (80 MB each), or all in one file, RELEASE/program (140 MB each).
+# "runtimes.sh 8.0" prints the folder of a runtime that Ubuntu 22.04 has, which runs on Debian 12.
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source=test/setup/kept.sh
@@ -29,4 +30,10 @@ build()
 	done <runtimes.txt
 }
 
+if [ $# -gt 0 ]; then
+	dir=${DEPS:?}/dotnet/ubuntu-$1
+	../kernels/fetch-packages.sh these jammy "$(dpkg --print-architecture)" "$dir" "dotnet-runtime-$1" >&2
+	echo "$dir"/usr/lib/dotnet/shared/Microsoft.NETCore.App/*
+	exit
+fi
 kept dotnet/runtimes build runtimes.sh runtimes.txt

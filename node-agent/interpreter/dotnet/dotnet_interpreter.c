@@ -2,9 +2,10 @@
  * A file has .NET's runtime if it exports g_dacTable, a table of the runtime's variables for
  * debuggers, which is set when the runtime starts. Its first entry is the map of code. From .NET 9
  * on there is a description of the runtime's structures beside it (dotnet_descriptor.h), which has
- * all that is needed from .NET 10 on; .NET 9's lacks the structures of code, which are known here.
- * A program that is one file exports the description from .NET 10 on. Older releases are refused:
- * there, generic types do not say which assembly they come from where this looks for it.
+ * all that is needed from .NET 10 on; .NET 9's lacks the structures of code, which are known here,
+ * and .NET 8 has none. A program that is one file exports the description from .NET 10 on. Older
+ * releases are refused: there, ranges of code are a list, and generic types do not say which
+ * assembly they come from where this looks for it.
  *
  * Frames of .NET are native ones with frame pointers. So there is nothing to walk: the walk sends
  * each address in code that was generated, with a check word of that code (CHAIN_BY_ADDRESS).
@@ -24,7 +25,6 @@
 #define RELEASE_MAX (RELEASE_MARK_BYTES + 4)
 #define DATA_MAX (16u << 20) /* of variables; 150 KB in libcoreclr.so */
 #define CHUNK_BYTES 65536u
-#define RELEASE_BY_TABLE 9u
 
 enum symbol { SYMBOL_VARIABLES, SYMBOL_DESCRIPTOR, SYMBOLS };
 
@@ -33,24 +33,30 @@ static const char *const symbol_names[SYMBOLS] = {
 	[SYMBOL_DESCRIPTOR] = "DotNetRuntimeContractDescriptor",
 };
 
-/* .NET 9.0 on x86-64: what its description says of 9.0.1, and vm/codeman.h. */
-static const struct dotnet_layout release_9 = {
-	.token_bits = 12,
-	.method_map = DOTNET_MAP_BACKWARD,
-	.at =
-		{
-			[DOTNET_FRAGMENT_NEXT] = 0,   [DOTNET_FRAGMENT_BEGIN] = 8,
-			[DOTNET_FRAGMENT_END] = 16,   [DOTNET_FRAGMENT_SECTION] = 24,
-			[DOTNET_SECTION_FLAGS] = 16,  [DOTNET_SECTION_HEAP] = 40,
-			[DOTNET_HEAP_BASE] = 32,      [DOTNET_HEAP_MAP] = 40,
-			[DOTNET_CODE_METHOD] = 24,    [DOTNET_CODE_N_FUNCTIONS] = 32,
-			[DOTNET_CODE_FUNCTIONS] = 36, [DOTNET_METHOD_TOKEN] = 0,
-			[DOTNET_METHOD_INDEX] = 2,    [DOTNET_METHOD_FLAGS] = 6,
-			[DOTNET_METHOD_NAME] = 32,    [DOTNET_CHUNK_TABLE] = 0,
-			[DOTNET_CHUNK_TOKEN] = 18,    [DOTNET_CHUNK_BYTES] = 24,
-			[DOTNET_TABLE_MODULE] = 24,   [DOTNET_TABLE_CLASS] = 40,
-			[DOTNET_CLASS_TABLE] = 16,    [DOTNET_MODULE_BASE] = 288,
-		},
+/* vm/codeman.h, vm/method.hpp, vm/methodtable.h and vm/ceeload.h. */
+#define CODE_ON_X86_64                                                                           \
+	[DOTNET_FRAGMENT_NEXT] = 0, [DOTNET_FRAGMENT_BEGIN] = 8, [DOTNET_FRAGMENT_END] = 16,     \
+	[DOTNET_FRAGMENT_SECTION] = 24, [DOTNET_SECTION_FLAGS] = 16, [DOTNET_SECTION_HEAP] = 40, \
+	[DOTNET_HEAP_BASE] = 32, [DOTNET_HEAP_MAP] = 40, [DOTNET_CODE_METHOD] = 24,              \
+	[DOTNET_CODE_N_FUNCTIONS] = 32, [DOTNET_CODE_FUNCTIONS] = 36, [DOTNET_METHOD_TOKEN] = 0, \
+	[DOTNET_METHOD_INDEX] = 2, [DOTNET_METHOD_FLAGS] = 6, [DOTNET_CHUNK_TABLE] = 0,          \
+	[DOTNET_CHUNK_TOKEN] = 18, [DOTNET_CHUNK_BYTES] = 24, [DOTNET_TABLE_MODULE] = 24,        \
+	[DOTNET_TABLE_CLASS] = 40, [DOTNET_CLASS_TABLE] = 16
+
+/* What releases do not describe themselves: of .NET 9.0.1 on x86-64, and of 8.0.34. */
+static const struct {
+	unsigned release;
+	struct dotnet_layout layout;
+} by_release[] = {
+	{8,
+	 {.token_bits = 12,
+	  .method_map = DOTNET_MAP_BACKWARD,
+	  .at = {CODE_ON_X86_64, [DOTNET_METHOD_NAME] = 24, [DOTNET_MODULE_BASE] = 272},
+	  .image = {8, 120, 8}}}, /* PEAssembly, PEImage, PEImageLayout */
+	{9,
+	 {.token_bits = 12,
+	  .method_map = DOTNET_MAP_BACKWARD,
+	  .at = {CODE_ON_X86_64, [DOTNET_METHOD_NAME] = 32, [DOTNET_MODULE_BASE] = 288}}},
 };
 
 /* ---- files ---- */
@@ -102,6 +108,20 @@ static int find_release(const struct elf_layout *layout, const struct byte_sourc
 	return r;
 }
 
+/* Releases that are not in the table describe themselves. */
+static int set_layout(unsigned release, uint16_t machine, bool has_descriptor,
+		      struct dotnet_layout *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(by_release); i++) {
+		if (by_release[i].release != release)
+			continue;
+		*ret = by_release[i].layout;
+		return machine == EM_X86_64 ? 0 : -ENOTSUP;
+	}
+	memset(ret->at, 0xff, sizeof(ret->at));
+	return has_descriptor && release > by_release[0].release ? 0 : -ENOTSUP;
+}
+
 static int recognise(const struct elf_layout *layout, const struct byte_source *src,
 		     struct interpreter_image *ret)
 {
@@ -116,21 +136,14 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 	r = find_release(layout, src, &release);
 	if (r < 0)
 		return r;
-	if (release < RELEASE_BY_TABLE ||
-	    (release > RELEASE_BY_TABLE && symbols[SYMBOL_DESCRIPTOR] == 0) ||
-	    (release == RELEASE_BY_TABLE && layout->machine != EM_X86_64))
-		return -ENOTSUP;
 	*ret = (struct interpreter_image){
 		.language = INTERPRETER_DOTNET,
 		.flags = CHAIN_ANONYMOUS_IS_LOOP | CHAIN_BY_ADDRESS,
 	};
-	if (release == RELEASE_BY_TABLE)
-		ret->dotnet = release_9;
-	else
-		memset(ret->dotnet.at, 0xff, sizeof(ret->dotnet.at));
+	r = set_layout(release, layout->machine, symbols[SYMBOL_DESCRIPTOR] != 0, &ret->dotnet);
 	ret->dotnet.variables = symbols[SYMBOL_VARIABLES];
 	ret->dotnet.descriptor = symbols[SYMBOL_DESCRIPTOR];
-	return 0;
+	return r;
 }
 
 /* ---- a process ---- */

@@ -193,10 +193,25 @@ static int name_by_metadata(const struct dotnet_reader *k, uint64_t base, uint32
 	return r == -ENOENT || r == -ENODATA ? -EBADMSG : r;
 }
 
+/* Where the assembly of a type is in memory; 0: nowhere, it was emitted. */
+static int find_base(const struct dotnet_reader *k, uint64_t table, uint64_t *ret)
+{
+	uint64_t module;
+	int r = dotnet_read_field(k, table, DOTNET_TABLE_MODULE, &module);
+
+	if (r == 0)
+		r = dotnet_read_field(k, module, DOTNET_MODULE_BASE, ret);
+	for (size_t i = 0; r == 0 && *ret != 0 && i < DOTNET_IMAGE_STEPS; i++) {
+		if (k->layout->image[i] != 0)
+			r = dotnet_read_word(k, *ret + k->layout->image[i], ret);
+	}
+	return r;
+}
+
 int dotnet_method_read(const struct dotnet_reader *k, uint64_t method, struct interpreter_name *ret)
 {
-	uint64_t module, base;
 	struct method m;
+	uint64_t base;
 	int r = read_method(k, method, &m);
 
 	if (r == 0)
@@ -204,9 +219,7 @@ int dotnet_method_read(const struct dotnet_reader *k, uint64_t method, struct in
 	if (r == 0 && m.kind == METHOD_DYNAMIC)
 		return name_dynamic(k, method, ret);
 	if (r == 0)
-		r = dotnet_read_field(k, m.table, DOTNET_TABLE_MODULE, &module);
-	if (r == 0)
-		r = dotnet_read_field(k, module, DOTNET_MODULE_BASE, &base);
+		r = find_base(k, m.table, &base);
 	if (r < 0)
 		return r;
 	if (base != 0)
