@@ -48,7 +48,8 @@ const compiled = {
     suites: ["bookworm", "source"], // others are built without it
   },
 };
-// of those that are not Debian's
+const UBUNTU = ["jammy", "noble", "plucky", "questing", "resolute", "stonking"];
+// of those that are no distribution's
 const TITLES = {
   npm: () => "of npm",
   source: (key) => ({ php: "ZTS, built", perl: "one thread, built" }[key] ?? "built"),
@@ -129,7 +130,7 @@ function debianReleases() {
     .map(([kinds, key, suite, name, ...packages]) => ({
       ...kinds[key],
       name: `${suite}-${name}${kinds === compiled ? "-compiled" : ""}`,
-      title: TITLES[suite]?.(key) ?? `Debian ${suite}`,
+      title: TITLES[suite]?.(key) ?? `${UBUNTU.includes(suite) ? "Ubuntu" : "Debian"} ${suite}`,
       prepare: () => {
         const dir = tree(`${suite}-${name}`, suite, packages);
         const program = `/usr/bin/${name}`;
