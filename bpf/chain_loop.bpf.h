@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Where the loop of an interpreter is, and how the code that it has generated returns to it. */
+/* Where the loop of an interpreter is, and how the code that it has generated leaves its frame. */
 #ifndef BPF_CHAIN_LOOP_BPF_H
 #define BPF_CHAIN_LOOP_BPF_H
 
@@ -61,6 +61,65 @@ __noinline int walk_to_loop(void)
 	fp = s->walk.fp;
 	if (fp + USER_WORD_BYTES == at)
 		fp = c->words[unwind_masked(i - 1, CHAIN_FRAME_WORDS)];
+	s->walk.rbx_at = WALK_RBX_LOST;
+	return walk_to(&s->walk, pc, at + USER_WORD_BYTES, fp) == WALK_CONTINUES;
+}
+
+/* Whether the loop returns to the address. Has no branches. */
+static __always_inline bool chain_is_return(const struct chain_guest *g, __u64 address)
+{
+	__u64 others = ~0ULL;
+
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < CHAIN_RETURNS; i++) {
+		__u64 other = address ^ g->returns[i]; /* its upper bit, then: not 0 */
+
+		other |= -other;
+		barrier_var(other);
+		others &= other;
+	}
+	return !(others >> 63);
+}
+
+/* The index of the first word that is an address of code; n: none of these is. */
+static __always_inline __u32 chain_find_code(const struct chain_scratch *c, struct scratch *s,
+					     __u32 n)
+{
+	__u32 i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < CHAIN_SAVED + 1 && i < n; i++) {
+		if (unwind_enter(s, c->words[unwind_masked(i, CHAIN_FRAME_WORDS)] - 1))
+			break;
+	}
+	return i;
+}
+
+/* See struct chain_guest. */
+__noinline int walk_as_loop(void)
+{
+	struct chain_scratch *c = get_chain_scratch();
+	struct scratch *s = get_scratch();
+	const struct chain_guest *g;
+	__u64 at, pc, fp;
+	__u32 i, n;
+
+	if (!c || !s || !s->walk.chained || !(c->layout.flags & CHAIN_IN_LOOPS_FRAME))
+		return false;
+	g = &c->layout.guest;
+	n = g->n_saved + 1;
+	at = s->walk.exact ? s->walk.ip : s->walk.ip - 1;
+	if (at - g->code >= g->code_bytes)
+		return false;
+	at = s->walk.sp + g->back;
+	if (bpf_probe_read_user(c->words, (CHAIN_SAVED + 1) * USER_WORD_BYTES, (void *)at))
+		return false;
+	i = chain_find_code(c, s, n);
+	pc = c->words[unwind_masked(i, CHAIN_FRAME_WORDS)];
+	if (i >= n || !chain_is_return(g, pc))
+		return false;
+	at += i * USER_WORD_BYTES;
+	fp = g->fp ? chain_word_at(at + (__u64)(__s64)g->fp) : s->walk.fp;
 	s->walk.rbx_at = WALK_RBX_LOST;
 	return walk_to(&s->walk, pc, at + USER_WORD_BYTES, fp) == WALK_CONTINUES;
 }

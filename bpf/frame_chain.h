@@ -477,8 +477,29 @@ enum chain_flag {
 	 * x86-64.
 	 */
 	CHAIN_CALLED_BY_LOOP = 32,
-	CHAIN_HAS_TASKS = 64, /* struct chain_tasks; CHAIN_NEXT_WORD */
+	CHAIN_HAS_TASKS = 64,       /* struct chain_tasks; CHAIN_NEXT_WORD */
+	CHAIN_IN_LOOPS_FRAME = 128, /* struct chain_guest; CHAIN_NEXT_WORD */
 };
+
+#define CHAIN_RETURNS 6
+#define CHAIN_SAVED 6u
+
+/*
+ * Generated code that the loop jumps to, and which uses the loop's frame instead of one of its own
+ * (PHP's opcache). So where it returns to is where the loop does: behind one of a few calls. While
+ * it has something on the stack, that is further up, behind registers that the loop has saved; so
+ * the first word there that is an address of code must be one of those. x86-64.
+ */
+struct chain_guest {
+	__u64 code; /* where such code is, and no other */
+	__u64 code_bytes;
+	__u64 returns[CHAIN_RETURNS]; /* the last one again if there are fewer */
+	__u16 back;                   /* from the loop's stack pointer to where it returns to */
+	__s16 fp;      /* from there to the caller's frame pointer; 0: it is in its register */
+	__u16 n_saved; /* registers below there; at most CHAIN_SAVED */
+	__u16 pad;
+};
+_Static_assert(sizeof(struct chain_guest) == 72, "chain_guest layout");
 
 /*
  * What the walk needs of .NET's runtime to find how code leaves its frame. Offsets are in bytes
@@ -591,6 +612,7 @@ struct chain_layout {
 		struct chain_calls calls; /* CHAIN_NEXT_CALL */
 		struct chain_scan scan;   /* CHAIN_NEXT_SCAN */
 		struct chain_slots slots; /* CHAIN_NEXT_SLOT */
+		struct chain_guest guest; /* CHAIN_IN_LOOPS_FRAME */
 		/* CHAIN_IN_NATIVE: where the loop is in its file, which may be mapped again */
 		__u64 loop_in_file;
 		__u64 room[28];

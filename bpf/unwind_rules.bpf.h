@@ -120,8 +120,11 @@ int walk_by_shape(void);
  */
 int walk_to_loop(void);
 
+/* Likewise from generated code that uses the loop's frame, to the caller of that. */
+int walk_as_loop(void);
+
 /*
- * Steps from a frame of generated code that an interpreter's loop calls, or whose instructions say
+ * Steps from a frame of generated code that an interpreter's loop calls or jumps to, or whose instructions say
  * how: the trampolines that CPython makes for perf, without frame pointers where it is built so.
  * Returns whether it did. A global function, like unwind_search().
  */
@@ -131,7 +134,7 @@ __noinline int walk_by_shape(void)
 	struct scratch *s = get_scratch();
 	__u64 code, cfa, frame[2];
 
-	if (walk_to_loop())
+	if (walk_to_loop() || walk_as_loop())
 		return true;
 	if (!s || s->walk.sp_is_low || bpf_probe_read_user(&code, sizeof(code), (void *)s->walk.ip))
 		return false;

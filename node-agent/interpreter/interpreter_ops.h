@@ -96,6 +96,8 @@ struct interpreter_image {
 	struct chain_calls calls;    /* CHAIN_NEXT_CALL */
 	struct chain_slots slots;    /* CHAIN_NEXT_SLOT */
 	struct chain_scan scan;      /* CHAIN_NEXT_SCAN; back is an address in the file */
+	/* CHAIN_IN_LOOPS_FRAME; returns are addresses in the file, and code is that of a process */
+	struct chain_guest guest;
 	/* CPython: what a module does not say (python_tasks.h); frame is 0 if it is not known. */
 	struct chain_tasks tasks;
 	struct interpreter_root first_at; /* likewise; a getter is that of the first root */

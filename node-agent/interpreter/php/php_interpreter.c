@@ -18,6 +18,7 @@
 
 #include "node-agent/interpreter/interpreter_loops.h"
 #include "node-agent/interpreter/interpreter_symbols.h"
+#include "node-agent/interpreter/php/php_code.h"
 #include "node-agent/interpreter/php/php_names.h"
 #include "node-agent/interpreter/php/php_release.h"
 
@@ -36,13 +37,25 @@
 /* Of all globals of a thread, at most; they are a few KB, and those of extensions. */
 #define GLOBALS_MAX_BYTES (UINT64_C(64) << 20)
 
-enum symbol { SYMBOL_LOOP, SYMBOL_GLOBALS, SYMBOL_OFFSET, SYMBOL_THREAD, SYMBOLS };
+enum symbol {
+	SYMBOL_LOOP,
+	SYMBOL_GLOBALS,
+	SYMBOL_OFFSET,
+	SYMBOL_THREAD,
+	SYMBOL_LOOP_POINTER,
+	SYMBOL_CALLERS, /* of the loop, through that pointer */
+	SYMBOLS = SYMBOL_CALLERS + 3,
+};
 
 static const char *const symbol_names[SYMBOLS] = {
 	[SYMBOL_LOOP] = "execute_ex",
 	[SYMBOL_GLOBALS] = "executor_globals",
 	[SYMBOL_OFFSET] = "executor_globals_offset",
 	[SYMBOL_THREAD] = "tsrm_get_ls_cache",
+	[SYMBOL_LOOP_POINTER] = "zend_execute_ex",
+	[SYMBOL_CALLERS] = "zend_execute",
+	[SYMBOL_CALLERS + 1] = "zend_call_function",
+	[SYMBOL_CALLERS + 2] = "zend_generator_resume",
 };
 
 static bool is_loop(const char *name)
@@ -86,6 +99,18 @@ static struct interpreter_root root_of(const uint64_t *symbols, const struct php
 					 .vaddr = symbols[SYMBOL_GLOBALS] + l->current};
 }
 
+/* Where the instructions are others, stacks end at code that opcache has compiled. */
+static int find_guest(const struct elf_layout *layout, const struct byte_source *src,
+		      const uint64_t *symbols, struct interpreter_image *ret)
+{
+	int r = php_guest_find(layout, src, symbols[SYMBOL_LOOP], symbols[SYMBOL_LOOP_POINTER],
+			       symbols + SYMBOL_CALLERS, SYMBOLS - SYMBOL_CALLERS, &ret->guest);
+
+	if (r == 0)
+		ret->flags |= CHAIN_IN_LOOPS_FRAME;
+	return r == -ENOTSUP ? 0 : r;
+}
+
 static int recognise(const struct elf_layout *layout, const struct byte_source *src,
 		     struct interpreter_image *ret)
 {
@@ -116,7 +141,7 @@ static int recognise(const struct elf_layout *layout, const struct byte_source *
 	if (r < 0)
 		return r == -ENOENT ? -ENOTSUP : r;
 	ret->n_loops = (uint32_t)r;
-	return 0;
+	return find_guest(layout, src, symbols, ret);
 }
 
 static int name_frame(const struct interpreter_image *image, uint64_t bias,

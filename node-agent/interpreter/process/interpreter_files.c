@@ -448,8 +448,34 @@ static void set_loops(const struct found *p, struct chain_layout *ret)
 	}
 }
 
+/*
+ * Memory that processes share holds the code that opcache makes for all of them; other compilers
+ * in them, as PCRE's, use their own. Until there is any, no code is the loop's guest.
+ */
+static void set_guest(const struct found *p, const struct process_snapshot *s,
+		      struct chain_layout *ret)
+{
+	struct chain_guest *g = &ret->guest;
+
+	*g = p->interpreter->image->guest;
+	for (size_t i = 0; i < CHAIN_RETURNS; i++)
+		g->returns[i] += p->bias;
+	for (size_t i = 0; i < s->n_mappings; i++) {
+		const struct process_mapping *m = &s->mappings[i];
+
+		if (m->kind != PROCESS_MAPPING_ANONYMOUS || m->map_ino == 0)
+			continue;
+		if (g->code_bytes == 0)
+			g->code = m->start;
+		else if (g->code + g->code_bytes != m->start)
+			break;
+		g->code_bytes = m->end - g->code;
+	}
+}
+
 /* What layouts of this kind have beside paths and frames. */
-static void set_rest(const struct found *p, struct chain_layout *ret)
+static void set_rest(const struct found *p, const struct process_snapshot *s,
+		     struct chain_layout *ret)
 {
 	const struct interpreter_image *image = p->interpreter->image;
 
@@ -465,7 +491,10 @@ static void set_rest(const struct found *p, struct chain_layout *ret)
 		ret->scan.back += p->bias;
 		break;
 	default:
-		ret->stacks = image->stacks;
+		if (image->flags & CHAIN_IN_LOOPS_FRAME)
+			set_guest(p, s, ret);
+		else
+			ret->stacks = image->stacks;
 		break;
 	}
 }
@@ -506,7 +535,7 @@ int interpreter_files_layout(struct interpreter_files *f, const struct process_s
 		ops->add_layout(image, p.bias, ret);
 		return 0;
 	}
-	set_rest(&p, ret);
+	set_rest(&p, s, ret);
 	memcpy(ret->texts, image->texts, sizeof(ret->texts));
 	for (size_t i = 0; i < CHAIN_PATHS; i++) {
 		int error = make_path(&p, &image->roots[i], &p.interpreter->variables[i],

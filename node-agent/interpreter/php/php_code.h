@@ -1,0 +1,19 @@
+/* How code that opcache has compiled leaves the frame of PHP's loop, which it runs in. Pure. */
+#ifndef NODE_AGENT_INTERPRETER_PHP_CODE_H
+#define NODE_AGENT_INTERPRETER_PHP_CODE_H
+
+#include "common/base.h"
+#include "common/elf/elf_layout.h"
+
+#include "bpf/frame_chain.h"
+
+/*
+ * loop is execute_ex(), pointer the variable through which the n functions `callers` call it;
+ * addresses in the file, 0: it has none. Sets *ret, but for where code is. Returns 0; -ENOTSUP if
+ * the instructions are others; -ENOMEM; or an error of byte_source_read().
+ */
+int php_guest_find(const struct elf_layout *layout, const struct byte_source *src, uint64_t loop,
+		   uint64_t pointer, const uint64_t *callers, size_t n,
+		   struct chain_guest *ret) MUST_CHECK;
+
+#endif /* NODE_AGENT_INTERPRETER_PHP_CODE_H */
