@@ -79,10 +79,9 @@ const languages = [
     further: "pushed pprof",
   },
   {
-    language: "PHP with `opcache.jit`",
+    language: "PHP with `opcache.jit` on x86-64",
     proof: ["PHP, compiled"],
-    claims: ["names", "lines"],
-    stacks: "functions of PHP whole; native ones below compiled code are left out",
+    claims: all,
     names: "likewise",
     lines: "yes",
   },

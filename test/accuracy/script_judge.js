@@ -33,10 +33,7 @@ class ScriptRules {
   // the script counts unless it is whole and may be native: what is cut off may have been its.
   constructor({ chains, isOwn, textOf, fiber = /^\0/, mayBeNative = () => false }) {
     Object.assign(this, { isOwn, textOf, fiber, mayBeNative });
-    this.whole = expressions(chains);
-    // native frames below compiled code are not known
-    const isCut = (chain) => chain.replaceAll(" \\[native\\] ", "( \\[native\\])? ");
-    this.truncated = expressions(chains.map(isCut));
+    this.known = expressions(chains);
   }
   // Returns null for a stack of a process that ends, or that is native; else { fault, whole,
   // names, lines, chain }.
@@ -52,9 +49,8 @@ class ScriptRules {
     const names = user.map((f) => bareName(f.name));
     if (isWhole && chain === null && this.mayBeNative(names)) return null;
     if (chain !== null) {
-      const of = mark ? this.truncated : this.whole;
-      found.lines = of.lines.some((c) => c.test(chain));
-      found.names = found.lines || of.names.some((c) => c.test(chain));
+      found.lines = this.known.lines.some((c) => c.test(chain));
+      found.names = found.lines || this.known.names.some((c) => c.test(chain));
     }
     return { ...found, fault: faultOf(found, mark) };
   }

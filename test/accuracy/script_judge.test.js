@@ -62,11 +62,6 @@ test("a stack without its start, or with a mark, is not whole", () => {
   assert.strictEqual(verdict([kernel("read")]).fault, "no start");
 });
 
-test("below compiled code native frames may be missing", () => {
-  const v = verdict([native("[truncated]"), script, own("f", 5), own("g", 7)]);
-  assert.ok(v.lines && v.fault === "[truncated]");
-});
-
 test("a stack without the script is wrong, unless it may be native", () => {
   const mayBeNative = (names) => !names.includes("execute_ex");
   const server = new ScriptRules({ ...language, mayBeNative });

@@ -166,24 +166,38 @@ function others() {
         settings: settings(dir),
       }),
   });
-  const jit = ["opcache.enable_cli=1", "opcache.jit=tracing", "opcache.jit_buffer_size=64M"];
+  const jit = (how) => [`opcache.jit=${how}`, "opcache.jit_buffer_size=64M"];
+  const compiledServer = {
+    ...server("php8.2-fpm-jit", "php-fpm, `opcache.jit`", fpm, (dir) => [
+      ...opcache(dir),
+      ...jit("tracing"),
+    ]),
+    language: "PHP, compiled",
+  };
+  const ofTrixie = () => {
+    const dir = tree("trixie-php8.4-opcache", "trixie", ["php8.4-cli", "php8.4-opcache"]);
+    return { dir, program: "/usr/bin/php8.4", release: releaseOf(dir, "/usr/bin/php8.4", "php") };
+  };
+  const command = (name, how, from) => ({
+    ...languages.php,
+    language: "PHP, compiled",
+    name,
+    title: `\`opcache.jit=${how}\``,
+    prepare: from,
+    start: (script) => {
+      const settings = [...opcache(script.dir), "opcache.enable_cli=1", ...jit(how)];
+      const options = ["-n", ...settings.flatMap((s) => ["-d", s])];
+      return startScript({ ...script, options });
+    },
+  });
   return [
     server("php8.2-fpm", "php-fpm", fpm, () => []),
     server("php8.2-fpm-opcache", "php-fpm, opcache", fpm, opcache),
     server("php8.2-apache", "Apache's module, opcache", apache, opcache),
-    {
-      ...languages.php,
-      language: "PHP, compiled",
-      isCut: true, // native frames below compiled code are not known
-      name: "php8.2-jit",
-      title: "opcache.jit",
-      prepare,
-      start: (script) => {
-        const settings = [...opcache(script.dir), ...jit];
-        const options = ["-n", ...settings.flatMap((s) => ["-d", s])];
-        return startScript({ ...script, options });
-      },
-    },
+    command("php8.2-jit", "tracing", prepare),
+    command("php8.2-jit-functions", "function", prepare),
+    command("php8.4-jit", "tracing", ofTrixie),
+    compiledServer,
   ];
 }
 

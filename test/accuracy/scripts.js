@@ -53,9 +53,9 @@ function cpuSeconds(pid) {
 
 // Until the agent has tables of its files; on a machine where new programs start all the time that
 // takes a while.
-async function tablesAreBuilt({ comm, isCut }, receiver) {
+async function tablesAreBuilt({ comm }, receiver) {
   const isTrue = (sum, { frames, count }) => sum + (frames[0]?.name === "[truncated]" ? 0 : count);
-  for (let i = 0; i < (isCut ? 10 : 60); i++, await sleep(1000)) {
+  for (let i = 0; i < 60; i++, await sleep(1000)) {
     const last = receiver.stacksOf(comm, receiver.profiles.slice(-20));
     const n = last.reduce((sum, { count }) => sum + count, 0);
     if (n > 50 && last.reduce(isTrue, 0) > 0.95 * n) return;
@@ -83,8 +83,7 @@ function compare(script, { begin, end }, receiver) {
   const counted = stacks.filter(({ startMs }) => startMs >= begin && startMs < end);
   const [sum, all] = [counted, stacks].map((s) => tally(s, (frames) => rules.verdict(frames)));
   const lines = script.hasLines === false ? "" : percent(sum.lines, sum.samples);
-  const enough = script.isCut ? sum.lines : sum.good;
-  const good = sum.samples > 0 && enough >= TARGET * sum.samples;
+  const good = sum.samples > 0 && sum.good >= TARGET * sum.samples;
   const row = [
     `${script.language} ${script.release}, ${script.title}`,
     String(sum.samples),
