@@ -81,18 +81,19 @@ static __always_inline bool chain_is_return(const struct chain_guest *g, __u64 a
 	return !(others >> 63);
 }
 
-/* The index of the first word that is an address of code; n: none of these is. */
-static __always_inline __u32 chain_find_code(const struct chain_scratch *c, struct scratch *s,
-					     __u32 n)
+/* Returns the index of the first of n words that is an address of code; n: none is. */
+static __always_inline __u32 chain_find_code(struct chain_scratch *c, struct scratch *s, __u32 n)
 {
 	__u32 i;
 
 #pragma clang loop unroll(disable)
-	for (i = 0; i < CHAIN_SAVED + 1 && i < n; i++) {
+	for (i = 0; i <= CHAIN_SAVED && i < n; i++) {
 		if (unwind_enter(s, c->words[unwind_masked(i, CHAIN_FRAME_WORDS)] - 1))
 			break;
 	}
-	return i;
+	c->n_saved = i;
+	barrier(); /* it does not matter in which round the loop ended */
+	return c->n_saved;
 }
 
 /* See struct chain_guest. */

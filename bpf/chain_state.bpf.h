@@ -81,6 +81,7 @@ struct chain_scratch {
 	__u32 tgid;
 	__u32 loop_table; /* of the file that has the loop; CHAIN_IN_NATIVE */
 	__u32 n_fresh;    /* of those, how many are to be sent */
+	__u32 n_saved;    /* words below the return address of the loop; CHAIN_IN_LOOPS_FRAME */
 	struct chain_entry fresh_entries[CHAIN_FRESH];
 	struct code_event code;
 	struct chain_piece pieces[CHAIN_PIECES];

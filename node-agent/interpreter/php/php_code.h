@@ -2,6 +2,8 @@
 #ifndef NODE_AGENT_INTERPRETER_PHP_CODE_H
 #define NODE_AGENT_INTERPRETER_PHP_CODE_H
 
+#include <linux/types.h>
+
 #include "common/base.h"
 #include "common/elf/elf_layout.h"
 
