@@ -759,6 +759,7 @@ static void begin_guest(unsigned n_words, uint64_t back)
 	for (unsigned i = 0; i < CHAIN_RETURNS; i++)
 		guest.returns[i] = i == 0 ? BACK_TO_HELPER : BACK_TO_START;
 	begin_generated(CHAIN_ANONYMOUS_IS_LOOP | CHAIN_IN_LOOPS_FRAME, START);
+	memset(host.stack + SP, 0, 4 * FRAME_WORDS * sizeof(host.stack[0]));
 	/* below the saved registers there may be what an earlier call has left */
 	for (unsigned i = 0; i < n_words + GUEST_BACK; i++)
 		host.stack[SP + i] =
