@@ -175,38 +175,38 @@ static int read_caller(struct finder *f, uint64_t function)
 	return r == -ENOTSUP ? 0 : r;
 }
 
-static int read_callers(struct finder *f, const uint64_t *callers, size_t n)
+static int read_callers(struct finder *f, const struct php_loop *loop)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < n && r == 0; i++) {
-		if (callers[i])
-			r = read_caller(f, callers[i]);
+	for (size_t i = 0; i < loop->n_callers && r == 0; i++) {
+		if (loop->callers[i])
+			r = read_caller(f, loop->callers[i]);
 	}
 	return r;
 }
 
-int php_guest_find(const struct elf_layout *layout, const struct byte_source *src, uint64_t loop,
-		   uint64_t pointer, const uint64_t *callers, size_t n, struct chain_guest *ret)
+int php_guest_find(const struct elf_layout *layout, const struct byte_source *src,
+		   const struct php_loop *loop, struct chain_guest *ret)
 {
 	AUTO_FREE struct finder *f = NULL;
 	int r;
 
-	if (layout->machine != EM_X86_64 || pointer == 0)
+	if (layout->machine != EM_X86_64 || loop->pointer == 0)
 		return -ENOTSUP;
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
-	*f = (struct finder){.layout = layout, .src = src, .pointer = pointer};
+	*f = (struct finder){.layout = layout, .src = src, .pointer = loop->pointer};
 	*ret = (struct chain_guest){0};
-	r = read_code(f, loop, BEGINNING_BYTES);
+	r = read_code(f, loop->loop, BEGINNING_BYTES);
 	if (r == 0)
 		r = read_beginning(f->code, f->n, ret);
 	if (r == 0)
-		r = read_callers(f, callers, n);
+		r = read_callers(f, loop);
 	f->by_table = f->n_returns == 0; /* in libraries */
 	if (r == 0 && f->by_table)
-		r = read_callers(f, callers, n);
+		r = read_callers(f, loop);
 	if (r < 0 || f->n_returns == 0)
 		return r < 0 ? r : -ENOTSUP;
 	for (unsigned i = 0; i < CHAIN_RETURNS; i++)

@@ -9,13 +9,19 @@
 
 #include "bpf/frame_chain.h"
 
+/* Addresses in the file; 0: it has none. */
+struct php_loop {
+	uint64_t loop;           /* execute_ex() */
+	uint64_t pointer;        /* the variable through which these functions call it */
+	const uint64_t *callers; /* borrowed */
+	size_t n_callers;
+};
+
 /*
- * loop is execute_ex(), pointer the variable through which the n functions `callers` call it;
- * addresses in the file, 0: it has none. Sets *ret, but for where code is. Returns 0; -ENOTSUP if
- * the instructions are others; -ENOMEM; or an error of byte_source_read().
+ * Sets *ret, but for where code is. Returns 0; -ENOTSUP if the instructions are others; -ENOMEM; or
+ * an error of byte_source_read().
  */
-int php_guest_find(const struct elf_layout *layout, const struct byte_source *src, uint64_t loop,
-		   uint64_t pointer, const uint64_t *callers, size_t n,
-		   struct chain_guest *ret) MUST_CHECK;
+int php_guest_find(const struct elf_layout *layout, const struct byte_source *src,
+		   const struct php_loop *loop, struct chain_guest *ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_INTERPRETER_PHP_CODE_H */

@@ -103,8 +103,9 @@ static struct interpreter_root root_of(const uint64_t *symbols, const struct php
 static int find_guest(const struct elf_layout *layout, const struct byte_source *src,
 		      const uint64_t *symbols, struct interpreter_image *ret)
 {
-	int r = php_guest_find(layout, src, symbols[SYMBOL_LOOP], symbols[SYMBOL_LOOP_POINTER],
-			       symbols + SYMBOL_CALLERS, SYMBOLS - SYMBOL_CALLERS, &ret->guest);
+	const struct php_loop loop = {symbols[SYMBOL_LOOP], symbols[SYMBOL_LOOP_POINTER],
+				      symbols + SYMBOL_CALLERS, SYMBOLS - SYMBOL_CALLERS};
+	int r = php_guest_find(layout, src, &loop, &ret->guest);
 
 	if (r == 0)
 		ret->flags |= CHAIN_IN_LOOPS_FRAME;
