@@ -124,9 +124,9 @@ int walk_to_loop(void);
 int walk_as_loop(void);
 
 /*
- * Steps from a frame of generated code that an interpreter's loop calls or jumps to, or whose instructions say
- * how: the trampolines that CPython makes for perf, without frame pointers where it is built so.
- * Returns whether it did. A global function, like unwind_search().
+ * Steps from a frame of generated code that an interpreter's loop calls or jumps to, or whose
+ * instructions say how: the trampolines that CPython makes for perf, without frame pointers where
+ * it is built so. Returns whether it did. A global function, like unwind_search().
  */
 __noinline int walk_by_shape(void)
 {
