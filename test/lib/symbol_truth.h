@@ -178,9 +178,9 @@ static inline void truth_ask(struct truth_check *c, uint64_t vaddr)
 }
 
 /* Returns 0 or -1; truth_check_close() releases it in both cases. */
-static inline int truth_check_open(struct truth_check *c, const char *path)
+static inline int truth_check_open_with(struct truth_check *c, const char *path,
+					const struct symbolizer_config *cfg)
 {
-	const struct symbolizer_config cfg = {.n_addresses = 64};
 	struct byte_source src;
 	struct file_version version;
 
@@ -190,11 +190,18 @@ static inline int truth_check_open(struct truth_check *c, const char *path)
 		return -1;
 	c->mapping.id = version.id;
 	byte_source_from_fd(&src, c->mapping.fd, version.id.size_bytes);
-	if (elf_layout_parse(&c->layout, &src) < 0 || symbolizer_new(&c->symbolizer, &cfg) < 0)
+	if (elf_layout_parse(&c->layout, &src) < 0 || symbolizer_new(&c->symbolizer, cfg) < 0)
 		return -1;
 	/* .gopclntab has the starts of functions, not their ends */
 	c->padding = c->layout.is_go ? TRUTH_GO_PADDING_BYTES : 0;
 	return 0;
+}
+
+static inline int truth_check_open(struct truth_check *c, const char *path)
+{
+	const struct symbolizer_config cfg = {.n_addresses = 64};
+
+	return truth_check_open_with(c, path, &cfg);
 }
 
 static inline void truth_check_close(struct truth_check *c)
