@@ -23,6 +23,7 @@
 #define OVERLAPS_MAX 4096u
 /* Of units without ranges whose functions are read when no other has an address. */
 #define RANGELESS_MAX_BYTES ((uint64_t)4 * 1024 * 1024)
+#define PATH_BYTES 4096u
 
 struct range {
 	uint64_t start;
@@ -47,6 +48,7 @@ struct dwarf_lines {
 	size_t n, cap;
 	bool all_have_ranges; /* or were read for them */
 	Dwarf_Die scopes[DWARF_SCOPES_MAX];
+	char path[PATH_BYTES];
 };
 
 void dwarf_lines_free(struct dwarf_lines *d)
@@ -316,6 +318,26 @@ static bool find_line(Dwarf_Die *unit, uint64_t vaddr, const char **ret_file, ui
 }
 
 /*
+ * A source file as other tools have it. Of DWARF 5, libdw does not say which directory a relative
+ * name is relative to, which is the one that the compiler ran in. Valid until the next call.
+ */
+static const char *path_of(struct dwarf_lines *d, Dwarf_Die *unit, const char *file)
+{
+	Dwarf_Attribute attribute;
+	const char *dir = NULL;
+	int n;
+
+	if (!file || file[0] == '/')
+		return file;
+	if (dwarf_attr(unit, DW_AT_comp_dir, &attribute))
+		dir = dwarf_formstring(&attribute);
+	if (!dir || dir[0] != '/')
+		return file;
+	n = snprintf(d->path, sizeof(d->path), "%s/%s", dir, file);
+	return n > 0 && (size_t)n < sizeof(d->path) ? d->path : file;
+}
+
+/*
  * Adds functions, which begin with the innermost. All or none: the line of an inlined function must
  * not be shown as one of the function around it. One whose name is unknown is shown by its call.
  */
@@ -329,7 +351,8 @@ static void add_functions(struct dwarf_lines *d, Dwarf_Die *unit, size_t n, uint
 	for (size_t i = 0; i < n; i++) {
 		const char *name = name_of(&d->scopes[i]);
 
-		if ((name || i + 1 == n) && !line_answer_add(ret, name, file, line)) {
+		if ((name || i + 1 == n) &&
+		    !line_answer_add(ret, name, path_of(d, unit, file), line)) {
 			line_answer_clear(ret);
 			return;
 		}
@@ -356,7 +379,7 @@ static bool ask_unit(struct dwarf_lines *d, struct unit *u, uint64_t vaddr, stru
 		return true;
 	}
 	if (ret->n == 0 && find_line(&unit, vaddr, &file, &line) && line > 0)
-		(void)line_answer_add(ret, NULL, file, line);
+		(void)line_answer_add(ret, NULL, path_of(d, &unit, file), line);
 	return false;
 }
 

@@ -11,6 +11,7 @@
 
 #include <ctype.h>
 
+#include "common/limits.h"
 #include "node-agent/lines/line_answer.h"
 #include "test/lib/symbol_truth.h"
 
@@ -24,7 +25,7 @@ enum line_truth_tool {
 };
 
 struct line_truth_frame {
-	char function[LINE_TRUTH_TEXT_BYTES];
+	char function[LIMIT_SYMBOL_NAME_BYTES + 1];
 	char file[LINE_TRUTH_TEXT_BYTES];
 	unsigned line;
 };
@@ -140,27 +141,29 @@ static inline void line_truth_ask(struct truth_check *c, uint64_t vaddr,
 
 /* ---- both ---- */
 
-static inline bool line_truth_same(const struct line_truth_frames *a,
-				   const struct line_truth_frames *b)
+/* The first frame that is different, from the innermost one on; -1: none. */
+static inline int line_truth_difference(const struct line_truth_frames *a,
+					const struct line_truth_frames *b)
 {
-	if (a->n != b->n)
-		return false;
-	for (unsigned i = 0; i < a->n; i++) {
+	for (unsigned i = 0; i < a->n && i < b->n; i++) {
 		const struct line_truth_frame *x = &a->frames[i], *y = &b->frames[i];
 
 		if (strcmp(x->function, y->function) != 0 || x->line != y->line ||
 		    /* where there is no line, a file says nothing */
 		    (x->line != 0 && strcmp(x->file, y->file) != 0))
-			return false;
+			return (int)i;
 	}
-	return true;
+	return a->n == b->n ? -1 : (int)(a->n < b->n ? a->n : b->n);
 }
 
-static inline void line_truth_print(const char *who, const struct line_truth_frames *f)
+static inline void line_truth_print(const char *who, const struct line_truth_frames *f, int at)
 {
-	for (unsigned i = 0; i < f->n; i++)
-		fprintf(stderr, "    %-5s %s %s:%u\n", i ? "" : who, f->frames[i].function,
-			f->frames[i].file, f->frames[i].line);
+	const struct line_truth_frame *x = &f->frames[at];
+
+	if ((unsigned)at < f->n)
+		fprintf(stderr, "    %-4s %s %s:%u\n", who, x->function, x->file, x->line);
+	else
+		fprintf(stderr, "    %-4s has %u\n", who, f->n);
 }
 
 struct line_truth_check {
@@ -176,17 +179,16 @@ struct line_truth_check {
 static inline void line_truth_compare(struct line_truth_check *c, uint64_t vaddr)
 {
 	struct line_truth_result *r = &c->result;
+	int differs[LINE_TRUTH_TOOLS];
 	bool either = false;
 
 	line_truth_ask(&c->truth, vaddr, &c->ours);
 	for (size_t i = 0; i < LINE_TRUTH_TOOLS; i++) {
-		bool same;
-
 		line_truth_read_frames(c->tools[i], c->lines[i], sizeof(c->lines[i]),
 				       &c->theirs[i]);
-		same = line_truth_same(&c->ours, &c->theirs[i]);
-		r->same[i] += same;
-		either |= same;
+		differs[i] = line_truth_difference(&c->ours, &c->theirs[i]);
+		r->same[i] += differs[i] < 0;
+		either |= differs[i] < 0;
 	}
 	r->n++;
 	r->inlined += c->ours.n > 1;
@@ -195,10 +197,11 @@ static inline void line_truth_compare(struct line_truth_check *c, uint64_t vaddr
 	r->neither += !either;
 	if (either || c->shown++ >= c->max_shown)
 		return;
-	fprintf(stderr, "  %#" PRIx64 "\n", vaddr);
-	line_truth_print("ours", &c->ours);
-	line_truth_print("gnu", &c->theirs[LINE_TRUTH_GNU]);
-	line_truth_print("llvm", &c->theirs[LINE_TRUTH_LLVM]);
+	for (size_t i = 0; i < LINE_TRUTH_TOOLS; i++) {
+		fprintf(stderr, "  %#" PRIx64 ", frame %d\n", vaddr, differs[i]);
+		line_truth_print("ours", &c->ours, differs[i]);
+		line_truth_print(i == LINE_TRUTH_GNU ? "gnu" : "llvm", &c->theirs[i], differs[i]);
+	}
 }
 
 /* Writes n addresses of the functions to f, one a line. Returns how many there are. */
