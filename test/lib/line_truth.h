@@ -4,7 +4,8 @@
  *
  * The addresses are spread evenly over the bytes of all functions that nm(1) lists. Functions are
  * compared as the agent shows them, files by their path without what does not change it ("//",
- * "/./", "/x/../").
+ * "/./", "/x/../"). Of functions that a linker has put at one address, because their code is equal,
+ * any is as good as another.
  */
 #ifndef TEST_LIB_LINE_TRUTH_H
 #define TEST_LIB_LINE_TRUTH_H
@@ -141,16 +142,27 @@ static inline void line_truth_ask(struct truth_check *c, uint64_t vaddr,
 
 /* ---- both ---- */
 
+/* Whether both are names of the function that has the address. */
+static inline bool line_truth_twins(const struct truth *t, uint64_t vaddr, const char *a,
+				    const char *b)
+{
+	return truth_allows(t, vaddr, a, 0) && truth_allows(t, vaddr, b, 0);
+}
+
 /* The first frame that is different, from the innermost one on; -1: none. */
-static inline int line_truth_difference(const struct line_truth_frames *a,
+static inline int line_truth_difference(const struct truth *t, uint64_t vaddr,
+					const struct line_truth_frames *a,
 					const struct line_truth_frames *b)
 {
 	for (unsigned i = 0; i < a->n && i < b->n; i++) {
 		const struct line_truth_frame *x = &a->frames[i], *y = &b->frames[i];
+		bool outermost = i + 1 == a->n && i + 1 == b->n;
 
-		if (strcmp(x->function, y->function) != 0 || x->line != y->line ||
-		    /* where there is no line, a file says nothing */
-		    (x->line != 0 && strcmp(x->file, y->file) != 0))
+		/* where there is no line, a file says nothing */
+		if (x->line != y->line || (x->line != 0 && strcmp(x->file, y->file) != 0))
+			return (int)i;
+		if (strcmp(x->function, y->function) != 0 &&
+		    !(outermost && line_truth_twins(t, vaddr, x->function, y->function)))
 			return (int)i;
 	}
 	return a->n == b->n ? -1 : (int)(a->n < b->n ? a->n : b->n);
@@ -186,7 +198,8 @@ static inline void line_truth_compare(struct line_truth_check *c, uint64_t vaddr
 	for (size_t i = 0; i < LINE_TRUTH_TOOLS; i++) {
 		line_truth_read_frames(c->tools[i], c->lines[i], sizeof(c->lines[i]),
 				       &c->theirs[i]);
-		differs[i] = line_truth_difference(&c->ours, &c->theirs[i]);
+		differs[i] = line_truth_difference(c->truth.truth, vaddr, &c->ours,
+						   &c->theirs[i]);
 		r->same[i] += differs[i] < 0;
 		either |= differs[i] < 0;
 	}
@@ -292,6 +305,7 @@ static inline int line_truth_check(const char *path, size_t n, size_t max_shown,
 	fclose(f);
 	memset(&c, 0, sizeof(c));
 	c.max_shown = max_shown;
+	c.truth.truth = &truth;
 	r = truth_check_open_with(&c.truth, path, &cfg);
 	if (r == 0) {
 		for (size_t i = 0; i < LINE_TRUTH_TOOLS; i++)

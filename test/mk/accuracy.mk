@@ -1,4 +1,5 @@
-# Whether stacks are whole and true: every toolchain at length ("make accuracy"), beside perf.
+# Whether stacks are whole and true: every toolchain at length ("make accuracy"), beside perf; and
+# lines ("make lines").
 
 # what it needs beside the packages of "make deps"; a compiler from elsewhere is as good
 accuracy_commands := perf rustc musl-gcc clang++ javac
@@ -15,7 +16,12 @@ truth: $(O)/coroot-node-agent ## what share of the samples of programs as they a
 	$(Q)test/setup/deps.sh test truth
 	$(Q)programs=$$(DEPS=$(DEPS) test/accuracy/truth-programs.sh) && \
 	    $(SUDO) node test/accuracy/truth.js $< "$$programs" $(TRUTH)
+$(O)/test/lines/check_lines: $(call obj,test/lines/check_lines.c) $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+lines: $(O)/test/lines/check_lines ## lines and inlined calls of C, C++, Rust and Zig beside addr2line and llvm-addr2line (N=12000 SHOWN=3 PROGRAMS="c-o2 zig")
+	$(Q)test/lines/lines.sh $< build/lines $(PROGRAMS)
 check-judge: ## the judges of "make accuracy", with stacks that are broken in each way that they judge
 	$(Q)node --test --test-reporter=spec test/accuracy/*.test.js
 
-.PHONY: accuracy truth check-judge
+.PHONY: accuracy truth lines check-judge

@@ -4,7 +4,7 @@ src_lib     := $(filter-out test/lib/fuzz_main.c,$(sort $(wildcard test/lib/*.c)
 hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 # what the formatter and the size check look at
 src_test_all := $(sort $(wildcard \
-                $(patsubst %,test/%/*.c,unit bpf store pipeline soak lib runner fuzz docs go-symbols go-matrix python dotnet containers kernels))) \
+                $(patsubst %,test/%/*.c,unit bpf store pipeline soak lib runner fuzz docs go-symbols go-matrix python dotnet containers kernels lines))) \
                 $(wildcard test/bench/senders/*.[ch] test/bench/ingest/*.[ch] test/accuracy/workloads/*.[ch]) test/bench/go_cost.c test/bench/walk_cost.c $(wildcard test/bench/chained_frames.[ch] test/bench/calls.c) \
                 test/bench/bench_store.c test/bench/query_cost.c test/bench/range_cost.c test/bench/fleet_cost.c test/bench/jfr_cost.c
 # those that take longest begin first
