@@ -39,10 +39,11 @@ struct search {
 	uint8_t build_id[ELF_BUILD_ID_MAX_BYTES];
 	size_t build_id_bytes;
 	bool has_link;
+	bool package;
 	struct elf_debug_link link;
 	int result;
 	struct debug_file found;
-	char dir[PATH_BYTES]; /* of the stripped file, without the last slash */
+	char dir[PATH_BYTES]; /* of the stripped file, without the last slash; of a package: its path */
 	char path[2 * PATH_BYTES];
 };
 
@@ -87,6 +88,8 @@ static bool belongs(const struct search *s, int fd, uint64_t size_bytes)
 	uint32_t crc;
 
 	byte_source_from_fd(&src, fd, size_bytes);
+	if (s->package)
+		return true;
 	if (elf_layout_parse_debug(&layout, &src) < 0)
 		return false;
 	/* the stripped file has the same build id and may have the name in the link, too */
@@ -219,6 +222,30 @@ static int open_process(const struct search *s)
 	return TAKE_FD(fd);
 }
 
+static int try_package(struct search *s, int proc_fd)
+{
+	AUTO_CLOSE int root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (root < 0)
+		return -errno;
+	snprintf(s->path, sizeof(s->path), "%s.dwp", s->dir);
+	return try_path(s, root);
+}
+
+/* Beside the file, in the root of its process; without one, in the host's or the agent's own. */
+static int search_package(struct search *s)
+{
+	AUTO_CLOSE int process =
+		s->pid > 0 ? open_process(s) : procfs_open_process(s->root_fd, HOST_PID);
+	AUTO_CLOSE int own = -1;
+	int r = process >= 0 ? try_package(s, process) : -ESRCH;
+
+	if (s->pid > 0 || r == 0)
+		return r;
+	own = openat(s->root_fd, "self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return own >= 0 ? try_package(s, own) : -ENOENT;
+}
+
 static int search_all(struct search *s)
 {
 	AUTO_CLOSE int process = s->pid > 0 ? open_process(s) : -ENOENT;
@@ -242,7 +269,7 @@ static void run_search(struct deadline_job *j)
 {
 	struct search *s = (struct search *)j;
 
-	s->result = search_all(s);
+	s->result = s->package ? search_package(s) : search_all(s);
 }
 
 /* ---- on the caller's thread ---- */
@@ -250,7 +277,7 @@ static void run_search(struct deadline_job *j)
 static struct search *new_search(const struct debug_file_query *q)
 {
 	const char *slash = strrchr(q->path, '/');
-	size_t dir_len = slash ? (size_t)(slash - q->path) : 0;
+	size_t dir_len = q->package ? strlen(q->path) : slash ? (size_t)(slash - q->path) : 0;
 	struct search *s;
 
 	if (dir_len >= PATH_BYTES)
@@ -266,6 +293,7 @@ static struct search *new_search(const struct debug_file_query *q)
 	s->build_id_bytes = q->layout->gnu_build_id_bytes;
 	memcpy(s->build_id, q->layout->gnu_build_id, s->build_id_bytes);
 	s->has_link = q->link != NULL;
+	s->package = q->package;
 	if (q->link)
 		s->link = *q->link;
 	memcpy(s->dir, q->path, dir_len);
@@ -278,7 +306,7 @@ int debug_file_open(struct deadline_caller *caller, const struct debug_file_quer
 	struct search *s;
 	int r;
 
-	if (query->layout->gnu_build_id_bytes == 0 && !query->link)
+	if (query->layout->gnu_build_id_bytes == 0 && !query->link && !query->package)
 		return -ENOENT;
 	s = new_search(query);
 	if (!s)

@@ -10,6 +10,9 @@
  * ~/.cache/debuginfod_client.
  * Links are followed within these roots only. A file is accepted if it has the same build id or, if
  * the stripped one has none, the checksum of the link.
+ *
+ * A package of split DWARF is the file beside another one that has its name and ".dwp". Its units
+ * have the ids that the other file has, so that one of another build has nothing to say.
  */
 #ifndef NODE_AGENT_FILES_DEBUG_FILE_H
 #define NODE_AGENT_FILES_DEBUG_FILE_H
@@ -32,6 +35,7 @@ struct debug_file_query {
 	const char *path;                /* of the stripped file in the process's root; borrowed */
 	const struct elf_layout *layout; /* of the stripped file; borrowed */
 	const struct elf_debug_link *link; /* NULL: it has none; borrowed */
+	bool package; /* of split DWARF, in the root of the process only; then path is not stripped */
 };
 
 struct debug_file {

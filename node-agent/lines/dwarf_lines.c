@@ -15,6 +15,7 @@
 
 #include "common/data/array.h"
 #include "node-agent/lines/dwarf_functions.h"
+#include "node-agent/lines/split_units.h"
 #include "node-agent/lines/zstd_sections.h"
 
 #define RANGES_MAX (1u << 19) /* 8 MiB; a browser has some 10,000 units */
@@ -42,6 +43,7 @@ struct dwarf_lines {
 	Elf *elf;
 	Dwarf *dwarf;
 	struct zstd_sections zstd;
+	struct split_units *split; /* NULL: there is no package */
 	struct unit *units; /* by entry */
 	size_t n_units, units_cap;
 	struct range *ranges; /* by start */
@@ -57,6 +59,7 @@ void dwarf_lines_free(struct dwarf_lines *d)
 		return;
 	for (size_t i = 0; i < d->n_units; i++)
 		dwarf_functions_fini(&d->units[i].functions);
+	split_units_free(d->split);
 	dwarf_end(d->dwarf);
 	elf_end(d->elf);
 	zstd_sections_fini(&d->zstd);
@@ -192,6 +195,14 @@ static int read_units(struct dwarf_lines *d)
 	return r;
 }
 
+/* The unit that has the functions of a unit of the file: it, or another half in the package. */
+static Dwarf_Die unit_with_functions(struct dwarf_lines *d, Dwarf_Die *unit)
+{
+	Dwarf_Die other;
+
+	return d->split && split_units_get(d->split, unit, &other) ? other : *unit;
+}
+
 /* Makes up for units without ranges by those of their functions. */
 static void read_rangeless_units(struct dwarf_lines *d)
 {
@@ -205,6 +216,7 @@ static void read_rangeless_units(struct dwarf_lines *d)
 		if (u->has_ranges || u->bytes > left || !dwarf_offdie(d->dwarf, u->entry, &die))
 			continue;
 		left -= u->bytes;
+		die = unit_with_functions(d, &die);
 		if (dwarf_functions_read(&u->functions, &die) < 0)
 			break;
 		for (size_t k = 0; k < u->functions.n; k++) {
@@ -229,7 +241,7 @@ static void open_elf(struct dwarf_lines *d, int fd)
 		zstd_sections_unpack(&d->zstd, d->elf);
 }
 
-int dwarf_lines_new(struct dwarf_lines **ret, int fd)
+int dwarf_lines_new(struct dwarf_lines **ret, int fd, int package_fd)
 {
 	CLEANUP(dwarf_lines_freep) struct dwarf_lines *d = calloc(1, sizeof(*d));
 	int r;
@@ -242,7 +254,9 @@ int dwarf_lines_new(struct dwarf_lines **ret, int fd)
 		d->dwarf = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
 	if (!d->dwarf)
 		return -ENOENT;
-	r = read_units(d);
+	r = package_fd >= 0 ? split_units_new(&d->split, package_fd) : 0;
+	if (r == 0 || r == -ENOENT)
+		r = read_units(d);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(d);
@@ -366,13 +380,15 @@ static bool ask_unit(struct dwarf_lines *d, struct unit *u, uint64_t vaddr, stru
 {
 	const char *file;
 	uint32_t line;
-	Dwarf_Die unit;
+	Dwarf_Die unit, functions;
 	size_t n;
 
-	if (!dwarf_offdie(d->dwarf, u->entry, &unit) ||
-	    dwarf_functions_read(&u->functions, &unit) < 0)
+	if (!dwarf_offdie(d->dwarf, u->entry, &unit))
 		return false;
-	n = dwarf_functions_find(&u->functions, &unit, vaddr, d->scopes);
+	functions = unit_with_functions(d, &unit);
+	if (dwarf_functions_read(&u->functions, &functions) < 0)
+		return false;
+	n = dwarf_functions_find(&u->functions, &functions, vaddr, d->scopes);
 	if (n > 0) {
 		line_answer_clear(ret);
 		add_functions(d, &unit, n, vaddr, ret);

@@ -12,10 +12,11 @@
 struct dwarf_lines;
 
 /*
- * Reads the units of the file at fd, which is borrowed until dwarf_lines_free(). Returns 0, -ENOENT
- * if it has no DWARF that libdw understands, or -ENOMEM.
+ * Reads the units of the file at fd. package_fd is of the package that has the functions of its
+ * split units, or negative. Both are borrowed until dwarf_lines_free(). Returns 0, -ENOENT if it
+ * has no DWARF that libdw understands, or -ENOMEM.
  */
-int dwarf_lines_new(struct dwarf_lines **ret, int fd) MUST_CHECK;
+int dwarf_lines_new(struct dwarf_lines **ret, int fd, int package_fd) MUST_CHECK;
 void dwarf_lines_free(struct dwarf_lines *d);
 DEFINE_CLEANUP(struct dwarf_lines *, dwarf_lines_free);
 

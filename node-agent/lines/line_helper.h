@@ -9,7 +9,9 @@
 
 #define LINE_HELPER_COMMAND "internal-line-reader"
 
-/* A message to the helper; the file's descriptor goes with it. */
+/* A message to the helper; descriptors of the file and, if it has one, its package go with it. */
+#define LINE_REQUEST_FDS 2u
+
 struct line_request {
 	uint32_t number; /* counts requests; not 0 */
 	uint32_t file;   /* equal numbers are equal files */

@@ -44,6 +44,7 @@ void line_reader_free(struct line_reader *r)
 int line_reader_ask(struct line_reader *r, const struct line_question *q)
 {
 	struct line_request request = {.file = q->file, .vaddr = q->vaddr, .cpu_ms = q->cpu_ms};
+	const int fds[LINE_REQUEST_FDS] = {q->fd, q->package_fd};
 	int result;
 
 	if (r->ended)
@@ -55,7 +56,8 @@ int line_reader_ask(struct line_reader *r, const struct line_question *q)
 	if (++r->number == 0) /* means none */
 		r->number = 1;
 	request.number = r->number;
-	result = helper_process_send(r->process.socket, &request, sizeof(request), &q->fd, 1);
+	result = helper_process_send(r->process.socket, &request, sizeof(request), fds,
+				     q->package_fd > 0 ? 2 : 1);
 	r->asked_ns = clock_monotonic_ns();
 	r->ended = result == -EPIPE || result == -ECONNRESET;
 	r->waiting = result == 0;

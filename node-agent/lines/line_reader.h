@@ -16,6 +16,8 @@
 
 /* Of a file; what is larger has no lines. */
 #define LINE_READER_FILE_MAX_BYTES ((uint64_t)512 * 1024 * 1024)
+/* A larger package is not used. */
+#define LINE_READER_PACKAGE_MAX_BYTES ((uint64_t)1024 * 1024 * 1024)
 
 struct line_reader;
 
@@ -34,6 +36,7 @@ struct line_question {
 	uint64_t size_bytes;
 	uint64_t vaddr;
 	uint32_t cpu_ms; /* that the answer may take; the first one of a file reads its units */
+	int package_fd;  /* of its package of split DWARF; borrowed as fd; 0 or less: none */
 };
 
 /*

@@ -22,6 +22,7 @@
 struct open_file {
 	uint32_t number;
 	int fd;
+	int package_fd; /* -1: none */
 	struct dwarf_lines *lines; /* NULL: there is no DWARF */
 	uint64_t used;             /* 0: the place is free */
 };
@@ -39,25 +40,29 @@ static void close_file(struct open_file *f)
 {
 	dwarf_lines_free(f->lines);
 	closep(&f->fd);
-	*f = (struct open_file){.fd = -1};
+	closep(&f->package_fd);
+	*f = (struct open_file){.fd = -1, .package_fd = -1};
 }
 
-/* Takes over fd. */
-static struct open_file *get_file(struct server *s, uint32_t number, int fd)
+/* Takes over fds: of the file, and of its package or -1. */
+static struct open_file *get_file(struct server *s, uint32_t number,
+				  const int fds[static LINE_REQUEST_FDS])
 {
 	struct open_file *f = &s->files[0];
 
 	for (size_t i = 0; i < FILES_MAX; i++) {
 		if (s->files[i].used && s->files[i].number == number) {
-			close(fd);
+			close(fds[0]);
+			if (fds[1] >= 0)
+				close(fds[1]);
 			return &s->files[i];
 		}
 		if (s->files[i].used < f->used)
 			f = &s->files[i];
 	}
 	close_file(f);
-	*f = (struct open_file){.number = number, .fd = fd};
-	if (dwarf_lines_new(&f->lines, fd) < 0)
+	*f = (struct open_file){.number = number, .fd = fds[0], .package_fd = fds[1]};
+	if (dwarf_lines_new(&f->lines, f->fd, f->package_fd) < 0)
 		f->lines = NULL;
 	return f;
 }
@@ -78,7 +83,8 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void serve(struct server *s, const struct line_request *q, int fd)
+static void serve(struct server *s, const struct line_request *q,
+		  const int fds[static LINE_REQUEST_FDS])
 {
 	struct line_reply reply = {.number = q->number};
 	size_t len = sizeof(reply);
@@ -88,7 +94,7 @@ static void serve(struct server *s, const struct line_request *q, int fd)
 	s->serving->number = q->number;
 	helper_process_limit_time(q->cpu_ms > 0 && q->cpu_ms < CPU_MAX_MS ? q->cpu_ms : CPU_MAX_MS,
 				  LINE_HELPER_WALL_S);
-	f = get_file(s, q->file, fd);
+	f = get_file(s, q->file, fds);
 	f->used = ++s->uses;
 	reply.result = f->lines ? dwarf_lines_find(f->lines, q->vaddr, &s->answer) : -ENOENT;
 	if (reply.result == 0)
@@ -108,18 +114,19 @@ _Noreturn void line_server_run(int socket, struct line_serving *serving)
 		.mapped_bytes = LINE_HELPER_MAPPED_MAX_BYTES,
 	};
 	static struct server s;
+	int fds[LINE_REQUEST_FDS];
 	struct line_request q;
-	int fd;
 
 	s.socket = socket;
 	s.serving = serving;
 	for (size_t i = 0; i < FILES_MAX; i++)
-		s.files[i].fd = -1;
+		s.files[i].fd = s.files[i].package_fd = -1;
 	helper_process_confine(&limits);
 	while (helper_process_has_message(socket, LINE_HELPER_IDLE_MS)) {
-		if (helper_process_receive(socket, &q, sizeof(q), &fd, 1) < 0 || fd < 0)
+		if (helper_process_receive(socket, &q, sizeof(q), fds, LINE_REQUEST_FDS) < 0 ||
+		    fds[0] < 0)
 			break;
-		serve(&s, &q, fd);
+		serve(&s, &q, fds);
 	}
 	_exit(EXIT_SUCCESS);
 }

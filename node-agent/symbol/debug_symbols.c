@@ -70,6 +70,10 @@ void debug_companion_fini(struct debug_companion *c)
 		closep(&c->file.fd);
 		c->owner->n_open--;
 	}
+	if (c->has_package) {
+		closep(&c->package.fd);
+		c->owner->n_open--;
+	}
 	free(c->layouts[DEBUG_SYMBOLS_FILE]);
 }
 
@@ -290,6 +294,49 @@ int debug_symbols_get_dwarf(struct debug_symbols *d, struct debug_companion *c,
 		return -ENOENT;
 	*ret = c->file;
 	return 0;
+}
+
+/* ---- the package of split DWARF ---- */
+
+static int try_package(struct debug_symbols *d, struct debug_companion *c,
+		       const struct debug_symbols_user *user)
+{
+	const struct debug_file_query query = {
+		.proc_root = d->proc_root,
+		.pid = user->pid,
+		.start_time = user->start_time,
+		.path = user->path,
+		.layout = user->layout,
+		.package = true,
+	};
+	int r = d->n_open < DEBUG_SYMBOLS_OPEN_MAX ? debug_file_open(d->caller, &query, &c->package)
+						   : -EMFILE;
+
+	c->has_package = r == 0;
+	d->n_open += r == 0;
+	c->package_final = r == 0 || r == -ENOENT || ++c->n_package_tries == TRIES_MAX;
+	if (r == 0)
+		return 0;
+	return c->package_final ? -ENOENT : -EAGAIN;
+}
+
+int debug_symbols_get_package(struct debug_symbols *d, struct debug_companion *c,
+			      const struct debug_symbols_user *user, struct debug_file *ret)
+{
+	int r = 0;
+
+	c->owner = d;
+	if (!c->has_package && c->package_final)
+		return -ENOENT;
+	if (!c->has_package) {
+		if (c->package_cycle == d->cycle + 1)
+			return -EAGAIN;
+		c->package_cycle = d->cycle + 1;
+		r = try_package(d, c, user);
+	}
+	if (r == 0)
+		*ret = c->package;
+	return r;
 }
 
 void debug_companion_end_cycle(struct debug_companion *c)

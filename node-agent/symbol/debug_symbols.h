@@ -41,13 +41,18 @@ struct symbol_place {
 struct debug_companion {
 	struct debug_symbols *owner; /* NULL: nobody has asked yet; borrowed */
 	struct debug_file file;      /* valid if layouts[DEBUG_SYMBOLS_FILE] is there */
+	struct debug_file package;   /* valid if has_package */
+	bool has_package;
+	bool package_final; /* no further try */
 	uint8_t *data;               /* decompressed; NULL: not in memory */
 	size_t data_bytes;
 	struct elf_layout *layouts[DEBUG_SYMBOLS_KINDS]; /* NULL: there are none */
 	bool final[DEBUG_SYMBOLS_KINDS];                 /* no further try */
 	bool failed[DEBUG_SYMBOLS_KINDS];
 	unsigned n_tries;
+	unsigned n_package_tries;
 	uint32_t tried_cycle[DEBUG_SYMBOLS_KINDS]; /* 1 + that of the last try; 0: none */
+	uint32_t package_cycle;                    /* the same of the package */
 	uint32_t used_cycle;                       /* of data */
 };
 
@@ -88,6 +93,14 @@ int debug_symbols_get(struct debug_symbols *d, struct debug_companion *c,
 int debug_symbols_get_dwarf(struct debug_symbols *d, struct debug_companion *c,
 			    const struct debug_symbols_user *user,
 			    struct debug_file *ret) MUST_CHECK;
+
+/*
+ * Stores the package of split DWARF that is beside the file with this path, borrowed likewise. The
+ * file has DWARF, and need not be stripped. Returns as debug_symbols_get().
+ */
+int debug_symbols_get_package(struct debug_symbols *d, struct debug_companion *c,
+			      const struct debug_symbols_user *user,
+			      struct debug_file *ret) MUST_CHECK;
 
 /* For each companion at the end of a cycle, before debug_symbols_end_cycle(). */
 void debug_companion_end_cycle(struct debug_companion *c);

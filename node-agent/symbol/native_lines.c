@@ -47,6 +47,7 @@ struct address {
 struct later_file {
 	uint32_t number; /* 0: the place is free */
 	int fd;
+	int package_fd; /* -1: none */
 	uint64_t size_bytes;
 	char *label;
 	struct address *first;
@@ -81,8 +82,9 @@ struct native_lines {
 static void clear_file(struct later_file *f)
 {
 	closep(&f->fd);
+	closep(&f->package_fd);
 	free(f->label);
-	*f = (struct later_file){.fd = -1};
+	*f = (struct later_file){.fd = -1, .package_fd = -1};
 }
 
 /* The first address; its place is free then. */
@@ -105,7 +107,7 @@ int native_lines_new(struct native_lines **ret, struct frame_cache *cache, const
 	if (!n)
 		return -ENOMEM;
 	for (size_t i = 0; i < NATIVE_LINES_FILES_MAX; i++)
-		n->later[i].fd = -1;
+		n->later[i].fd = n->later[i].package_fd = -1;
 	n->cache = cache;
 	n->left_ns = CYCLE_NS;
 	n->patience = 1;
@@ -204,6 +206,8 @@ static struct later_file *find_place(struct native_lines *n)
 static struct later_file *add_later(struct native_lines *n, const struct native_lines_file *from)
 {
 	AUTO_CLOSE int fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 0);
+	AUTO_CLOSE int package_fd =
+		from->package_fd > 0 ? fcntl(from->package_fd, F_DUPFD_CLOEXEC, 0) : -1;
 	AUTO_FREE char *label = strdup(from->label);
 	struct later_file *f = fd >= 0 && label ? find_place(n) : NULL;
 
@@ -211,6 +215,7 @@ static struct later_file *add_later(struct native_lines *n, const struct native_
 		*f = (struct later_file){
 			.number = from->number,
 			.fd = TAKE_FD(fd),
+			.package_fd = TAKE_FD(package_fd),
 			.size_bytes = from->size_bytes,
 			.label = TAKE_PTR(label),
 		};
@@ -384,7 +389,12 @@ static bool may_wait(struct native_lines *n, const struct native_lines_file *f, 
 static int ask(struct native_lines *n, const struct later_file *f, struct address a,
 	       uint32_t cpu_ms)
 {
-	const struct line_question q = {f->number, f->fd, f->size_bytes, a.vaddr, cpu_ms};
+	const struct line_question q = {.file = f->number,
+					.fd = f->fd,
+					.size_bytes = f->size_bytes,
+					.vaddr = a.vaddr,
+					.cpu_ms = cpu_ms,
+					.package_fd = f->package_fd};
 	int r = line_reader_ask(n->reader, &q);
 
 	n->asked = r == 0;
@@ -398,8 +408,10 @@ static int ask(struct native_lines *n, const struct later_file *f, struct addres
 static int ask_at_once(struct native_lines *n, const struct native_lines_file *f, struct address a,
 		       const char *function, const struct symbol_location **ret)
 {
-	const struct later_file file = {
-		.number = f->number, .fd = f->fd, .size_bytes = f->size_bytes};
+	const struct later_file file = {.number = f->number,
+					.fd = f->fd,
+					.package_fd = f->package_fd,
+					.size_bytes = f->size_bytes};
 	uint64_t begin_ns = clock_monotonic_ns(), spent_ns;
 	int r = ask(n, &file, a, n->patience > 1 ? CPU_LATER_MS : CPU_AT_ONCE_MS);
 

@@ -28,6 +28,7 @@ struct native_lines;
 struct native_lines_file {
 	uint32_t number; /* of the file that has the address, as in the frame cache */
 	int fd;          /* of the file that has the DWARF: the same one, or its debug file */
+	int package_fd;  /* of its package of split DWARF; 0 or less: none */
 	uint64_t size_bytes;
 	const char *label; /* the file of a function whose source file is unknown */
 	uint32_t weight;   /* of the address that is asked about: its samples */

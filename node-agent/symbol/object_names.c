@@ -7,6 +7,7 @@
 #include "common/elf/elf_symbols.h"
 #include "common/text/utf8.h"
 #include "node-agent/gopclntab/gopclntab_module.h"
+#include "node-agent/lines/line_reader.h"
 #include "node-agent/symbol/debug_symbols.h"
 #include "node-agent/symbol/table_cache.h"
 
@@ -194,4 +195,16 @@ int object_names_find_dwarf(struct object_names *n, const struct object_use *u,
 		return r < 0 ? r : -ENOENT;
 	*ret = file;
 	return 0;
+}
+
+int object_names_find_package(struct object_names *n, const struct object_use *u)
+{
+	const struct debug_symbols_user user = user_of(u);
+	struct debug_file file;
+
+	return debug_symbols_get_package(n->debug, &u->object->debug, &user, &file) == 0 &&
+			       !file.may_hang &&
+			       file.id.size_bytes <= LINE_READER_PACKAGE_MAX_BYTES
+		       ? file.fd
+		       : -1;
 }

@@ -51,4 +51,10 @@ int object_names_find(struct object_names *n, const struct object_use *u,
 int object_names_find_dwarf(struct object_names *n, const struct object_use *u,
 			    struct debug_file *ret) MUST_CHECK;
 
+/*
+ * The package of split DWARF beside a file that has DWARF, borrowed likewise; -1: there is none, or
+ * none that lines can be read of.
+ */
+int object_names_find_package(struct object_names *n, const struct object_use *u);
+
 #endif /* NODE_AGENT_SYMBOL_OBJECT_NAMES_H */

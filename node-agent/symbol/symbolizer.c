@@ -276,6 +276,7 @@ static int find_lines(struct symbolizer *s, const struct object_use *u, uint64_t
 	if (r < 0)
 		return r;
 	file.fd = dwarf.fd;
+	file.package_fd = object_names_find_package(&s->names, u);
 	file.size_bytes = dwarf.id.size_bytes;
 	r = native_lines_find(s->lines, &file, vaddr, *s->names.name ? s->names.name : NULL, ret);
 	o->lines_failed = r == -EFBIG || r == -EIO;

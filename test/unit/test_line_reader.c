@@ -109,7 +109,7 @@ static int ask(struct line_reader *r, uint32_t number, const char *path, uint64_
 	       uint32_t cpu_ms)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const struct line_question q = {number, fd, size_of(fd), vaddr, cpu_ms};
+	const struct line_question q = {number, fd, size_of(fd), vaddr, cpu_ms, -1};
 
 	return line_reader_ask(r, &q);
 }
@@ -291,7 +291,7 @@ TEST(dwarf_that_zstd_has_compressed_is_read)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	AUTO_CLOSE int fd = packed_file();
-	const struct line_question q = {1, fd, size_of(fd), vaddr(), CPU_MS};
+	const struct line_question q = {1, fd, size_of(fd), vaddr(), CPU_MS, -1};
 	struct line_answer a;
 
 	call_outer(1);
@@ -402,7 +402,7 @@ TEST(a_file_that_takes_too_long_costs_one_answer)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	AUTO_CLOSE int fd = slow_file();
-	struct line_question q = {1, fd, size_of(fd), 1, 1};
+	struct line_question q = {1, fd, size_of(fd), 1, 1, -1};
 	struct line_answer a;
 
 	assert_int_equal(line_reader_ask(r, &q), 0);
