@@ -43,7 +43,8 @@ struct search {
 	struct elf_debug_link link;
 	int result;
 	struct debug_file found;
-	char dir[PATH_BYTES]; /* of the stripped file, without the last slash; of a package: its path */
+	/* of the stripped file, without the last slash; for a package, the path of the file */
+	char dir[PATH_BYTES];
 	char path[2 * PATH_BYTES];
 };
 

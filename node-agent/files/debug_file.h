@@ -35,7 +35,7 @@ struct debug_file_query {
 	const char *path;                /* of the stripped file in the process's root; borrowed */
 	const struct elf_layout *layout; /* of the stripped file; borrowed */
 	const struct elf_debug_link *link; /* NULL: it has none; borrowed */
-	bool package; /* of split DWARF, in the root of the process only; then path is not stripped */
+	bool package; /* of split DWARF is wanted; the file at path need not be stripped */
 };
 
 struct debug_file {

@@ -44,7 +44,7 @@ struct dwarf_lines {
 	Dwarf *dwarf;
 	struct zstd_sections zstd;
 	struct split_units *split; /* NULL: there is no package */
-	struct unit *units; /* by entry */
+	struct unit *units;        /* by entry */
 	size_t n_units, units_cap;
 	struct range *ranges; /* by start */
 	size_t n, cap;

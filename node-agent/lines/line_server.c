@@ -22,7 +22,7 @@
 struct open_file {
 	uint32_t number;
 	int fd;
-	int package_fd; /* -1: none */
+	int package_fd;            /* -1: none */
 	struct dwarf_lines *lines; /* NULL: there is no DWARF */
 	uint64_t used;             /* 0: the place is free */
 };

@@ -347,8 +347,8 @@ static uint8_t *copy(struct bytes from, size_t before, size_t behind)
 }
 
 /*
- * Replaces the entry of a unit, which has `len` bytes, if its abbreviation is the first one. Returns
- * the length of all abbreviations then, or 0 if it has not replaced it.
+ * Replaces the entry of a unit, which has `len` bytes, if its abbreviation is the first one.
+ * Returns the length of all abbreviations then, or 0 if it has not replaced it.
  */
 static size_t replace_entry(struct image *i, const struct skeleton *k, struct bytes abbrev,
 			    Dwarf_Die *entry, size_t len)

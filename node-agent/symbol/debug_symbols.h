@@ -44,7 +44,7 @@ struct debug_companion {
 	struct debug_file package;   /* valid if has_package */
 	bool has_package;
 	bool package_final; /* no further try */
-	uint8_t *data;               /* decompressed; NULL: not in memory */
+	uint8_t *data;      /* decompressed; NULL: not in memory */
 	size_t data_bytes;
 	struct elf_layout *layouts[DEBUG_SYMBOLS_KINDS]; /* NULL: there are none */
 	bool final[DEBUG_SYMBOLS_KINDS];                 /* no further try */

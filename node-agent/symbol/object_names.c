@@ -203,8 +203,7 @@ int object_names_find_package(struct object_names *n, const struct object_use *u
 	struct debug_file file;
 
 	return debug_symbols_get_package(n->debug, &u->object->debug, &user, &file) == 0 &&
-			       !file.may_hang &&
-			       file.id.size_bytes <= LINE_READER_PACKAGE_MAX_BYTES
+			       !file.may_hang && file.id.size_bytes <= LINE_READER_PACKAGE_MAX_BYTES
 		       ? file.fd
 		       : -1;
 }

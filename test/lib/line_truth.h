@@ -198,8 +198,7 @@ static inline void line_truth_compare(struct line_truth_check *c, uint64_t vaddr
 	for (size_t i = 0; i < LINE_TRUTH_TOOLS; i++) {
 		line_truth_read_frames(c->tools[i], c->lines[i], sizeof(c->lines[i]),
 				       &c->theirs[i]);
-		differs[i] = line_truth_difference(c->truth.truth, vaddr, &c->ours,
-						   &c->theirs[i]);
+		differs[i] = line_truth_difference(c->truth.truth, vaddr, &c->ours, &c->theirs[i]);
 		r->same[i] += differs[i] < 0;
 		either |= differs[i] < 0;
 	}

@@ -35,22 +35,24 @@ static int make_sources(void **state)
 				"static inline int sum(const int *v, int n)\n{\n\tint s = 0;\n"
 				"\tfor (int i = 0; i < n; i++)\n\t\ts += twice(v[i]) ^ i;\n"
 				"\treturn s;\n}\n");
-	write_file("src/a.c", "#include \"sum.h\"\n#include <stdio.h>\n"
-			      "__attribute__((noinline)) int half(const int *v, int n)\n{\n"
-			      "\tif (n > 1000)\n\t\tputs(\"many\");\n"
-			      "\treturn sum(v, n / 2) + sum(v + n / 2, n - n / 2);\n}\n"
-			      "static int other(const int *v)\n{\n\treturn sum(v, 7) * twice(v[0]);\n}\n"
-			      "int main(int n, char **a)\n{\n\tint v[99] = {n, a[0][0]};\n"
-			      "\treturn half(v, 99) + other(v);\n}\n");
-	write_file("src/b.cc", "#include \"sum.h\"\n#include <algorithm>\n#include <string>\n"
-			       "#include <vector>\nnamespace shop {\ntemplate <class T> struct Cart {\n"
-			       "\tstd::vector<T> all;\n\tint add(T t)\n\t{\n\t\tall.push_back(t);\n"
-			       "\t\tstd::sort(all.begin(), all.end());\n"
-			       "\t\treturn (int)all.size();\n\t}\n};\n}\n"
-			       "int main(int n, char **v)\n{\n\tshop::Cart<std::string> c;\n"
-			       "\tshop::Cart<double> d;\n\tauto twice_all = [&](int k) {\n"
-			       "\t\treturn twice(k) + c.add(v[0]);\n\t};\n"
-			       "\treturn twice_all(n) + d.add(n);\n}\n");
+	write_file("src/a.c",
+		   "#include \"sum.h\"\n#include <stdio.h>\n"
+		   "__attribute__((noinline)) int half(const int *v, int n)\n{\n"
+		   "\tif (n > 1000)\n\t\tputs(\"many\");\n"
+		   "\treturn sum(v, n / 2) + sum(v + n / 2, n - n / 2);\n}\n"
+		   "static int other(const int *v)\n{\n\treturn sum(v, 7) * twice(v[0]);\n}\n"
+		   "int main(int n, char **a)\n{\n\tint v[99] = {n, a[0][0]};\n"
+		   "\treturn half(v, 99) + other(v);\n}\n");
+	write_file("src/b.cc",
+		   "#include \"sum.h\"\n#include <algorithm>\n#include <string>\n"
+		   "#include <vector>\nnamespace shop {\ntemplate <class T> struct Cart {\n"
+		   "\tstd::vector<T> all;\n\tint add(T t)\n\t{\n\t\tall.push_back(t);\n"
+		   "\t\tstd::sort(all.begin(), all.end());\n"
+		   "\t\treturn (int)all.size();\n\t}\n};\n}\n"
+		   "int main(int n, char **v)\n{\n\tshop::Cart<std::string> c;\n"
+		   "\tshop::Cart<double> d;\n\tauto twice_all = [&](int k) {\n"
+		   "\t\treturn twice(k) + c.add(v[0]);\n\t};\n"
+		   "\treturn twice_all(n) + d.add(n);\n}\n");
 	return 0;
 }
 
@@ -97,6 +99,18 @@ TEST(lines_of_link_time_optimization_are_those_of_addr2line)
 TEST(lines_of_cpp_are_those_of_addr2line)
 {
 	expect_same_lines("c++ -O2 -g -o a src/b.cc");
+}
+
+/* What clang leaves in the program has lines but no function; llvm-dwp puts the rest beside it. */
+#define SPLIT(dwarf)                                                                   \
+	"clang -O2 -g -gsplit-dwarf " dwarf " -c src/a.c -o x.o && clang -o a x.o && " \
+	"llvm-dwp -e a -o a.dwp"
+
+TEST(lines_of_split_dwarf_are_those_of_addr2line)
+{
+	expect_same_lines(SPLIT("-gdwarf-5"));
+	expect_same_lines(SPLIT("-gdwarf-4"));
+	expect_same_lines(SPLIT("-gdwarf-5 -ffunction-sections"));
 }
 
 int main(int argc, char **argv)
