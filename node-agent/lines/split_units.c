@@ -357,7 +357,7 @@ static size_t replace_entry(struct image *i, const struct skeleton *k, struct by
 	size_t code = number_bytes(at, len), n = k->addresses.len / ADDRESS_BYTES, old = 0;
 	struct own_abbrev own = {.len = code};
 
-	if (k->low == 0 || code == 0 || len < code + NUMBER_BYTES ||
+	if (k->low == 0 || code == 0 || code > abbrev.len || len < code + NUMBER_BYTES ||
 	    len - code - NUMBER_BYTES > FILLER_MAX || memcmp(i->abbrev, at, code) != 0 ||
 	    !dwarf_getabbrev(entry, 0, &old) || old > abbrev.len)
 		return 0;
