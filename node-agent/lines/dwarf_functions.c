@@ -158,14 +158,30 @@ static bool is_around(Dwarf_Die *die, uint64_t vaddr)
 	}
 }
 
-/* Finds the entry among the children of a scope that has the address. */
-static bool find_scope(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *ret)
+/*
+ * Finds the function that is inlined into a scope at the address. Blocks overlap, so that one may
+ * have the address and another one beside it the function.
+ */
+static bool find_inlined(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *ret)
 {
-	int r = dwarf_child(scope, ret);
+	Dwarf_Die path[DEPTH_MAX];
+	size_t depth = 0;
 
-	while (r == 0 && !is_around(ret, vaddr))
-		r = dwarf_siblingof(ret, ret);
-	return r == 0;
+	if (dwarf_child(scope, &path[0]) != 0)
+		return false;
+	for (;;) {
+		bool around = is_around(&path[depth], vaddr);
+
+		if (around && dwarf_tag(&path[depth]) == DW_TAG_inlined_subroutine) {
+			*ret = path[depth];
+			return true;
+		}
+		if (around && depth + 1 < DEPTH_MAX &&
+		    dwarf_child(&path[depth], &path[depth + 1]) == 0)
+			depth++;
+		else if (!go_on(path, &depth))
+			return false;
+	}
 }
 
 size_t dwarf_functions_find(struct dwarf_functions *f, Dwarf_Die *unit, uint64_t vaddr,
@@ -182,11 +198,9 @@ size_t dwarf_functions_find(struct dwarf_functions *f, Dwarf_Die *unit, uint64_t
 			return 0;
 	}
 	ret[n++] = scope;
-	for (size_t depth = 0; depth < DWARF_SCOPES_MAX && find_scope(&scope, vaddr, &inner);
-	     depth++) {
+	while (n < DWARF_SCOPES_MAX && find_inlined(&scope, vaddr, &inner)) {
 		scope = inner;
-		if (dwarf_tag(&scope) == DW_TAG_inlined_subroutine && n < DWARF_SCOPES_MAX)
-			ret[n++] = scope;
+		ret[n++] = scope;
 	}
 	for (size_t i = 0; i < n / 2; i++) {
 		Dwarf_Die outer = ret[i];

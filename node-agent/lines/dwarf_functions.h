@@ -12,7 +12,7 @@
 #include "common/base.h"
 
 #define DWARF_FUNCTIONS_MAX (1u << 19) /* of a unit; 12 MiB */
-/* Of inlined calls and blocks within each other. */
+/* Of inlined calls within each other. */
 #define DWARF_SCOPES_MAX 256u
 
 struct dwarf_function {

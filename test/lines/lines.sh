@@ -13,7 +13,7 @@ dir=$(realpath "$dir")
 cd "$here"
 export CCACHE_DISABLE=1
 
-c_files="common/elf/*.c common/text/*.c"
+c_files="common/elf/*.c"
 c_flags="-std=gnu11 -D_GNU_SOURCE -I. -I$(dirname "$check")/../../gen -fPIC -shared -w"
 cc=test/lines/templates.cc rs=test/lines/generic.rs zig=test/lines/generic.zig
 dwz() { cp "$dir/$2" "$dir/$1" && command dwz "$dir/$1"; }

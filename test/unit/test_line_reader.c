@@ -163,12 +163,13 @@ TEST(inlined_calls_have_lines)
 	".4byte foreign_abbrev\n.byte 8\n" entries ".byte 0\n" name "_end: .popsection\n"
 #define NAME(text) ".asciz \"" text "\"\n"
 #define FUNCTION(abbrev, name) ".byte " abbrev "\n" NAME(name) ".8byte " name "\n.8byte 16\n"
+#define BLOCK(abbrev) ".byte " abbrev "\n.8byte with_blocks\n.8byte 16\n"
 #define CODE(name) ".globl " name "\n" name ": .skip 16\n"
 
 /* clang-format off */
 __asm__(".pushsection .text\n"
 	CODE("in_namespace") CODE("around_nested") ".skip 16\n"
-	CODE("nested") CODE("without_unit_ranges")
+	CODE("nested") CODE("without_unit_ranges") CODE("with_blocks")
 	".popsection\n"
 	SECTION(".debug_abbrev")
 	"foreign_abbrev:\n"
@@ -177,15 +178,20 @@ __asm__(".pushsection .text\n"
 	".byte 3,0x39,1, 0x3,8, 0,0\n"                 /* namespace: name */
 	".byte 4,0x2e,0, 0x3,8, 0x11,1, 0x12,7, 0,0\n" /* function: name, low and high pc */
 	".byte 5,0x2e,1, 0x3,8, 0x11,1, 0x12,7, 0,0\n" /* the same with others in it */
+	".byte 6,0xb,1, 0x11,1, 0x12,7, 0,0\n"         /* block with others in it: low and high pc */
+	".byte 7,0x1d,0, 0x3,8, 0x11,1, 0x12,7, 0,0\n" /* inlined: name, low and high pc */
 	".byte 0\n"
 	".popsection\n"
 	UNIT("foreign_unit", ".byte 1\n.8byte in_namespace\n.8byte 80\n"
 	     ".byte 3\n" NAME("a") ".byte 3\n" NAME("b") FUNCTION("4", "in_namespace") ".byte 0,0\n"
 	     FUNCTION("5", "around_nested") FUNCTION("4", "nested") ".byte 0\n")
-	UNIT("rangeless_unit", ".byte 2\n" NAME("x") FUNCTION("4", "without_unit_ranges")));
+	UNIT("rangeless_unit", ".byte 2\n" NAME("x") FUNCTION("4", "without_unit_ranges"))
+	UNIT("blocks_unit", ".byte 1\n.8byte with_blocks\n.8byte 16\n" FUNCTION("5", "with_blocks")
+	     BLOCK("6") ".byte 0\n" BLOCK("6") ".byte 7\n" NAME("in_block")
+	     ".8byte with_blocks\n.8byte 8\n.byte 0,0\n"));
 /* clang-format on */
 
-extern const char in_namespace[], around_nested[], nested[], without_unit_ranges[];
+extern const char in_namespace[], around_nested[], nested[], without_unit_ranges[], with_blocks[];
 
 static void expect_function(struct line_reader *r, const char *code, const char *name)
 {
@@ -221,6 +227,17 @@ TEST(functions_of_a_unit_that_does_not_say_where_its_code_is_are_found)
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 
 	expect_function(r, without_unit_ranges, "without_unit_ranges");
+}
+
+TEST(an_inlined_call_is_found_beside_a_block_that_has_its_address)
+{
+	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
+	struct line_answer a;
+
+	assert_int_equal(find(r, 1, own_path, (uintptr_t)with_blocks - base(), &a), 0);
+	assert_int_equal(a.n, 2);
+	assert_string_equal(a.frames[0].function, "in_block");
+	assert_string_equal(a.frames[1].function, "with_blocks");
 }
 
 TEST(a_file_without_dwarf_is_no_error)
