@@ -278,16 +278,16 @@ static inline void line_truth_ask_all(struct line_truth_check *c, const char *ad
 
 /*
  * Compares about n addresses of the file at path and prints the first max_shown that are as none of
- * the tools has them. program reads DWARF (symbolizer_config.line_program). Returns 0 or -1.
+ * the tools has them. The tools have the file at same_path, which has the same code; that is path
+ * if they can read it. Returns 0 or -1. The program that reads DWARF is this one.
  */
-static inline int line_truth_check(const char *path, size_t n, size_t max_shown,
-				   const char *program, struct line_truth_result *ret)
+static inline int line_truth_check(const char *path, const char *same_path, size_t n,
+				   size_t max_shown, struct line_truth_result *ret)
 {
 	static const char *const commands[] = {"addr2line -afi -e %s <%s",
 					       "llvm-addr2line -afi -e %s <%s"};
 	const struct symbolizer_config cfg = {
 		.line_numbers = true,
-		.line_program = program,
 		.line_patience = 100,
 		.frame_limit_bytes = (size_t)64 * 1024 * 1024,
 	};
@@ -310,7 +310,7 @@ static inline int line_truth_check(const char *path, size_t n, size_t max_shown,
 	r = truth_check_open_with(&c.truth, path, &cfg);
 	if (r == 0) {
 		for (size_t i = 0; i < LINE_TRUTH_TOOLS; i++)
-			c.tools[i] = line_truth_run(commands[i], path, addresses);
+			c.tools[i] = line_truth_run(commands[i], same_path, addresses);
 		line_truth_ask_all(&c, addresses);
 		for (size_t i = 0; i < LINE_TRUTH_TOOLS; i++)
 			pclose(c.tools[i]);

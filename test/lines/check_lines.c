@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: check_lines N SHOWN NAME FILE\n");
 		return 2;
 	}
-	if (line_truth_check(argv[4], n, shown, NULL, &r) < 0) {
+	if (line_truth_check(argv[4], argv[4], n, shown, &r) < 0) {
 		fprintf(stderr, "%s: not a program that can be read\n", argv[4]);
 		return 2;
 	}

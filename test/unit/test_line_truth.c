@@ -2,6 +2,8 @@
  * Lines and inlined calls of programs that the compiler makes here, beside addr2line; "make lines"
  * compares more programs of more compilers at more addresses.
  */
+#include <unistd.h>
+
 #include "node-agent/lines/line_helper.h"
 #include "test/lib/line_truth.h"
 #include "test/lib/unit.h"
@@ -31,6 +33,7 @@ static int make_sources(void **state)
 	dir = temp_dir();
 	snprintf(command, sizeof(command), "mkdir %s/src", dir);
 	assert_int_equal(system(command), 0); // NOLINT(cert-env33-c)
+	assert_int_equal(chdir(dir), 0);      /* where llvm-dwp looks for .dwo files */
 	write_file("src/sum.h", "static inline int twice(int x)\n{\n\treturn x * 2;\n}\n"
 				"static inline int sum(const int *v, int n)\n{\n\tint s = 0;\n"
 				"\tfor (int i = 0; i < n; i++)\n\t\ts += twice(v[i]) ^ i;\n"
@@ -61,26 +64,32 @@ static int remove_sources(void **state)
 	char command[64];
 
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	snprintf(command, sizeof(command), "cd / && rm -rf %s", dir);
 	return system(command); // NOLINT(cert-env33-c)
 }
 
-/* Of the program that a command makes, by the name of "a". */
-static void expect_same_lines(const char *command)
+/* Compares lines of program "a" with those that tools have for a program with the same code. */
+static void compare(const char *command, const char *same)
 {
 	struct line_truth_result r;
-	char text[256], path[64];
+	char text[384], path[64], same_path[64];
 
 	snprintf(text, sizeof(text), "cd %s && %s", dir, command);
 	assert_int_equal(system(text), 0); // NOLINT(cert-env33-c)
 	snprintf(path, sizeof(path), "%s/a", dir);
-	assert_int_equal(line_truth_check(path, ADDRESSES, 10, NULL, &r), 0);
+	snprintf(same_path, sizeof(same_path), "%s/%s", dir, same);
+	assert_int_equal(line_truth_check(path, same_path, ADDRESSES, 10, &r), 0);
 	print_message("%s: %zu addresses, %zu with inlined calls, %zu without a line\n", command,
 		      r.n, r.inlined, r.no_line);
 	assert_true(r.n >= ADDRESSES / 2);
 	assert_true(r.inlined > r.n / 10);
 	assert_true(r.no_line < r.n / 2);
 	assert_int_equal(r.neither, 0);
+}
+
+static void expect_same_lines(const char *command)
+{
+	compare(command, "a");
 }
 
 TEST(lines_of_c_are_those_of_addr2line)
@@ -101,16 +110,27 @@ TEST(lines_of_cpp_are_those_of_addr2line)
 	expect_same_lines("c++ -O2 -g -o a src/b.cc");
 }
 
-/* What clang leaves in the program has lines but no function; llvm-dwp puts the rest beside it. */
-#define SPLIT(dwarf)                                                                   \
-	"clang -O2 -g -gsplit-dwarf " dwarf " -c src/a.c -o x.o && clang -o a x.o && " \
-	"llvm-dwp -e a -o a.dwp"
-
-TEST(lines_of_split_dwarf_are_those_of_addr2line)
+/*
+ * What clang leaves in the program has lines but no function; llvm-dwp puts the rest beside it.
+ * llvm-addr2line 14 misses inlined calls with several ranges then, so it has one that is whole.
+ */
+static void expect_same_as_whole(const char *flags)
 {
-	expect_same_lines(SPLIT("-gdwarf-5"));
-	expect_same_lines(SPLIT("-gdwarf-4"));
-	expect_same_lines(SPLIT("-gdwarf-5 -ffunction-sections"));
+	char command[256];
+
+	snprintf(command, sizeof(command),
+		 "clang -O2 -g %s -o whole src/a.c && clang -O2 -g %s -gsplit-dwarf -c -o x.o "
+		 "src/a.c && "
+		 "clang -o a x.o && llvm-dwp -e a -o a.dwp",
+		 flags, flags);
+	compare(command, "whole");
+}
+
+TEST(lines_of_split_dwarf_are_those_of_whole_dwarf)
+{
+	expect_same_as_whole("-gdwarf-5");
+	expect_same_as_whole("-gdwarf-4");
+	expect_same_as_whole("-ffunction-sections");
 }
 
 int main(int argc, char **argv)
