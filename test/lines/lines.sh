@@ -18,7 +18,6 @@ c_flags="-std=gnu11 -D_GNU_SOURCE -I. -I$(dirname "$check")/../../gen -fPIC -sha
 cc=test/lines/templates.cc rs=test/lines/generic.rs zig=test/lines/generic.zig
 dwz() { cp "$dir/$2" "$dir/$1" && command dwz "$dir/$1"; }
 
-# name, what it needs, how it is made; the first word of the title is the program's name
 # shellcheck disable=SC2086
 make_program() {
 	local out=$dir/$1
@@ -33,6 +32,7 @@ make_program() {
 	cxx-clang) clang++ -std=c++17 -O2 -g -o "$out" $cc ;;
 	rust-g2) rustc -O -g -o "$out" $rs ;;
 	rust-g1) rustc -O -C debuginfo=1 -o "$out" $rs ;;
+	go) (cd test/go-symbols/target && "$(../../setup/go.sh)" build -o "$out" .) ;;
 	zig) zig build-exe -O ReleaseSafe "-femit-bin=$out" $zig ;;
 	*) echo "lines.sh: there is no program $1" >&2 && return 2 ;;
 	esac
@@ -50,13 +50,14 @@ title() {
 	cxx-clang) echo "C++, \`clang++ -O2 -g\`" ;;
 	rust-g2) echo "Rust, \`rustc -O -g\`" ;;
 	rust-g1) echo "Rust, \`rustc -O -C debuginfo=1\`" ;;
+	go) echo "Go, \`go build\`" ;;
 	zig) echo "Zig, \`-O ReleaseSafe\`" ;;
 	esac
 }
 
 echo "| program | addresses | inlined | with a line | as addr2line | as llvm-addr2line | as either | as neither |"
 echo "|---|---|---|---|---|---|---|---|"
-[ $# -gt 0 ] || set -- c-o2 c-g1 c-lto c-dwz c-clang cxx cxx-dwz cxx-clang rust-g2 rust-g1 zig
+[ $# -gt 0 ] || set -- c-o2 c-g1 c-lto c-dwz c-clang cxx cxx-dwz cxx-clang rust-g2 rust-g1 go zig
 for program; do
 	if [ ! -e "$dir/$program" ] && ! make_program "$program" >&2; then
 		echo "lines.sh: $program cannot be made" >&2
