@@ -29,7 +29,7 @@
 #define NAMES_MAX_BYTES 128u
 
 struct bytes {
-	const uint8_t *data; /* NULL: there are none */
+	uint8_t *data; /* NULL: there are none */
 	size_t len;
 };
 
@@ -216,7 +216,7 @@ static bool add_section(struct image *i, const char *name, unsigned type, struct
 	head.sh_type = type;
 	head.sh_size = bytes.len;
 	i->names_len += len;
-	data->d_buf = (void *)(uintptr_t)bytes.data; /* which nobody writes to */
+	data->d_buf = bytes.data;
 	data->d_size = bytes.len;
 	data->d_type = ELF_T_BYTE;
 	data->d_align = 1;

@@ -52,7 +52,7 @@ static inline void line_truth_clean_path(char *path)
 {
 	char *to = path;
 
-	if (strncmp(path, "./", 2) == 0)
+	while (strncmp(path, "./", 2) == 0)
 		memmove(path, path + 2, strlen(path + 2) + 1);
 	for (const char *from = path; *from;) {
 		const char *end = from + 1 + strcspn(from + 1, "/");

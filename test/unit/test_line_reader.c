@@ -178,7 +178,7 @@ __asm__(".pushsection .text\n"
 	".byte 3,0x39,1, 0x3,8, 0,0\n"                 /* namespace: name */
 	".byte 4,0x2e,0, 0x3,8, 0x11,1, 0x12,7, 0,0\n" /* function: name, low and high pc */
 	".byte 5,0x2e,1, 0x3,8, 0x11,1, 0x12,7, 0,0\n" /* the same with others in it */
-	".byte 6,0xb,1, 0x11,1, 0x12,7, 0,0\n"         /* block with others in it: low and high pc */
+	".byte 6,0xb,1, 0x11,1, 0x12,7, 0,0\n"         /* block: low and high pc */
 	".byte 7,0x1d,0, 0x3,8, 0x11,1, 0x12,7, 0,0\n" /* inlined: name, low and high pc */
 	".byte 0\n"
 	".popsection\n"
