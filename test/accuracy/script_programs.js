@@ -293,7 +293,10 @@ function dotnetReleases() {
     start: ({ comm, runtime }) => {
       const dir = fs.mkdtempSync(path.join(os.tmpdir(), "dotnet-"));
       const [file, ...args] = dotnet.build(runtime, dir, comm);
-      const options = { stdio: ["ignore", "ignore", "inherit"], env: { ...env, ...INVARIANT, ...settings } };
+      const options = {
+        stdio: ["ignore", "ignore", "inherit"],
+        env: { ...env, ...INVARIANT, ...settings },
+      };
       const child = spawn(file, args, options);
       const stop = () => {
         child.kill("SIGKILL");

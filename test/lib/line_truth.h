@@ -249,12 +249,12 @@ static inline size_t line_truth_choose(const struct truth *t, size_t n, FILE *f)
 	return chosen;
 }
 
-static inline FILE *line_truth_run(const char *format, const char *path, const char *addresses)
+static inline FILE *line_truth_run(const char *tool, const char *path, const char *input)
 {
 	char command[512];
 	FILE *f;
 
-	snprintf(command, sizeof(command), format, path, addresses);
+	snprintf(command, sizeof(command), "%s %s <%s", tool, path, input);
 	f = popen(command, "re"); // NOLINT(cert-env33-c)
 	assert(f);
 	return f;
@@ -284,8 +284,7 @@ static inline void line_truth_ask_all(struct line_truth_check *c, const char *ad
 static inline int line_truth_check(const char *path, const char *same_path, size_t n,
 				   size_t max_shown, struct line_truth_result *ret)
 {
-	static const char *const commands[] = {"addr2line -afi -e %s <%s",
-					       "llvm-addr2line -afi -e %s <%s"};
+	static const char *const tools[] = {"addr2line -afi -e", "llvm-addr2line -afi -e"};
 	const struct symbolizer_config cfg = {
 		.line_numbers = true,
 		.line_patience = 100,
@@ -294,7 +293,7 @@ static inline int line_truth_check(const char *path, const char *same_path, size
 	static struct line_truth_check c;
 	char addresses[] = "/tmp/line_truth_XXXXXX";
 	struct truth truth;
-	FILE *f = line_truth_run("nm -S --defined-only %s%s", path, "");
+	FILE *f = line_truth_run("nm -S --defined-only", path, "/dev/null");
 	int fd = mkostemp(addresses, O_CLOEXEC), r;
 
 	assert(fd >= 0);
@@ -310,7 +309,7 @@ static inline int line_truth_check(const char *path, const char *same_path, size
 	r = truth_check_open_with(&c.truth, path, &cfg);
 	if (r == 0) {
 		for (size_t i = 0; i < LINE_TRUTH_TOOLS; i++)
-			c.tools[i] = line_truth_run(commands[i], same_path, addresses);
+			c.tools[i] = line_truth_run(tools[i], same_path, addresses);
 		line_truth_ask_all(&c, addresses);
 		for (size_t i = 0; i < LINE_TRUTH_TOOLS; i++)
 			pclose(c.tools[i]);
