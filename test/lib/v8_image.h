@@ -197,6 +197,36 @@ static inline void v8_image_code(struct v8_image *image)
 	v8_image_byte_array(image, V8_IMAGE_POSITIONS, positions, n);
 }
 
+/*
+ * Without positions, as Maglev makes it: a call in total() returns to 12, one in small(), which is
+ * inlined, to 24, and one that cannot be left to 32.
+ */
+static inline void v8_image_maglev(struct v8_image *image)
+{
+	/* stack slots, entries, their form, tagged slots; address, entry + 1, address, registers */
+	static const uint8_t safepoints[] = {
+		4,  0, 0, 0, 3, 0, 0, 0, 0xa1, 0, 0, 0, 2, 0, 0, 0, /* */
+		12, 0, 1, 0, 0, 0,                                  /* */
+		24, 0, 2, 0, 0, 0,                                  /* */
+		32, 0, 0, 0, 0, 0,
+	};
+	/* a frame of total() at 5; one of it at 0, two values as before, and one of small() at 5 */
+	static const uint8_t translations[] = {
+		14, 0,  2, 2, 1, 10, 2, 0, 4, 38, 6, 37, /* */
+		14, 12, 4, 4, 1, 0,  2, 0, 4, 47, 1, 10, 0, 0, 4,
+	};
+
+	memcpy(image->bytes + V8_IMAGE_START + 64, safepoints, sizeof(safepoints));
+	v8_image_byte_array(image, V8_IMAGE_POSITIONS, "", 0);
+	v8_image_byte_array(image, V8_IMAGE_SPARE, translations, sizeof(translations));
+	v8_image_word(image, V8_IMAGE_DEOPT + 8, v8_image_integer(12 + 2 * 3));
+	v8_image_word(image, V8_IMAGE_DEOPT + 16, v8_image_object(V8_IMAGE_SPARE));
+	v8_image_word(image, V8_IMAGE_DEOPT + 16 + 13 * 8, v8_image_integer(0));
+	v8_image_word(image, V8_IMAGE_DEOPT + 16 + 16 * 8, v8_image_integer(12));
+	v8_image_word(image, V8_IMAGE_LITERALS + 8, v8_image_integer(2));
+	v8_image_word(image, V8_IMAGE_LITERALS + 24, v8_image_object(V8_IMAGE_SFI));
+}
+
 static inline void v8_image_function(struct v8_image *image, unsigned sfi, uint64_t name)
 {
 	v8_image_type(image, sfi, V8_TYPE_SFI);

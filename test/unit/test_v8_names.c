@@ -102,6 +102,39 @@ TEST_FIXTURE(optimised_code_has_the_functions_that_are_inlined_there, set_up, te
 	assert_int_equal(read_name(), -EBADMSG);
 }
 
+/* Node.js 24: what V8 would do after a call says where that is. */
+TEST_FIXTURE(code_of_maglev_has_the_lines_of_its_calls, set_up, tear_down)
+{
+	v8_image_maglev(&image);
+	frame.at = v8_image_at(V8_IMAGE_START) + 11; /* in front of the return address */
+	check_name("total", 3);
+	assert_int_equal(name.n_callers, 0);
+	frame.at = v8_image_at(V8_IMAGE_START) + 23;
+	check_name("small", 3);
+	assert_int_equal(name.n_callers, 1);
+	frame.level = 1;
+	check_name("total", 2);
+	assert_int_equal(name.n_callers, 0);
+}
+
+TEST_FIXTURE(what_is_no_call_in_code_of_maglev_is_at_the_start, set_up, tear_down)
+{
+	static const uint8_t others[] = {12, 23, 31, 40};
+
+	v8_image_maglev(&image);
+	/* operations do not lead there: they are those of another release */
+	v8_image_word(&image, V8_IMAGE_DEOPT + 16 + 16 * 8, v8_image_integer(11));
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		frame.at = v8_image_at(V8_IMAGE_START) + others[i];
+		check_name("total", 2);
+		assert_int_equal(name.n_callers, 0);
+	}
+	v8_image_word(&image, V8_IMAGE_DEOPT + 16 + 16 * 8, v8_image_integer(12));
+	layout.release = 1401;
+	frame.at = v8_image_at(V8_IMAGE_START) + 23;
+	check_name("total", 2);
+}
+
 TEST_FIXTURE(optimised_code_says_whose_it_is, set_up, tear_down)
 {
 	frame = (struct interpreter_frame){.at = v8_image_at(V8_IMAGE_START) + 4};

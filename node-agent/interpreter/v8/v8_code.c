@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#include "node-agent/interpreter/v8/v8_deopt.h"
+
 #define PAGE_BYTES 4096u
 #define CODE_ALIGNMENT 32u
 #define CANDIDATES_MAX 256u
@@ -53,6 +55,7 @@ static bool has_code(struct v8_heap *h, uint64_t stream, uint64_t pc, struct v8_
 	size = number(h, code, l->code_size);
 	if (size > SIZE_MAX_BYTES || pc - ret->start >= size)
 		return false;
+	ret->size = size;
 	ret->kind = kind_of(l, number(h, code, l->code_flags));
 	ret->data = v8_word(h, code, l->code_data);
 	ret->positions = v8_word(h, code, l->code_positions);
@@ -163,6 +166,32 @@ static uint32_t count_callers(struct v8_heap *h, uint64_t data, int64_t id, uint
 	return n;
 }
 
+/* Where a call is in code without positions. Returns false if it is none. */
+static bool find_call(struct v8_heap *h, const struct v8_code *code, uint64_t pc, uint32_t level,
+		      struct v8_place *ret)
+{
+	const struct v8_layout *l = h->layout;
+	struct v8_deopt_frame frames[V8_INLINED_MAX + 1], *f;
+	uint64_t literals, bytecode;
+	uint32_t n;
+
+	if (v8_length(h, code->positions, V8_NUMBERS_MAX) > 0)
+		return false;
+	n = v8_deopt_find(h, code, pc, frames);
+	if (level >= n)
+		return false;
+	f = &frames[n - 1 - level];
+	literals = element(h, code->data, l->deopt_literals, ARRAY_MAX);
+	if (f->literal < 0 || f->offset < 0)
+		return false;
+	ret->sfi = unwrapped(h, element(h, literals, (uint32_t)f->literal, ARRAY_MAX));
+	bytecode = v8_bytecode_of(h, v8_word(h, ret->sfi, l->sfi_data));
+	if (bytecode)
+		ret->position = v8_bytecode_position(h, bytecode, (uint32_t)f->offset);
+	ret->n_callers = n - 1 - level;
+	return true;
+}
+
 int v8_code_place(struct v8_heap *h, const struct v8_code *code, uint64_t pc, uint32_t level,
 		  struct v8_place *ret)
 {
@@ -172,6 +201,8 @@ int v8_code_place(struct v8_heap *h, const struct v8_code *code, uint64_t pc, ui
 	int64_t id;
 
 	*ret = (struct v8_place){.position = -1};
+	if (find_call(h, code, pc, level, ret))
+		return 0;
 	if (!find_position(h, code->positions, (uint32_t)(pc - code->start), &raw))
 		raw = 0;
 	if (raw & 1) /* not of a script */

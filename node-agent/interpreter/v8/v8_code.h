@@ -15,6 +15,7 @@ enum v8_code_kind { V8_CODE_OTHER, V8_CODE_REGEXP, V8_CODE_BASELINE, V8_CODE_OPT
 struct v8_code {
 	enum v8_code_kind kind;
 	uint64_t start;     /* address of the first instruction */
+	uint32_t size;      /* bytes of instructions */
 	uint64_t data;      /* object: deoptimization data, or the bytecode */
 	uint64_t positions; /* object: a byte array */
 };
