@@ -22,7 +22,7 @@
 #define SECTION_BYTES 12u
 #define SECTIONS_MAX 64u
 #define MAJOR_MIN 2u /* of .NET Core 2; their tables are the same since */
-#define MAJOR_MAX 18u
+#define MAJOR_MAX 26u
 #define FUNCTION_BYTES_X86_64 12u
 #define FUNCTION_BYTES_ARM64 8u
 #define BUCKETS_MAX 65536u

@@ -52,12 +52,20 @@ TEST(code_is_described_from_net_10_on)
 			 0);
 	assert_int_equal(said.code_map_variable, 3);
 	assert_int_equal(layout.method_map, DOTNET_MAP_BACKWARD);
+	/* .NET 11 */
+	assert_int_equal(
+		parse("{\"types\":{},\"globals\":{},\"contracts\":{\"ExecutionManager\":\"c1\"}}"),
+		0);
+	assert_int_equal(layout.method_map, DOTNET_MAP_DIRECT);
 }
 
 TEST(structures_with_another_meaning_are_refused)
 {
 	assert_int_equal(
 		parse("{\"types\":{},\"globals\":{},\"contracts\":{\"ExecutionManager\":3}}"),
+		-ENOTSUP);
+	assert_int_equal(
+		parse("{\"types\":{},\"globals\":{},\"contracts\":{\"ExecutionManager\":\"c2\"}}"),
 		-ENOTSUP);
 }
 

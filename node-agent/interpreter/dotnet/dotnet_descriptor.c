@@ -92,11 +92,23 @@ static int read_variable(const json_t *globals, const char *name)
 	return (int)json_integer_value(number);
 }
 
-/* Contracts have numbers, which count up when a structure has another meaning. */
+/*
+ * Contracts have numbers, which count up when a structure has another meaning. From .NET 11 on they
+ * are texts and have begun anew: "c1" is what was 2.
+ */
+static json_int_t contract_of(const json_t *contracts, const char *name)
+{
+	const json_t *value = json_object_get(contracts, name);
+
+	if (json_is_string(value))
+		return strcmp(json_string_value(value), "c1") == 0 ? 2 : 3;
+	return json_integer_value(value);
+}
+
 static int read_contracts(const json_t *contracts, struct dotnet_layout *layout,
 			  const struct dotnet_description *d)
 {
-	json_int_t code = json_integer_value(json_object_get(contracts, "ExecutionManager"));
+	json_int_t code = contract_of(contracts, "ExecutionManager");
 
 	if (!json_is_object(contracts))
 		return -EBADMSG;
