@@ -325,9 +325,9 @@ static int read_loop(struct finder *f, const struct interpreter_range *loop,
 /* Calls come in ascending order. What a function keeps elsewhere from here on is another site. */
 static void add_range(struct finder *f, uint64_t start, uint64_t call, uint64_t end, int32_t at)
 {
-	struct chain_site *last = f->n_sites > 0 ? &f->calls->sites[f->n_sites - 1] : NULL;
+	struct chain_site *last = &f->calls->sites[f->n_sites > 0 ? f->n_sites - 1 : 0];
 	uint32_t offset = (uint32_t)(call - f->loop);
-	bool is_inside = last && offset - last->start < last->n_bytes;
+	bool is_inside = f->n_sites > 0 && offset - last->start < last->n_bytes;
 
 	if ((is_inside && last->at == at) || f->n_sites == CHAIN_SITES)
 		return;
