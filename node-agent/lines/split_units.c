@@ -168,13 +168,14 @@ static uint64_t offset_of(Dwarf_Die *die, unsigned name, unsigned gnu_name)
 /* Up to the end of those of the unit, if that is known. */
 static struct bytes addresses_of(unsigned version, struct bytes all, uint64_t base)
 {
+	const struct bytes none = {.data = NULL};
 	uint32_t len = 0;
 
 	if (version < 5 || base < ADDRESS_HEADER_BYTES || base > all.len)
 		return rest_of(all, base);
 	/* the length is of what follows it: four bytes of the head, and the addresses */
 	memcpy(&len, all.data + base - ADDRESS_HEADER_BYTES, sizeof(len));
-	return len < 4 ? (struct bytes){.data = NULL} : part_of(all, base, len - 4);
+	return len < 4 ? none : part_of(all, base, len - 4);
 }
 
 static bool read_skeleton(Dwarf_Die *die, struct skeleton *ret)
