@@ -48,7 +48,8 @@ const compiled = {
     suites: ["bookworm", "source"], // others are built without it
   },
 };
-const UBUNTU = ["jammy", "noble", "plucky", "questing", "resolute", "stonking"];
+const UBUNTU_SUITES = ["jammy", "noble", "plucky", "questing", "resolute", "stonking"];
+const distributionOf = (suite) => (UBUNTU_SUITES.includes(suite) ? "Ubuntu" : "Debian");
 // of those that are no distribution's
 const TITLES = {
   npm: () => "of npm",
@@ -130,7 +131,7 @@ function debianReleases() {
     .map(([kinds, key, suite, name, ...packages]) => ({
       ...kinds[key],
       name: `${suite}-${name}${kinds === compiled ? "-compiled" : ""}`,
-      title: TITLES[suite]?.(key) ?? `${UBUNTU.includes(suite) ? "Ubuntu" : "Debian"} ${suite}`,
+      title: TITLES[suite]?.(key) ?? `${distributionOf(suite)} ${suite}`,
       prepare: () => {
         const dir = tree(`${suite}-${name}`, suite, packages);
         const program = `/usr/bin/${name}`;
@@ -279,17 +280,18 @@ const isRuntimesOwn = (names) => !names.includes("main");
 function dotnetReleases() {
   const runtimes = (...release) =>
     String(execFileSync(path.join(root, "test/dotnet/runtimes.sh"), release)).trim();
-  const prepare = (release, runtime) =>
-    UBUNTUS.includes(release)
-      ? { release: path.basename(runtime(release)), runtime: runtime(release) }
-      : { release, runtime: path.join(runtime(), release) };
+  const prepare = (release) => {
+    if (!UBUNTUS.includes(release)) return { release, runtime: path.join(runtimes(), release) };
+    const runtime = runtimes(release);
+    return { release: path.basename(runtime), runtime };
+  };
   const of = (release, title, settings) => ({
     language: ".NET",
     name: `dotnet-${release}${title ? "-once" : ""}`,
     title: title || "compiled in tiers",
     hasLines: false,
     chains: { ...dotnet.language, mayBeNative: isRuntimesOwn },
-    prepare: () => prepare(release, runtimes),
+    prepare: () => prepare(release),
     start: ({ comm, runtime }) => {
       const dir = fs.mkdtempSync(path.join(os.tmpdir(), "dotnet-"));
       const [file, ...args] = dotnet.build(runtime, dir, comm);

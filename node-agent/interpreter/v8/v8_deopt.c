@@ -1,7 +1,7 @@
 /*
- * Maglev, V8's second compiler, makes no table of positions unless V8's own profiler runs, until
- * some release of V8 13.6: Node.js 24 up to 24.19 at least. But each call may have to go on in the
- * interpreter, so V8 keeps which functions it is in then, with the offsets in their bytecode:
+ * Maglev, V8's second compiler, makes no table of positions in Node.js 24.0 to 24.19; in 24.21 it
+ * does. But each call may have to go on in the interpreter, so V8 keeps which functions it is in
+ * then, with the offsets in their bytecode:
  *
  *   return address -> safepoint table, behind the instructions -> number of an entry
  *   entry          -> deoptimization data -> where its translation begins
@@ -79,7 +79,7 @@ static int64_t find_entry(struct v8_heap *h, const struct v8_code *code, uint32_
 
 /* ---- translations ---- */
 
-/* Numbers of operations, and of what is behind them; those up to FRAMES are frames. */
+/* Operations by number; the first four are frames of functions and builtins. */
 enum {
 	FUNCTION_WITH_RESULT = 0,
 	FUNCTION = 1,
