@@ -33,7 +33,7 @@ make_program() {
 	rust-g2) rustc -O -g -o "$out" $rs ;;
 	rust-g1) rustc -O -C debuginfo=1 -o "$out" $rs ;;
 	go) (cd test/go-symbols/target && "$(../../setup/go.sh)" build -o "$out" .) ;;
-	zig) zig build-exe -O ReleaseSafe "-femit-bin=$out" $zig ;;
+	zig) "$(test/lines/zig.sh)"/ziglang/zig build-exe -O ReleaseSafe "-femit-bin=$out" $zig ;;
 	*) echo "lines.sh: there is no program $1" >&2 && return 2 ;;
 	esac
 }
