@@ -299,7 +299,7 @@ stage check-e2e-server clock 45 build "check-e2e E2E=server"
 stage check-uploads clock 30 build
 stage check-sql-clients clock 30 build
 stage otlp-collector wait 60 deps
-stage check-e2e agent 45 "build ~otlp-collector ~check-go-matrix" "check-e2e E2E=node"
+stage check-e2e agent 70 "build ~otlp-collector ~check-go-matrix" "check-e2e E2E=node"
 stage check-kubernetes-node agent 60 "build kubernetes-build images ~check-kubernetes-api"
 stage images cpu 20 build "IMAGE_TAG=test images"
 stage kubernetes-build cpu 60 build

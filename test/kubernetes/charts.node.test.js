@@ -83,7 +83,7 @@ test("a namespace that refuses the node agent is named before anything is instal
 test("the chart installs all, and its own test passes", async () => {
   await chart("install");
   await allRolledOut(namespace);
-  await helm("test", release, "--namespace", namespace);
+  await helm("test", release, "--namespace", namespace, "--timeout", "15m");
 });
 
 test("all profiles of an annotated pod stand under one name", async () => {

@@ -139,7 +139,7 @@ test("all pods get ready, and so does the resource", async () => {
 });
 
 test("helm test passes", async () => {
-  await helm("test", "coroot", "--namespace", namespace);
+  await helm("test", "coroot", "--namespace", namespace, "--timeout", "15m");
 });
 
 // They would replace each other's pods for ever.

@@ -56,6 +56,13 @@ function assertOnce(ns, ran) {
   assert.ok(ns < (TWICE + ran.stolen) * ran.cpuNs, `${ns} of ${ran.cpuNs} ns, ${ran.stolen}`);
 }
 
+// That something took no longer than it may on an idle machine: one that gives a workload half a
+// CPU meanwhile is twice as slow at all the rest.
+function assertWithin(limitMs, tookMs, ran) {
+  const slowness = Math.max(1, ((ran.to - ran.from) * 1e6) / ran.cpuNs);
+  assert.ok(tookMs < limitMs * slowness, `took ${tookMs} ms, ${slowness} times as slow`);
+}
+
 // A program that does something for each line of input, and answers with a line. uid: whose
 // process it is, if not ours.
 class AskedWorkload {
@@ -90,4 +97,4 @@ class AskedWorkload {
   }
 }
 
-module.exports = { program, runWorkload, isAll, assertOnce, AskedWorkload };
+module.exports = { program, runWorkload, isAll, assertOnce, assertWithin, AskedWorkload };

@@ -4,7 +4,7 @@
 const fs = require("node:fs");
 const path = require("node:path");
 const { root, scratch } = require("../../e2e/lib/daemon");
-const { eventually } = require("../../e2e/lib/wait");
+const { LIMIT_MS, eventually } = require("../../e2e/lib/wait");
 const { run } = require("./kube_cluster");
 
 const charts = path.join(root, "charts");
@@ -81,9 +81,12 @@ async function find(cluster, path) {
   }
 }
 
+// A kubelet that was refused once, by a pod or a volume, tries again after up to five minutes.
+const ROLLOUT_MS = 2 * LIMIT_MS;
+
 // Waits until all pods of a workload are those of its present template, and ready.
 async function rolledOut(cluster, namespace, plural, name) {
-  return eventually(`${plural}/${name} is rolled out`, async () => {
+  const isRolledOut = async () => {
     const o = await cluster.get(`/apis/apps/v1/namespaces/${namespace}/${plural}/${name}`);
     const s = o.status;
     const [want, ...have] =
@@ -94,7 +97,8 @@ async function rolledOut(cluster, namespace, plural, name) {
     const done = isCurrent && want > 0 && have.every((n) => n === want);
     if (!done) throw new Error(JSON.stringify({ status: s, pods: await podStates(cluster, o) }));
     return o;
-  });
+  };
+  return eventually(`${plural}/${name} is rolled out`, isRolledOut, ROLLOUT_MS);
 }
 
 // Why the pods of a workload are not ready, for messages.
