@@ -81,7 +81,8 @@ async function find(cluster, path) {
   }
 }
 
-// A kubelet that was refused once, by a pod or a volume, tries again after up to five minutes.
+// A pod that had no place when the scheduler looked, because its volume was not bound yet, may wait
+// until that looks at all such pods again, which is after five minutes.
 const ROLLOUT_MS = 2 * LIMIT_MS;
 
 // Waits until all pods of a workload are those of its present template, and ready.
