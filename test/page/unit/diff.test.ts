@@ -29,6 +29,8 @@ test("a change is what both sides differ by, in the unit, in shares and in per c
   // what rounds to nothing has no sign
   assert.equal(changeValueText(changeOf(1, 1.2, even, "absolute"), "nanoseconds"), "0 ns");
   assert.equal(changeValueText(changeOf(1e6, 0.9e6, even, "absolute"), "nanoseconds"), "+100 µs");
+  const scaled = changeOf(20e9 + 1, 20e9, even, "absolute");
+  assert.equal(changeValueText(scaled, "nanoseconds"), "0 s");
 });
 
 test("shares compare ranges of different load; absolute values do not", () => {

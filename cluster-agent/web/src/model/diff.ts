@@ -35,6 +35,14 @@ export interface Change {
   score: number; // -1 … 1, what the colour shows; 0 if chance explains the change
 }
 
+// A baseline is scaled to the length of the other range, which leaves a nanosecond of rounding.
+const ROUNDING = 1e-7;
+
+function difference(value: number, base: number): number {
+  const d = value - base;
+  return Math.abs(d) <= ROUNDING * Math.max(value, base) ? 0 : d;
+}
+
 const shareOf = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);
 
 /** (value - base) / max of both by the mode, -1 … 1; 0 where chance explains that they differ. */
@@ -66,7 +74,7 @@ export function changeOf(value: number, base: number, whole: Sides, mode: DiffMo
               : "shrank";
   return {
     kind,
-    value: value - base,
+    value: difference(value, base),
     share,
     percent: b > 0 ? (a / b - 1) * 100 : null,
     score,

@@ -231,8 +231,8 @@ function Rows(p: Props & { data: Data; label: string; unit: string }) {
         <div class="heat-names mono" aria-hidden="true">
           {height / rows.length >= NAMED
             ? rows.map((s, i) => (
-                <div key={s.name} class="one-line" title={nameOf(s)}>
-                  {short[i]}
+                <div key={s.name} title={nameOf(s)}>
+                  <span class="one-line">{short[i]}</span>
                 </div>
               ))
             : null}
