@@ -41,6 +41,7 @@ const HEIGHT = 220; // px of all rows, at most
 const ROW = 16; // px of one, at most
 const NAMED = 11; // px of a row that has room for its name
 const TICK = 90; // px
+const LABEL = 56; // px of its text, at most
 
 const nameOf = (s: { name: string; other?: boolean }): string =>
   s.other ? "all others" : s.name || "(no value)";
@@ -83,7 +84,8 @@ function Axis({ chart, width }: { chart: Span; width: number }) {
   const f = fieldsAt(chart.from);
   const local = Date.UTC(f.year, f.month - 1, f.day, f.hour, f.minute, f.second);
   const offset = local - Math.floor(chart.from / 1000) * 1000;
-  const ticks = axisTicks(chart, width / TICK, offset);
+  const whole = (t: number): boolean => percentOf(t, chart) < 100 * (1 - LABEL / width);
+  const ticks = axisTicks(chart, width / TICK, offset).filter(whole);
   const seconds = ticks.some((t) => t % 60_000 !== 0);
   const long = chart.to - chart.from > 36 * 3600_000;
   return (
