@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#define KNOWN_TABLES 0x2du
+#define KNOWN_TABLES 0x32u /* those of debug information are from 0x30 on */
 #define COLUMNS_MAX 9u
 #define ROW_MAX_BYTES 48u
 #define STREAMS_MAX 16u
@@ -119,6 +119,8 @@ static const uint8_t schemas[KNOWN_TABLES][COLUMNS_MAX] = {
 	[0x2a] = {COLUMN_2, COLUMN_2, CODED_TYPE_OR_METHOD, COLUMN_STRING},
 	[0x2b] = {CODED_METHOD_DEF_OR_REF, COLUMN_BLOB},
 	[0x2c] = {INDEX(0x2a), CODED_TYPE_DEF_OR_REF},
+	[0x30] = {COLUMN_BLOB, COLUMN_GUID, COLUMN_BLOB, COLUMN_GUID},
+	[0x31] = {INDEX(0x30), COLUMN_BLOB},
 };
 
 static uint32_t get_number(const uint8_t *p, unsigned bytes)
@@ -247,6 +249,8 @@ static int open_streams(struct dotnet_metadata *md, const struct byte_source *sr
 			md->blobs = h;
 		else if (strcmp(name, "#GUID") == 0)
 			md->guids = h;
+		else if (strcmp(name, "#Pdb") == 0)
+			md->pdb = h;
 	}
 	return tables.size_bytes == 0 ? -ENOENT : read_tables(md, src, &tables);
 }

@@ -3,7 +3,8 @@
  * kept but where they are (1 KiB): rows are read when they are asked for. Pure; all bytes are
  * hostile.
  *
- * Source: ECMA-335 II.22 to II.24.
+ * Source: ECMA-335 II.22 to II.24; for portable PDBs, docs/design/specs/PortablePdb-Metadata.md of
+ * dotnet/runtime.
  */
 #ifndef NODE_AGENT_DOTNET_DOTNET_METADATA_H
 #define NODE_AGENT_DOTNET_DOTNET_METADATA_H
@@ -28,6 +29,8 @@ enum dotnet_table {
 	DOTNET_NESTED_CLASS = 0x29,
 	DOTNET_GENERIC_PARAM = 0x2a,
 	DOTNET_METHOD_SPEC = 0x2b,
+	DOTNET_DOCUMENT = 0x30, /* of portable PDBs */
+	DOTNET_METHOD_DEBUG = 0x31,
 };
 
 #define DOTNET_TOKEN(table, row) ((uint32_t)(table) << 24 | (row))
@@ -39,6 +42,7 @@ struct dotnet_heap {
 
 struct dotnet_metadata {
 	struct dotnet_heap strings, blobs, guids;
+	struct dotnet_heap pdb;               /* of a portable PDB; else size_bytes is 0 */
 	uint64_t table_offset[DOTNET_TABLES]; /* in the source */
 	uint32_t n_rows[DOTNET_TABLES];
 	uint8_t row_bytes[DOTNET_TABLES];

@@ -12,6 +12,7 @@
 #define MAGIC_PE32_PLUS 0x20bu
 #define DIRECTORY_EXPORTS 0u
 #define DIRECTORY_EXCEPTIONS 3u
+#define DIRECTORY_DEBUG 6u
 #define DIRECTORY_CLI 14u
 #define SECTION_EXECUTABLE UINT32_C(0x20000000)
 
@@ -70,6 +71,8 @@ static int parse_optional_header(struct pe_image *pe, const uint8_t *h, uint32_t
 		pe->exports = get_range(h + directories);
 	if (n_directories > DIRECTORY_EXCEPTIONS)
 		pe->exceptions = get_range(h + directories + 8 * DIRECTORY_EXCEPTIONS);
+	if (n_directories > DIRECTORY_DEBUG)
+		pe->debug = get_range(h + directories + 8 * DIRECTORY_DEBUG);
 	if (n_directories > DIRECTORY_CLI)
 		*ret_cli = get_range(h + directories + 8 * DIRECTORY_CLI);
 	return 0;

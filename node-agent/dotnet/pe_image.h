@@ -40,6 +40,7 @@ struct pe_image {
 	struct pe_section sections[PE_SECTIONS_MAX];
 	struct pe_range exceptions; /* RUNTIME_FUNCTION, of a whole image */
 	struct pe_range exports;
+	struct pe_range debug;         /* entries of the debug directory */
 	struct pe_range metadata;      /* BSJB */
 	struct pe_range native_header; /* ReadyToRun's */
 	uint32_t entry_token;          /* MethodDef of Main; 0: a library */

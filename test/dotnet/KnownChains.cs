@@ -1,8 +1,8 @@
-// Computes in known chains of calls. dotnet_frames.js knows them.
+// Computes in known chains of calls. dotnet_frames.js knows them, and their lines.
 //
-// Compiled by Mono's compiler against its own libraries, whose names .NET has, too: the compiler
-// cannot read those of .NET 9. So what newer libraries have is called by reflection. Programs that
-// are one file lack much of the framework, so of that only what they have is used.
+// compile.sh makes what is in test/data/dotnet of it; so that has to be run when this is changed.
+// Programs that are one file lack much of the framework, so of that only what they have is used:
+// ONE_FILE is set for those.
 using System;
 using System.Collections.Generic;
 using System.Linq;
@@ -69,6 +69,10 @@ namespace Known
 			return x;
 		}
 
+		// The compiler may leave a variable on the evaluation stack, where the runtime knows no lines,
+		// unless its address is taken.
+		static void Keep<T>(ref T variable) { }
+
 		[MethodImpl(MethodImplOptions.NoInlining)]
 		static int Deep(int k, int n) { return k == 0 ? Burn(n) + 1 : Deep(k - 1, n) + 1; }
 
@@ -114,6 +118,7 @@ namespace Known
 		static int Lambdas(int n)
 		{
 			Func<int, int> f = k => Burn(k) + 1;
+			Keep(ref f);
 			return f(n) + 1;
 		}
 
@@ -167,6 +172,8 @@ namespace Known
 		static void Round(int n)
 		{
 			IShape square = new Square(), corner = new Square.Corner();
+			Keep(ref square);
+			Keep(ref corner);
 			square.Area(n);
 			((Shape)square).Twice(n);
 			corner.Area(n);
@@ -176,7 +183,9 @@ namespace Known
 			Deep(50, n);
 			Many(1, 2, 3, null, 5, 6, 7, n);
 			Throws(n);
+#if !ONE_FILE // the programs lack what awaiting needs
 			Later(n).GetAwaiter().GetResult();
+#endif
 			foreach (int i in Made(n))
 				if (i < 0)
 					return;
