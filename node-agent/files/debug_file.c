@@ -39,11 +39,11 @@ struct search {
 	uint8_t build_id[ELF_BUILD_ID_MAX_BYTES];
 	size_t build_id_bytes;
 	bool has_link;
-	bool package;
+	bool beside; /* a package or a sibling is wanted */
 	struct elf_debug_link link;
 	int result;
 	struct debug_file found;
-	/* of the stripped file, without the last slash; for a package, the path of the file */
+	/* of the stripped file, without the last slash; if beside is set, the path of what is wanted */
 	char dir[PATH_BYTES];
 	char path[2 * PATH_BYTES];
 };
@@ -89,7 +89,7 @@ static bool belongs(const struct search *s, int fd, uint64_t size_bytes)
 	uint32_t crc;
 
 	byte_source_from_fd(&src, fd, size_bytes);
-	if (s->package)
+	if (s->beside)
 		return true;
 	if (elf_layout_parse_debug(&layout, &src) < 0)
 		return false;
@@ -223,28 +223,28 @@ static int open_process(const struct search *s)
 	return TAKE_FD(fd);
 }
 
-static int try_package(struct search *s, int proc_fd)
+static int try_beside(struct search *s, int proc_fd)
 {
 	AUTO_CLOSE int root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (root < 0)
 		return -errno;
-	snprintf(s->path, sizeof(s->path), "%s.dwp", s->dir);
+	snprintf(s->path, sizeof(s->path), "%s", s->dir);
 	return try_path(s, root);
 }
 
 /* Beside the file, in the root of its process; without one, in the host's or the agent's own. */
-static int search_package(struct search *s)
+static int search_beside(struct search *s)
 {
 	AUTO_CLOSE int process =
 		s->pid > 0 ? open_process(s) : procfs_open_process(s->root_fd, HOST_PID);
 	AUTO_CLOSE int own = -1;
-	int r = process >= 0 ? try_package(s, process) : -ESRCH;
+	int r = process >= 0 ? try_beside(s, process) : -ESRCH;
 
 	if (s->pid > 0 || r == 0)
 		return r;
 	own = openat(s->root_fd, "self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return own >= 0 ? try_package(s, own) : -ENOENT;
+	return own >= 0 ? try_beside(s, own) : -ENOENT;
 }
 
 static int search_all(struct search *s)
@@ -270,20 +270,37 @@ static void run_search(struct deadline_job *j)
 {
 	struct search *s = (struct search *)j;
 
-	s->result = s->package ? search_package(s) : search_all(s);
+	s->result = s->beside ? search_beside(s) : search_all(s);
 }
 
 /* ---- on the caller's thread ---- */
 
-static struct search *new_search(const struct debug_file_query *q)
+static bool is_beside(const struct debug_file_query *q)
+{
+	return q->package || q->sibling;
+}
+
+/* Where the stripped file is, or, of a file beside it, the whole path. */
+static void set_dir(struct search *s, const struct debug_file_query *q)
 {
 	const char *slash = strrchr(q->path, '/');
-	size_t dir_len = q->package ? strlen(q->path) : slash ? (size_t)(slash - q->path) : 0;
-	struct search *s;
+	int dir_len = slash && slash - q->path < (int)PATH_BYTES ? (int)(slash - q->path) : 0;
+	int n;
 
-	if (dir_len >= PATH_BYTES)
-		dir_len = 0;
-	s = calloc(1, sizeof(*s));
+	if (q->package)
+		n = snprintf(s->dir, sizeof(s->dir), "%s.dwp", q->path);
+	else if (q->sibling)
+		n = snprintf(s->dir, sizeof(s->dir), "%.*s/%s", dir_len, q->path, q->sibling);
+	else
+		n = snprintf(s->dir, sizeof(s->dir), "%.*s", dir_len, q->path);
+	if (n >= (int)sizeof(s->dir)) /* no path of a file is as long */
+		s->dir[0] = '\0';
+}
+
+static struct search *new_search(const struct debug_file_query *q)
+{
+	struct search *s = calloc(1, sizeof(*s));
+
 	if (!s)
 		return NULL;
 	s->job = (struct deadline_job){run_search, free_search, CALL_KEY};
@@ -291,13 +308,15 @@ static struct search *new_search(const struct debug_file_query *q)
 	s->root_fd = open(q->proc_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	s->pid = q->pid;
 	s->start_time = q->start_time;
-	s->build_id_bytes = q->layout->gnu_build_id_bytes;
-	memcpy(s->build_id, q->layout->gnu_build_id, s->build_id_bytes);
+	s->beside = is_beside(q);
+	if (!s->beside) {
+		s->build_id_bytes = q->layout->gnu_build_id_bytes;
+		memcpy(s->build_id, q->layout->gnu_build_id, s->build_id_bytes);
+	}
 	s->has_link = q->link != NULL;
-	s->package = q->package;
 	if (q->link)
 		s->link = *q->link;
-	memcpy(s->dir, q->path, dir_len);
+	set_dir(s, q);
 	return s;
 }
 
@@ -307,7 +326,7 @@ int debug_file_open(struct deadline_caller *caller, const struct debug_file_quer
 	struct search *s;
 	int r;
 
-	if (query->layout->gnu_build_id_bytes == 0 && !query->link && !query->package)
+	if (!is_beside(query) && query->layout->gnu_build_id_bytes == 0 && !query->link)
 		return -ENOENT;
 	s = new_search(query);
 	if (!s)

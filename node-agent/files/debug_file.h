@@ -11,6 +11,8 @@
  * Links are followed within these roots only. A file is accepted if it has the same build id or, if
  * the stripped one has none, the checksum of the link.
  *
+ * A portable PDB of .NET is beside its assembly, and has the id that this one names (pdb_file.h).
+ *
  * A package of split DWARF is the file beside another one that has its name and ".dwp". Its units
  * have the ids that the other file has, so that one of another build has nothing to say.
  */
@@ -33,9 +35,14 @@ struct debug_file_query {
 	pid_t pid;                       /* a process that uses the file; 0: only the host has it */
 	uint64_t start_time;             /* of that process */
 	const char *path;                /* of the stripped file in the process's root; borrowed */
-	const struct elf_layout *layout; /* of the stripped file; borrowed */
+	const struct elf_layout *layout; /* of the stripped file; borrowed; NULL with sibling */
 	const struct elf_debug_link *link; /* NULL: it has none; borrowed */
 	bool package; /* of split DWARF is wanted; the file at path need not be stripped */
+	/*
+	 * NULL, or the file in the same folder that has this name is wanted, whatever it has; that at
+	 * path need not be ELF. The name has no slash; borrowed.
+	 */
+	const char *sibling;
 };
 
 struct debug_file {
