@@ -24,6 +24,7 @@ enum dotnet_field {
 	DOTNET_CODE_METHOD,
 	DOTNET_CODE_N_FUNCTIONS, /* 32 bits: how many functions the method has: itself, handlers */
 	DOTNET_CODE_FUNCTIONS,   /* RUNTIME_FUNCTION each */
+	DOTNET_CODE_DEBUG,       /* what debuggers read */
 	/* MethodDesc */
 	DOTNET_METHOD_TOKEN, /* 16 bits: the lower ones are those of its token */
 	DOTNET_METHOD_INDEX, /* 8 bits: where it is in its chunk, in units of 8 bytes */
@@ -58,6 +59,8 @@ struct dotnet_layout {
 	bool complete;       /* code_map and what follows are known */
 	uint8_t token_bits;  /* of DOTNET_METHOD_TOKEN */
 	uint8_t method_map;  /* enum dotnet_method_map */
+	uint8_t debug_form;  /* of DOTNET_CODE_DEBUG: enum debug_bounds_form */
+	bool debug_flags;    /* struct debug_info.has_flags */
 	uint16_t at[DOTNET_FIELDS];
 	/*
 	 * Until 8 the module has no base, but an assembly: fields that lead from that to the base;

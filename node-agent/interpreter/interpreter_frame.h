@@ -37,6 +37,7 @@ static inline bool interpreter_frame_is_same(const struct interpreter_frame *a,
 	       a->level == b->level;
 }
 
+struct assembly_pdbs;
 struct script_lines;
 
 #define INTERPRETER_FUNCTION_BYTES 512u
@@ -60,6 +61,7 @@ struct interpreter_memory {
 	int (*read)(void *ctx, uint64_t at, void *to, size_t n);
 	void *ctx;
 	struct script_lines *lines; /* borrowed; NULL: lines of sources are not counted */
+	struct assembly_pdbs *pdbs; /* borrowed; NULL: there are no lines of .NET */
 };
 
 static inline int interpreter_read(const struct interpreter_memory *m, uint64_t at, void *to,

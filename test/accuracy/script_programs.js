@@ -289,7 +289,6 @@ function dotnetReleases() {
     language: ".NET",
     name: `dotnet-${release}${title ? "-once" : ""}`,
     title: title || "compiled in tiers",
-    hasLines: false,
     chains: { ...dotnet.language, mayBeNative: isRuntimesOwn },
     prepare: () => prepare(release),
     start: ({ comm, runtime }) => {

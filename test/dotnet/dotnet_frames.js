@@ -6,6 +6,7 @@
 
 const assert = require("node:assert");
 const { execFileSync, spawn, spawnSync } = require("node:child_process");
+const { createHash } = require("node:crypto");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
@@ -17,40 +18,87 @@ const SAMPLE_NS = 1e9 / 99;
 // While methods are replaced, walks and names may come too early for new code.
 const RIGHT = 0.95;
 
+// Lines of the program, by what is written there.
+const FOLDER = path.join(__dirname, "../data/dotnet");
+const SOURCE = path.join(__dirname, "KnownChains.cs");
+const source = fs.readFileSync(SOURCE, "utf8").split("\n");
+
+function lineOf(text) {
+  const found = source.flatMap((line, i) => (line.includes(text) ? [i + 1] : []));
+  assert.strictEqual(found.length, 1, text);
+  return found[0];
+}
+
+// "METHOD:LINE", at what is written there.
+const at = (method, text) => `${method}:${lineOf(text)}`;
+
+// The same with all lines of the method whose head is this.
+function within(method, head) {
+  const first = lineOf(head);
+  const indent = source[first - 1].match(/^\t*/)[0];
+  const last = source[first - 1].endsWith("}") ? first : source.indexOf(`${indent}}`, first) + 1;
+  const lines = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  return `${method}:(${lines.join("|")})`;
+}
+
 // From the program's first method to its last one; others are of the framework, and the runtime's
-// own. There are no lines.
+// own. What a compiler makes of "async" has no line but for what was written.
+const K = "Known.Chains";
 const OTHERS = " \\[native\\]";
-const BURN = "( Known.Chains.Burn)?";
-const AREA = `( Known.Square.Area${BURN})?`;
+const BURN = `( ${within(`${K}.Burn`, "static int Burn(")})?`;
+const AREA = `( ${at("Known.Square.Area", "override int Area(")}${BURN})?`;
+const DEEP = at(`${K}.Deep`, "static int Deep(");
+const LATER = `${within(`${K}.Later.MoveNext`, "Task<int> Later(")}${BURN}`;
+const THROWS = within(`${K}.Throws`, "static int Throws(");
+const throws = (text) => at(`${K}.Throws`, text);
+const CAUGHT = at(`${K}.Caught`, "static int Caught(");
+const FINALLY = at(`${K}.Finally`, "static int Finally(");
+const LAMBDA = at(`${K}.Lambdas.lambda__\\d+_0`, "k => Burn(k)");
+const COMPARE = at("Known.ByWork.Compare", "public int Compare(");
+const BUILDING = at(`${K}.Building`, "return b.ToString()");
+const LENGTH = at(`${K}.Building.lambda__\\d+_0`, "return b.ToString()");
+const TO_JSON = at(`${K}.FindJson.lambda__0`, "return o => method == null");
+// what is called by which line of Round()
 const ROUNDS = [
-  AREA,
-  `( Known.Shape.Twice${AREA})?`,
-  ` Known.Square.Corner.Known.IShape.Area${BURN}`,
-  ` Known.Box<T>.(Open|Both<U>)${BURN}`,
-  "( Known.Chains.Deep){1,51}",
-  `( Known.Chains.Deep){51}${BURN}`,
-  ` Known.Chains.(Many|Made.MoveNext)${BURN}`,
+  ["\tsquare.Area(n)", AREA],
+  ["(Shape)square", `( ${at("Known.Shape.Twice", "virtual int Twice(")}${AREA})?`],
+  ["corner.Area(n)", ` ${at("Known.Square.Corner.Known.IShape.Area", "int IShape.Area(")}${BURN}`],
+  ["new Box<int>", ` ${at("Known.Box<T>.Open", "public int Open(")}${BURN}`],
+  ['new Box<string>', ` ${at("Known.Box<T>.Open", "public int Open(")}${BURN}`],
+  ["Box<string>.Both", ` ${at("Known.Box<T>.Both<U>", "static int Both<U>(")}${BURN}`],
+  ["\tDeep(50, n)", `( ${DEEP}){1,51}`],
+  ["\tDeep(50, n)", `( ${DEEP}){51}${BURN}`],
+  ["\tMany(1, 2", ` ${at(`${K}.Many`, "return Burn(n) + a")}${BURN}`],
+  ["foreach (int i in", `( ${within(`${K}.Made.MoveNext`, "IEnumerable<int> Made(")})?${BURN}`],
+  ["\tThrows(n)", ` ${THROWS}`],
+  ["\tThrows(n)", ` ${throws("if (Burn(n) >= 0)")}${BURN}`],
   // a handler may be called by the runtime, above the frame of its method
-  ` Known.Chains.Throws((${OTHERS})? Known.Chains.Throws)?( Known.Chains.(Caught|Finally))?${BURN}`,
-  ` Known.Chains.Later(${OTHERS})?( Known.Chains.Later.MoveNext)?`,
-  ` Known.Chains.Lambdas( Known.Chains.Lambdas.lambda__0${BURN})?`,
-  ` Known.Chains.Sorting(${OTHERS} Known.ByWork.Compare${BURN})?`,
-  " Known.Chains.Matching",
-  ` Known.Chains.Building(${OTHERS} Known.Chains.Building.lambda__1)?`,
-  " Known.Chains.Writing( Known.Chains.FindJson.lambda__0)?",
+  ["\tThrows(n)", ` ${THROWS}${OTHERS} ${THROWS}`],
+  ["\tThrows(n)", `( ${THROWS}(${OTHERS})?)? ${throws("return Caught(n)")} ${CAUGHT}${BURN}`],
+  ["\tThrows(n)", `( ${THROWS}(${OTHERS})?)? ${throws("\tFinally(n)")} ${FINALLY}${BURN}`],
+  ["\tLater(n)", ` ${K}.Later:0(${OTHERS})?( ${LATER})?`],
+  ["\tLambdas(n)", ` ${within(`${K}.Lambdas`, "static int Lambdas(")}`],
+  ["\tLambdas(n)", ` ${at(`${K}.Lambdas`, "return f(n) + 1")}( ${LAMBDA})?${BURN}`],
+  ["\tSorting()", ` ${within(`${K}.Sorting`, "static int Sorting(")}`],
+  ["\tSorting()", ` ${at(`${K}.Sorting`, "names.Sort(")}${OTHERS} ${COMPARE}${BURN}`],
+  ["\tMatching()", ` ${within(`${K}.Matching`, "static int Matching(")}`],
+  ["\tBuilding()", ` ${within(`${K}.Building`, "static int Building(")}`],
+  ["\tBuilding()", ` ${BUILDING}(${OTHERS})? ${LENGTH}`],
+  ["\tWriting()", ` ${within(`${K}.Writing`, "static int Writing(")}`],
+  ["\tWriting()", ` ${at(`${K}.Writing`, "n += toJson(")} ${TO_JSON}`],
 ];
+const ROUND = within(`${K}.Round`, "static void Round(");
+const MAIN = `(${at(`${K}.Main`, "\t\t\tWork();")} )?`;
+const WORK = at(`${K}.Work`, "Round(300000)");
 const CHAINS = [
-  "Known.Chains.Main( Known.Chains.FindJson)?",
-  ...["", ...ROUNDS.map((round) => ` Known.Chains.Round${round}`)].map(
-    (tail) => `(Known.Chains.Main )?Known.Chains.Work${tail}`,
-  ),
-  `Known.Chains.Later.MoveNext${BURN}`, // by a thread of the pool
+  within(`${K}.Main`, "static void Main("),
+  `${at(`${K}.Main`, "toJson = FindJson()")} ${within(`${K}.FindJson`, "string> FindJson()")}`,
+  MAIN + within(`${K}.Work`, "static void Work()"),
+  `${MAIN}${WORK} ${ROUND}`,
+  ...ROUNDS.map(([text, tail]) => `${MAIN}${WORK} ${at(`${K}.Round`, text)}${tail}`),
+  LATER, // by a thread of the pool
 ];
-const language = {
-  chains: CHAINS,
-  isOwn: (f) => f.name.startsWith("Known."),
-  textOf: (f) => f.name,
-};
+const language = { chains: CHAINS, isOwn: (f) => f.name.startsWith("Known.") };
 const EXPRESSIONS = CHAINS.map((chain) => new RegExp(`^${chain}$`));
 
 // Whether a frame is of code that was compiled before the program ran, and whether it has a name.
@@ -68,7 +116,7 @@ function judge(profile) {
   for (const { samples, weights } of profile.profiles) {
     samples.forEach((stack, i) => {
       const these = stack.map((f) => frames[f]);
-      const chain = chainOf(these, language.isOwn, language.textOf);
+      const chain = chainOf(these, language.isOwn);
       if (chain === null) return;
       const count = Math.max(1, Math.round(weights[i] / SAMPLE_NS));
       all.n += count;
@@ -87,24 +135,26 @@ function add(all, one) {
   for (const [chain, n] of one.wrong) all.wrong.set(chain, (all.wrong.get(chain) ?? 0) + n);
 }
 
-// Compiles the program into a folder. Returns the command that runs it, with a file of this name.
+// The program that compile.sh has made is of this source: a PDB has the hash of it.
+function checkSource() {
+  const hash = createHash("sha256").update(fs.readFileSync(SOURCE)).digest();
+  const pdb = fs.readFileSync(path.join(FOLDER, "KnownChains.pdb"));
+  assert.ok(pdb.includes(hash), "test/dotnet/compile.sh has not been run since KnownChains.cs");
+}
+
+// Puts the program into a folder. Returns the command that runs it, with a file of this name.
 function build(runtime, dir, name = "host") {
   const single = path.join(runtime, "program");
-  const isSingle = fs.existsSync(single);
-  const program = path.join(dir, isSingle ? "azmcp.dll" : "KnownChains.dll");
   const host = path.join(dir, name);
-  const options = ["-langversion:7.2", "-optimize+", "-r:System.Core", "-r:System"];
-  execFileSync("mcs", [...options, `-out:${program}`, path.join(__dirname, "KnownChains.cs")]);
-  if (isSingle) {
-    // what Mono's compiler refers to, of another runtime: names only
-    const folder = path.join(path.dirname(runtime), "9.0.1");
-    const others = ["mscorlib.dll", "System.dll", "System.Core.dll"];
-    const named = others.map((name) => [name, path.join(folder, name)]);
-    makeProgram(single, host, { "azmcp.dll": program, ...Object.fromEntries(named) });
+  checkSource();
+  if (fs.existsSync(single)) {
+    makeProgram(single, host, { "azmcp.dll": path.join(FOLDER, "azmcp.dll") });
     return [host];
   }
+  for (const file of ["KnownChains.dll", "KnownChains.pdb"])
+    fs.copyFileSync(path.join(FOLDER, file), path.join(dir, file));
   execFileSync("gcc", ["-o", host, path.join(__dirname, "dotnet_host.c"), "-ldl"]);
-  return [host, runtime, program];
+  return [host, runtime, path.join(dir, "KnownChains.dll")];
 }
 
 async function started(child) {

@@ -221,7 +221,8 @@ static int find_in_heap(const struct dotnet_reader *k, uint64_t section, uint64_
 		*ret = (struct dotnet_code){.kind = DOTNET_CODE_STUB, .stub = (uint8_t)header};
 		return 0;
 	}
-	*ret = (struct dotnet_code){.kind = DOTNET_CODE_METHOD_BODY, .start = base + start};
+	*ret = (struct dotnet_code){
+		.kind = DOTNET_CODE_METHOD_BODY, .start = base + start, .header = header};
 	return dotnet_read_field(k, header, DOTNET_CODE_METHOD, &ret->method);
 }
 

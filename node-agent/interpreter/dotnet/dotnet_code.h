@@ -28,6 +28,7 @@ struct dotnet_code {
 	enum dotnet_code_kind kind;
 	uint64_t start;  /* of a body; else 0 */
 	uint64_t method; /* of a body: its MethodDesc */
+	uint64_t header; /* of a body: RealCodeHeader */
 	uint8_t stub;    /* StubCodeBlockKind of the runtime; 0: not known */
 };
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "node-agent/dotnet/debug_bounds.h"
+
 #define SIZE "!" /* a type's size is among its fields by this name */
 
 static const struct {
@@ -20,6 +22,7 @@ static const struct {
 	[DOTNET_CODE_METHOD] = {"RealCodeHeader", "MethodDesc"},
 	[DOTNET_CODE_N_FUNCTIONS] = {"RealCodeHeader", "NumUnwindInfos"},
 	[DOTNET_CODE_FUNCTIONS] = {"RealCodeHeader", "UnwindInfos"},
+	[DOTNET_CODE_DEBUG] = {"RealCodeHeader", "DebugInfo"},
 	[DOTNET_METHOD_TOKEN] = {"MethodDesc", "Flags3AndTokenRemainder"},
 	[DOTNET_METHOD_INDEX] = {"MethodDesc", "ChunkIndex"},
 	[DOTNET_METHOD_FLAGS] = {"MethodDesc", "Flags"},
@@ -116,6 +119,8 @@ static int read_contracts(const json_t *contracts, struct dotnet_layout *layout,
 		return -ENOTSUP;
 	if (code > 0)
 		layout->method_map = code == 1 ? DOTNET_MAP_BACKWARD : DOTNET_MAP_DIRECT;
+	if (strcmp(json_string_value(json_object_get(contracts, "DebugInfo")) ?: "", "c1") == 0)
+		layout->debug_form = DEBUG_BOUNDS_PACKED_WIDE;
 	return 0;
 }
 

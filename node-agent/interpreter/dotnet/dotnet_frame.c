@@ -59,7 +59,7 @@ int dotnet_frame_name(const struct dotnet_layout *layout, uint64_t bias,
 		snprintf(ret->file, sizeof(ret->file), NO_FILE);
 		break;
 	case DOTNET_CODE_METHOD_BODY:
-		r = dotnet_method_read(&k, code.method, ret);
+		r = dotnet_method_read(&k, &code, f->at, ret);
 		break;
 	}
 	return r == 0 ? check_code(memory, f) : r;

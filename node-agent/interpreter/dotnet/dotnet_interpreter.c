@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <linux/types.h>
 
+#include "node-agent/dotnet/debug_bounds.h"
 #include "node-agent/interpreter/dotnet/dotnet_descriptor.h"
 #include "node-agent/interpreter/dotnet/dotnet_frame.h"
 #include "node-agent/interpreter/interpreter_symbols.h"
@@ -25,6 +26,7 @@
 #define RELEASE_MAX (RELEASE_MARK_BYTES + 4)
 #define DATA_MAX (16u << 20) /* of variables; 150 KB in libcoreclr.so */
 #define CHUNK_BYTES 65536u
+#define SAYS_NO_DEBUG_INFO 10u /* this release, of all that it describes */
 
 enum symbol { SYMBOL_VARIABLES, SYMBOL_DESCRIPTOR, SYMBOLS };
 
@@ -38,10 +40,10 @@ static const char *const symbol_names[SYMBOLS] = {
 	[DOTNET_FRAGMENT_NEXT] = 0, [DOTNET_FRAGMENT_BEGIN] = 8, [DOTNET_FRAGMENT_END] = 16,     \
 	[DOTNET_FRAGMENT_SECTION] = 24, [DOTNET_SECTION_FLAGS] = 16, [DOTNET_SECTION_HEAP] = 40, \
 	[DOTNET_HEAP_BASE] = 32, [DOTNET_HEAP_MAP] = 40, [DOTNET_CODE_METHOD] = 24,              \
-	[DOTNET_CODE_N_FUNCTIONS] = 32, [DOTNET_CODE_FUNCTIONS] = 36, [DOTNET_METHOD_TOKEN] = 0, \
-	[DOTNET_METHOD_INDEX] = 2, [DOTNET_METHOD_FLAGS] = 6, [DOTNET_CHUNK_TABLE] = 0,          \
-	[DOTNET_CHUNK_TOKEN] = 18, [DOTNET_CHUNK_BYTES] = 24, [DOTNET_TABLE_MODULE] = 24,        \
-	[DOTNET_TABLE_CLASS] = 40, [DOTNET_CLASS_TABLE] = 16
+	[DOTNET_CODE_N_FUNCTIONS] = 32, [DOTNET_CODE_FUNCTIONS] = 36, [DOTNET_CODE_DEBUG] = 0,   \
+	[DOTNET_METHOD_TOKEN] = 0, [DOTNET_METHOD_INDEX] = 2, [DOTNET_METHOD_FLAGS] = 6,         \
+	[DOTNET_CHUNK_TABLE] = 0, [DOTNET_CHUNK_TOKEN] = 18, [DOTNET_CHUNK_BYTES] = 24,          \
+	[DOTNET_TABLE_MODULE] = 24, [DOTNET_TABLE_CLASS] = 40, [DOTNET_CLASS_TABLE] = 16
 
 /* What releases do not describe themselves: of .NET 9.0.1 on x86-64, and of 8.0.34. */
 static const struct {
@@ -51,11 +53,15 @@ static const struct {
 	{8,
 	 {.token_bits = 12,
 	  .method_map = DOTNET_MAP_BACKWARD,
+	  .debug_form = DEBUG_BOUNDS_NIBBLES,
+	  .debug_flags = true,
 	  .at = {CODE_ON_X86_64, [DOTNET_METHOD_NAME] = 24, [DOTNET_MODULE_BASE] = 272},
 	  .image = {8, 120, 8}}}, /* PEAssembly, PEImage, PEImageLayout */
 	{9,
 	 {.token_bits = 12,
 	  .method_map = DOTNET_MAP_BACKWARD,
+	  .debug_form = DEBUG_BOUNDS_NIBBLES,
+	  .debug_flags = true,
 	  .at = {CODE_ON_X86_64, [DOTNET_METHOD_NAME] = 32, [DOTNET_MODULE_BASE] = 288}}},
 };
 
@@ -119,6 +125,11 @@ static int set_layout(unsigned release, uint16_t machine, bool has_descriptor,
 		return machine == EM_X86_64 ? 0 : -ENOTSUP;
 	}
 	memset(ret->at, 0xff, sizeof(ret->at));
+	if (release == SAYS_NO_DEBUG_INFO) {
+		ret->at[DOTNET_CODE_DEBUG] = 0;
+		ret->debug_form = DEBUG_BOUNDS_PACKED;
+		ret->debug_flags = true;
+	}
 	return has_descriptor && release > by_release[0].release ? 0 : -ENOTSUP;
 }
 
@@ -196,10 +207,11 @@ static int read_description(struct dotnet_layout *l, uint64_t bias,
 	return r == -EBADMSG ? -ENOTSUP : r;
 }
 
-/* Names can do without. */
+/* Names can do without; lines need the last one. */
 static bool is_optional(size_t field)
 {
-	return field == DOTNET_CODE_N_FUNCTIONS || field == DOTNET_CODE_FUNCTIONS;
+	return field == DOTNET_CODE_N_FUNCTIONS || field == DOTNET_CODE_FUNCTIONS ||
+	       field == DOTNET_CODE_DEBUG;
 }
 
 static bool is_known(const struct dotnet_layout *l)

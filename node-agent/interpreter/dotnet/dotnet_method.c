@@ -23,6 +23,7 @@
 #include "node-agent/dotnet/dotnet_metadata.h"
 #include "node-agent/dotnet/dotnet_names.h"
 #include "node-agent/dotnet/pe_image.h"
+#include "node-agent/interpreter/dotnet/dotnet_line.h"
 
 #define TOKEN_BITS 24
 #define UNIT_BYTES 8u /* of MethodDesc.ChunkIndex */
@@ -150,16 +151,16 @@ static int read_image(void *ctx, uint64_t offset, void *to, size_t len)
 }
 
 /* As it was mapped, by sections, or as its file is: what its metadata begins with decides. */
-static int open_metadata(const struct byte_source *src, struct dotnet_metadata *ret)
+static int open_metadata(const struct byte_source *src, struct pe_image *pe,
+			 struct dotnet_metadata *ret)
 {
 	static const enum pe_layout layouts[] = {PE_LAYOUT_MAPPED, PE_LAYOUT_FILE};
-	struct pe_image pe;
 	int r = -EBADMSG;
 
 	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
-		r = pe_image_parse(&pe, src, layouts[i]);
+		r = pe_image_parse(pe, src, layouts[i]);
 		if (r == 0)
-			r = dotnet_metadata_open(ret, &pe, src);
+			r = dotnet_metadata_open(ret, pe, src);
 		if (r == 0)
 			break;
 	}
@@ -176,20 +177,24 @@ static void set_file(const struct dotnet_metadata *metadata, const struct byte_s
 		snprintf(ret->file, sizeof(ret->file), "[%s.dll]", name);
 }
 
-static int name_by_metadata(const struct dotnet_reader *k, uint64_t base, uint32_t row,
+static int name_by_metadata(const struct dotnet_reader *k, const struct dotnet_place *place,
 			    struct interpreter_name *ret)
 {
 	UNINITIALIZED struct dotnet_metadata metadata;
-	struct image image = {k->memory, base};
+	struct image image = {k->memory, place->base};
 	struct byte_source src;
+	struct pe_image pe;
 	int r;
 
 	byte_source_from_reader(&src, read_image, &image, IMAGE_BYTES);
-	r = open_metadata(&src, &metadata);
+	r = open_metadata(&src, &pe, &metadata);
 	if (r == 0)
-		r = dotnet_method_name(&metadata, &src, row, ret->function, sizeof(ret->function));
+		r = dotnet_method_name(&metadata, &src, place->row, ret->function,
+				       sizeof(ret->function));
 	if (r == 0)
 		set_file(&metadata, &src, ret);
+	if (r == 0)
+		dotnet_line_add(k, place, &pe, &src, ret);
 	return r == -ENOENT || r == -ENODATA ? -EBADMSG : r;
 }
 
@@ -208,22 +213,24 @@ static int find_base(const struct dotnet_reader *k, uint64_t table, uint64_t *re
 	return r;
 }
 
-int dotnet_method_read(const struct dotnet_reader *k, uint64_t method, struct interpreter_name *ret)
+int dotnet_method_read(const struct dotnet_reader *k, const struct dotnet_code *code, uint64_t at,
+		       struct interpreter_name *ret)
 {
+	struct dotnet_place place = {code, at, 0, 0};
 	struct method m;
-	uint64_t base;
-	int r = read_method(k, method, &m);
+	int r = read_method(k, code->method, &m);
 
 	if (r == 0)
 		r = check_table(k, m.table);
 	if (r == 0 && m.kind == METHOD_DYNAMIC)
-		return name_dynamic(k, method, ret);
+		return name_dynamic(k, code->method, ret);
 	if (r == 0)
-		r = find_base(k, m.table, &base);
+		r = find_base(k, m.table, &place.base);
 	if (r < 0)
 		return r;
-	if (base != 0)
-		return m.row == 0 ? -EBADMSG : name_by_metadata(k, base, m.row, ret);
+	place.row = m.row;
+	if (place.base != 0)
+		return place.row == 0 ? -EBADMSG : name_by_metadata(k, &place, ret);
 	snprintf(ret->function, sizeof(ret->function), EMITTED);
 	return 0;
 }

@@ -9,10 +9,10 @@
 #include "node-agent/interpreter/interpreter_frame.h"
 
 /*
- * method is the address of a MethodDesc. Sets function and file of *ret. Returns 0, -EBADMSG if
- * that is none, -ENXIO if it has no name, or an error of interpreter_read().
+ * code is a body, at an address in it. Sets function, file and line of *ret. Returns 0, -EBADMSG if
+ * the code has no MethodDesc, or an error of interpreter_read().
  */
-int dotnet_method_read(const struct dotnet_reader *k, uint64_t method,
+int dotnet_method_read(const struct dotnet_reader *k, const struct dotnet_code *code, uint64_t at,
 		       struct interpreter_name *ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_INTERPRETER_DOTNET_METHOD_H */

@@ -18,6 +18,7 @@
 #include "common/thread/worker_thread.h"
 #include "node-agent/interpreter/process/interpreter_files.h"
 #include "node-agent/interpreter/process/kept_codes.h"
+#include "node-agent/interpreter/process/loaded_pdbs.h"
 #include "node-agent/interpreter/process/name_cache.h"
 #include "node-agent/interpreter/process/process_memory.h"
 #include "node-agent/interpreter/script_lines.h"
@@ -138,6 +139,7 @@ struct reader {
 	struct interpreter_files *files;
 	struct process_memory *memory;
 	struct script_lines lines;
+	struct loaded_pdbs *pdbs;
 	size_t hung; /* index of what it was left alone with, under the lock; or NOT_LEFT_ALONE */
 };
 
@@ -289,6 +291,7 @@ static void run_job(struct reader *k, const struct job *j)
 		kept.error = process_memory_get(k->memory, j->snapshot, &memory);
 	kept.below = kept.error == 0 ? &memory : NULL;
 	memory.lines = &k->lines;
+	memory.pdbs = loaded_pdbs_of(k->pdbs, j->snapshot);
 	k->lines.process = process_hash(j->snapshot);
 	for (size_t i = 0; i < j->n; i++) {
 		uint64_t key = name_cache_key(j->snapshot, &j->frames[i]);
@@ -354,6 +357,7 @@ static void reader_free(struct reader *k)
 	interpreter_files_free(k->files);
 	process_memory_free(k->memory);
 	script_lines_fini(&k->lines);
+	loaded_pdbs_free(k->pdbs);
 	deadline_caller_free(k->caller);
 	interpreter_names_unref(k->names);
 	free(k);
@@ -385,6 +389,8 @@ static int start_thread(struct interpreter_names *n)
 		r = process_memory_new(&k->memory, n->proc_root);
 	if (r == 0)
 		r = interpreter_files_new(&k->files, k->caller, k->memory);
+	if (r == 0)
+		r = loaded_pdbs_new(&k->pdbs, n->proc_root, k->caller);
 	if (r < 0)
 		return r;
 	thread.ctx = k;
