@@ -13,6 +13,7 @@
 #include "common/data/array.h"
 #include "common/data/word_sort.h"
 #include "common/elf/file_windows.h"
+#include "node-agent/dotnet/debug_bounds.h"
 #include "node-agent/dotnet/dotnet_names.h"
 #include "node-agent/dotnet/method_signature.h"
 #include "node-agent/dotnet/native_reader.h"
@@ -26,11 +27,14 @@
 #define FUNCTION_BYTES_X86_64 12u
 #define FUNCTION_BYTES_ARM64 8u
 #define BUCKETS_MAX 65536u
+#define MAJOR_PACKED 16u /* of the debug information; .NET 10's */
+#define MAJOR_PACKED_WIDE 17u
 #define COLD_MAX_BYTES (16u * 1024 * 1024)
 
 enum section_type {
 	SECTION_FUNCTIONS = 102,
 	SECTION_METHODS = 103,
+	SECTION_DEBUG = 105,
 	SECTION_INSTANCES = 109,
 	SECTION_COMPONENTS = 115,
 	SECTION_OWNER_COMPOSITE = 116,
@@ -65,6 +69,9 @@ static int add_section(struct ready_to_run *r, const uint8_t *raw)
 		return 0;
 	case SECTION_COLD:
 		r->cold = range;
+		return 0;
+	case SECTION_DEBUG:
+		r->debug = range;
 		return 0;
 	case SECTION_COMPONENTS:
 	case SECTION_OWNER_COMPOSITE:
@@ -362,8 +369,8 @@ size_t ready_to_run_methods_bytes(const struct ready_to_run_methods *m)
 	return sizeof(*m) + (m->n + m->n_cold) * sizeof(uint64_t);
 }
 
-/* The last of n whose function is not behind this one. Returns its low half, UINT32_MAX: none. */
-static uint32_t last_at(const uint64_t *words, size_t n, uint32_t function)
+/* The last of n whose function is not behind this one; UINT64_MAX: none. */
+static uint64_t last_at(const uint64_t *words, size_t n, uint32_t function)
 {
 	size_t low = 0, high = n;
 
@@ -375,18 +382,19 @@ static uint32_t last_at(const uint64_t *words, size_t n, uint32_t function)
 		else
 			high = middle;
 	}
-	return low > 0 ? (uint32_t)words[low - 1] : UINT32_MAX;
+	return low > 0 ? words[low - 1] : UINT64_MAX;
 }
 
 int ready_to_run_methods_find(const struct ready_to_run_methods *m, uint32_t function,
-			      uint32_t *ret)
+			      uint32_t *ret, uint32_t *ret_first)
 {
-	uint32_t hot = last_at(m->cold, m->n_cold, function);
-	uint32_t method = last_at(m->methods, m->n, hot != UINT32_MAX ? hot : function);
+	uint32_t hot = (uint32_t)last_at(m->cold, m->n_cold, function);
+	uint64_t found = last_at(m->methods, m->n, hot != UINT32_MAX ? hot : function);
 
-	if (method == UINT32_MAX)
+	if ((uint32_t)found == UINT32_MAX)
 		return -ENOENT;
-	*ret = method;
+	*ret = (uint32_t)found;
+	*ret_first = (uint32_t)(found >> 32);
 	return 0;
 }
 
@@ -407,4 +415,61 @@ int ready_to_run_method_name(uint32_t method, const struct pe_image *pe,
 		return -ENOTSUP;
 	return s.member_ref ? dotnet_member_name(md, src, s.row, to, cap)
 			    : dotnet_method_name(md, src, s.row, to, cap);
+}
+
+/* ---- lines ---- */
+
+int ready_to_run_method_row(uint32_t method, const struct pe_image *pe,
+			    const struct byte_source *src, uint32_t *ret)
+{
+	struct native_reader reader = {.pe = pe, .src = src};
+	struct method_signature s = {.row = method};
+	int e = 0;
+
+	if (method & READY_TO_RUN_INSTANCE)
+		e = method_signature_read(&reader, method & ~READY_TO_RUN_INSTANCE, &s);
+	if (e < 0)
+		return e;
+	if (s.elsewhere || s.member_ref)
+		return -ENOTSUP;
+	*ret = s.row;
+	return 0;
+}
+
+/*
+ * The array has a place for each function. Functions whose information is the same share it: what
+ * is there begins with how far it is back, or with 0 in front of its own.
+ */
+static uint32_t find_debug_info(const struct ready_to_run *r, struct native_reader *reader,
+				uint32_t function)
+{
+	struct native_array array;
+	uint32_t at, back = 0, next;
+
+	native_array_open(&array, reader, r->debug.rva);
+	at = native_array_find(&array, reader, function);
+	if (at == 0)
+		return 0;
+	next = native_read_unsigned(reader, at, &back);
+	return back == 0 ? next : back < at ? at - back : 0;
+}
+
+int ready_to_run_il_offset(const struct ready_to_run *r, const struct pe_image *pe,
+			   const struct byte_source *src, uint32_t first, uint32_t native_offset,
+			   uint32_t *ret)
+{
+	struct native_reader reader = {.pe = pe, .src = src};
+	struct debug_info d = {
+		.src = src,
+		.form = r->major >= MAJOR_PACKED_WIDE ? DEBUG_BOUNDS_PACKED_WIDE
+			: r->major >= MAJOR_PACKED    ? DEBUG_BOUNDS_PACKED
+						      : DEBUG_BOUNDS_NIBBLES,
+	};
+	uint32_t rva = r->debug.rva == 0 ? 0 : find_debug_info(r, &reader, first);
+
+	if (reader.error < 0)
+		return reader.error == -ENODATA ? -EBADMSG : reader.error;
+	if (rva == 0 || pe_image_offset(pe, rva, 1, &d.at) < 0)
+		return -ENOENT;
+	return debug_bounds_find(&d, native_offset, ret);
 }

@@ -29,6 +29,7 @@ struct ready_to_run {
 	struct pe_range methods;   /* their code, by row of MethodDef */
 	struct pe_range instances; /* that of generic methods with arguments */
 	struct pe_range cold;      /* code that was split off */
+	struct pe_range debug;     /* what it was compiled from, by function */
 };
 
 /*
@@ -76,9 +77,12 @@ size_t ready_to_run_methods_bytes(const struct ready_to_run_methods *m);
  */
 #define READY_TO_RUN_INSTANCE UINT32_C(0x80000000)
 
-/* The method that a function (its index) is of. Returns 0 or -ENOENT. */
+/*
+ * The method that a function (its index) is of, and the function that this one begins with; that is
+ * behind the other one if its code was split off. Returns 0 or -ENOENT.
+ */
 int ready_to_run_methods_find(const struct ready_to_run_methods *m, uint32_t function,
-			      uint32_t *ret) MUST_CHECK;
+			      uint32_t *ret, uint32_t *ret_first) MUST_CHECK;
 
 /*
  * Stores the name of what was found, like dotnet_method_name(). Returns as that, and -ENOTSUP if
@@ -87,5 +91,21 @@ int ready_to_run_methods_find(const struct ready_to_run_methods *m, uint32_t fun
 int ready_to_run_method_name(uint32_t method, const struct pe_image *pe,
 			     const struct dotnet_metadata *md, const struct byte_source *src,
 			     char *to, size_t cap) MUST_CHECK;
+
+/*
+ * The row of MethodDef of what was found. Returns 0, -ENOTSUP if it is another assembly's or known
+ * by a MemberRef only, or an error as above.
+ */
+int ready_to_run_method_row(uint32_t method, const struct pe_image *pe,
+			    const struct byte_source *src, uint32_t *ret) MUST_CHECK;
+
+/*
+ * The offset in the intermediate language that code comes from, at an offset from the start of a
+ * method, which begins with this function. Returns 0, -ENOENT if that is not said, or an error as
+ * debug_bounds_find().
+ */
+int ready_to_run_il_offset(const struct ready_to_run *r, const struct pe_image *pe,
+			   const struct byte_source *src, uint32_t first, uint32_t native_offset,
+			   uint32_t *ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_DOTNET_READY_TO_RUN_H */

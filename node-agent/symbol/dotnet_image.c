@@ -94,15 +94,33 @@ static int get_methods(struct dotnet_image *i, const struct dotnet_image_names *
 	return 0;
 }
 
+/* Code that was split off has no line. */
+static void find_line(struct dotnet_image_names *n, struct dotnet_image *i,
+		      const struct byte_source *src, uint32_t rva, uint32_t method, uint32_t first)
+{
+	struct ready_to_run_function f;
+	uint32_t row, il_offset;
+
+	n->use.pe = &i->pe;
+	n->use.src = src;
+	if (i->no_pdb || ready_to_run_method_row(method, &i->pe, src, &row) < 0 ||
+	    ready_to_run_function(&i->code, &i->pe, src, first, &f) < 0 || rva < f.start ||
+	    ready_to_run_il_offset(&i->code, &i->pe, src, first, rva - f.start, &il_offset) < 0)
+		return;
+	if (image_pdbs_find(n->pdbs, &n->use, row, il_offset, &n->at, &i->no_pdb) < 0)
+		n->at.line = 0;
+}
+
 int dotnet_image_find(struct dotnet_image_names *n, struct dotnet_image *i,
 		      const struct byte_source *src, uint32_t rva)
 {
 	const struct ready_to_run_methods *methods;
 	struct ready_to_run_function function = {0};
-	uint32_t method;
+	uint32_t method, first;
 	int r = i->status;
 
 	n->start = rva;
+	n->at.line = 0;
 	if (r == 0)
 		r = ready_to_run_find(&i->code, &i->pe, src, rva, &function);
 	if (r < 0)
@@ -110,9 +128,11 @@ int dotnet_image_find(struct dotnet_image_names *n, struct dotnet_image *i,
 	n->start = function.start;
 	r = get_methods(i, n, src, &methods);
 	if (r == 0)
-		r = ready_to_run_methods_find(methods, function.index, &method);
+		r = ready_to_run_methods_find(methods, function.index, &method, &first);
 	if (r == 0)
 		r = ready_to_run_method_name(method, &i->pe, &i->metadata, src, n->name,
 					     sizeof(n->name));
+	if (r == 0)
+		find_line(n, i, src, rva, method, first);
 	return r;
 }

@@ -12,6 +12,7 @@
 #include "node-agent/dotnet/pe_image.h"
 #include "node-agent/dotnet/ready_to_run.h"
 #include "node-agent/procfs/file_id.h"
+#include "node-agent/symbol/image_pdbs.h"
 #include "node-agent/symbol/table_cache.h"
 
 struct dotnet_image {
@@ -20,6 +21,7 @@ struct dotnet_image {
 	struct ready_to_run code;
 	struct table_key key; /* of the table of its methods */
 	int status;           /* of its compiled code: 0, or as ready_to_run_open() */
+	bool no_pdb;          /* it has none; no further try */
 };
 
 /*
@@ -34,12 +36,15 @@ void dotnet_image_free(struct dotnet_image *i);
 struct dotnet_image_names {
 	struct table_cache *tables; /* borrowed */
 	size_t table_max_bytes;     /* of one */
-	uint32_t start; /* RVA of the code; if that is not known, of what was asked for */
+	struct image_pdbs *pdbs;    /* borrowed */
+	struct image_use use; /* who has mapped the assembly; set by the caller but for the image */
+	uint32_t start;       /* RVA of the code; if that is not known, of what was asked for */
 	char name[DOTNET_NAME_BYTES];
+	struct pdb_line at; /* line 0: unknown, as is the file then */
 };
 
 /*
- * Stores the name of the method whose code is at an RVA. Returns 0; -ENOENT if there is none;
+ * Stores the name of the method whose code is at an RVA, and the line. Returns 0; -ENOENT if there is none;
  * -ENOTSUP if it is where no names are read from: in a composite image, or another assembly's; or
  * another error of ready_to_run.h. The name is undefined then.
  */

@@ -70,6 +70,7 @@ struct symbolizer {
 	bool vdso_tried;
 	uint32_t weight; /* of what is being resolved */
 	struct object_names names;
+	struct image_pdbs *pdbs;
 	struct dotnet_image_names dotnet_names;
 	struct perf_map_name jit_name;
 	struct gopclntab_line go_line;
@@ -134,14 +135,16 @@ int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg)
 	if (r == 0)
 		r = unnamed_functions_new(&s->unnamed);
 	if (r == 0)
+		r = image_pdbs_new(&s->pdbs, proc_root, s->caller);
+	if (r == 0)
 		r = perf_map_files_new(&s->perf_maps, proc_root, s->caller, budget);
 	if (r < 0)
 		return r;
 	s->names.tables = s->tables;
 	s->names.debug = s->debug;
 	debug_symbols_set_debuginfod(s->debug, s->debuginfod);
-	s->dotnet_names = (struct dotnet_image_names){.tables = s->tables,
-						      .table_max_bytes = s->names.table_max_bytes};
+	s->dotnet_names = (struct dotnet_image_names){
+		.tables = s->tables, .table_max_bytes = s->names.table_max_bytes, .pdbs = s->pdbs};
 	if (cfg->line_numbers)
 		start_lines(s, cfg);
 	*ret = TAKE_PTR(s);
@@ -160,6 +163,7 @@ void symbolizer_free(struct symbolizer *s)
 	kernel_symbols_free(s->kernel);
 	perf_map_files_free(s->perf_maps);
 	unnamed_functions_free(s->unnamed);
+	image_pdbs_free(s->pdbs);
 	native_lines_free(s->lines);
 	deadline_caller_free(s->caller);
 	free(s->vdso);
@@ -363,13 +367,23 @@ static const struct symbol_location *name_caller(struct symbolizer *s, const str
 static const struct symbol_location *name_method(struct symbolizer *s, const struct object_use *u,
 						 uint32_t rva, bool *ret_final)
 {
-	const struct symbol_frame frame = {.function = s->dotnet_names.name,
-					   .file = u->object->label};
+	struct symbol_frame frame = {.function = s->dotnet_names.name, .file = u->object->label};
 	const struct symbol_location *location;
-	int r = dotnet_image_find(&s->dotnet_names, u->object->dotnet, u->src, rva);
+	int r;
 
+	s->dotnet_names.use = (struct image_use){
+		.number = u->object->number,
+		.path = u->mapping->path,
+		.pid = u->mapping->pid,
+		.start_time = u->mapping->start_time,
+	};
+	r = dotnet_image_find(&s->dotnet_names, u->object->dotnet, u->src, rva);
 	*ret_final = !object_names_may_change(r);
 	s->outcome = outcome_of_name(r);
+	if (r == 0 && s->dotnet_names.at.line > 0) {
+		frame.file = s->dotnet_names.at.file;
+		frame.line = s->dotnet_names.at.line;
+	}
 	if (r == 0) {
 		r = frame_cache_intern(s->frames, &frame, 1, &location);
 		if (r == 0)
@@ -676,6 +690,7 @@ void symbolizer_end_cycle(struct symbolizer *s)
 	object_cache_end_cycle(s->objects);
 	debug_symbols_end_cycle(s->debug);
 	unnamed_functions_end_cycle(s->unnamed);
+	image_pdbs_end_cycle(s->pdbs);
 	metric_set(&symbol_metrics[SYMBOL_METRIC_DEBUG_DATA_BYTES], debug_symbols_bytes(s->debug));
 	perf_map_files_end_cycle(s->perf_maps);
 	if (s->lines)

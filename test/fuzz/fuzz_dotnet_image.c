@@ -6,6 +6,7 @@
 
 #include "common/text/utf8.h"
 #include "node-agent/dotnet/dotnet_names.h"
+#include "node-agent/dotnet/pe_debug.h"
 #include "node-agent/dotnet/ready_to_run.h"
 #include "node-agent/unwind/cfi/cfi_dotnet.h"
 
@@ -46,17 +47,26 @@ static void read_code(const struct pe_image *pe, const struct dotnet_metadata *m
 	assert(ready_to_run_methods_bytes(methods) <= 65536);
 	for (uint32_t i = 0; i < NAMES_MAX && i < code.n_functions; i++) {
 		struct ready_to_run_function f, found;
-		uint32_t method;
+		uint32_t method, first, il_offset;
 
 		if (ready_to_run_function(&code, pe, src, i, &f) < 0)
 			continue;
 		if (ready_to_run_find(&code, pe, src, f.start, &found) == 0)
 			assert(f.start >= found.start && f.start < found.end);
-		if (ready_to_run_methods_find(methods, i, &method) == 0)
+		(void)!ready_to_run_il_offset(&code, pe, src, i, 10, &il_offset);
+		if (ready_to_run_methods_find(methods, i, &method, &first) == 0)
 			check_text(
 				ready_to_run_method_name(method, pe, md, src, text, sizeof(text)),
 				text, sizeof(text));
 	}
+}
+
+static void read_debug(const struct pe_image *pe, const struct byte_source *src)
+{
+	struct pe_debug d;
+
+	if (pe_debug_read(&d, pe, src) == 0)
+		assert(strnlen(d.name, sizeof(d.name)) < sizeof(d.name) && !strchr(d.name, '/'));
 }
 
 static int check_page(void *ctx, uint32_t page, const struct unwind_row *rows, uint32_t n)
@@ -96,6 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (pe_image_parse(&pe, &src, (enum pe_layout)layout) < 0 ||
 		    dotnet_metadata_open(&md, &pe, &src) < 0)
 			continue;
+		read_debug(&pe, &src);
 		read_names(&md, &src, DOTNET_NAME_BYTES);
 		read_names(&md, &src, 8);
 		read_code(&pe, &md, &src);

@@ -160,7 +160,7 @@ static void expect_code(const struct byte_source *src, uint32_t rva, const char 
 	struct ready_to_run code;
 	struct pe_image pe;
 	char text[DOTNET_NAME_BYTES];
-	uint32_t method;
+	uint32_t method, first;
 	int r;
 
 	assert_int_equal(pe_image_parse(&pe, src, PE_LAYOUT_FILE), 0);
@@ -174,7 +174,7 @@ static void expect_code(const struct byte_source *src, uint32_t rva, const char 
 		return;
 	}
 	assert_int_equal(r, 0);
-	assert_int_equal(ready_to_run_methods_find(methods, f.index, &method), 0);
+	assert_int_equal(ready_to_run_methods_find(methods, f.index, &method, &first), 0);
 	assert_int_equal(ready_to_run_method_name(method, &pe, &metadata, src, text, sizeof(text)),
 			 0);
 	assert_string_equal(text, name);
