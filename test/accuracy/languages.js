@@ -151,9 +151,10 @@ const languages = [
   {
     language: ".NET 8 to 10 on x86-64",
     proof: [".NET"],
-    claims: ["whole", "names"],
+    claims: all,
     names:
       "methods among native functions, [nothing to set](docs/troubleshooting.md#frames-of-net)",
+    lines: "yes, if the assembly has its PDB",
     further: "pushed pprof",
   },
   {

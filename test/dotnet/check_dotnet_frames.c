@@ -15,7 +15,6 @@
 #include "common/text/parse.h"
 #include "node-agent/dotnet/dotnet_names.h"
 #include "node-agent/interpreter/process/interpreter_files.h"
-#include "node-agent/interpreter/process/loaded_pdbs.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/procfs/procfs.h"
 #include "test/lib/dotnet_recording.h"

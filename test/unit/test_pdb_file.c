@@ -152,11 +152,12 @@ TEST_FIXTURE(a_process_says_where_its_assemblies_are, set_up, tear_down)
 	char exe[16];
 	struct assembly_pdbs *of;
 	struct assembly_pdb pdb;
+	struct metric counts[PDB_RESULTS] = {0};
 
 	assert_ptr_not_equal(image, MAP_FAILED);
 	(void)snprintf(exe, sizeof(exe), "/bin/sh");
 	t.process.exe = exe;
-	assert_int_equal(loaded_pdbs_new(&p, "/proc", t.caller), 0);
+	assert_int_equal(loaded_pdbs_new(&p, "/proc", t.caller, counts), 0);
 	of = loaded_pdbs_of(p, &t.process);
 	assert_int_equal(of->find(of, &assembly, &pdb), 0);
 	expect_lines(pdb.pdb, pdb.src);
@@ -165,6 +166,8 @@ TEST_FIXTURE(a_process_says_where_its_assemblies_are, set_up, tear_down)
 	expect_lines(pdb.pdb, pdb.src);
 	assembly.base = 8; /* nothing is mapped there, so the executable's folder counts */
 	assert_int_equal(of->find(of, &assembly, &pdb), -ENOENT);
+	assert_int_equal(metric_get(&counts[PDB_READ]), 1);
+	assert_int_equal(metric_get(&counts[PDB_NONE]), 1);
 	assert_int_equal(munmap(image, FILE_MAX_BYTES), 0);
 }
 
@@ -174,8 +177,9 @@ TEST_FIXTURE(many_assemblies_do_not_need_more_files, set_up, tear_down)
 	struct loaded_assembly assembly = {8, &t.pe, &t.src, &t.debug};
 	struct assembly_pdbs *of;
 	struct assembly_pdb pdb;
+	struct metric counts[PDB_RESULTS] = {0};
 
-	assert_int_equal(loaded_pdbs_new(&p, "/proc", t.caller), 0);
+	assert_int_equal(loaded_pdbs_new(&p, "/proc", t.caller, counts), 0);
 	of = loaded_pdbs_of(p, &t.process);
 	for (unsigned i = 0; i < 2 * LOADED_PDBS_OPEN_MAX; i++) {
 		assembly.base = 8 * (uint64_t)(i + 1);

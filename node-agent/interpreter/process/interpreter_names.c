@@ -57,7 +57,8 @@ enum names_metric {
 	NAMES,
 	BYTES,
 	STUCK,
-	METRICS,
+	PDBS,
+	METRICS = PDBS + PDB_RESULTS,
 };
 
 #define FRAMES(result_)                                                                        \
@@ -66,6 +67,13 @@ enum names_metric {
 		.labels = "result=\"" result_ "\"",                                            \
 		.help = "Distinct frames of interpreters by what came of reading their names", \
 		.kind = METRIC_COUNTER                                                         \
+	}
+
+#define ASSEMBLIES(result_)                                                                        \
+	{                                                                                          \
+		.name = "coroot_node_agent_dotnet_pdbs_total", .labels = "result=\"" result_ "\"", \
+		.help = "Assemblies of .NET by what came of looking for their PDB",                \
+		.kind = METRIC_COUNTER                                                             \
 	}
 
 static const struct metric_def metric_defs[METRICS] = {
@@ -87,6 +95,12 @@ static const struct metric_def metric_defs[METRICS] = {
 	[STUCK] = {.name = "coroot_node_agent_interpreter_stuck_threads",
 		   .help = "Threads of the agent that hang reading the memory of a process",
 		   .kind = METRIC_GAUGE},
+	[PDBS + PDB_READ] = ASSEMBLIES("read"),
+	[PDBS + PDB_NONE] = ASSEMBLIES("none"),
+	[PDBS + PDB_OTHER_BUILD] = ASSEMBLIES("other_build"),
+	[PDBS + PDB_DAMAGED] = ASSEMBLIES("damaged"),
+	[PDBS + PDB_TOO_LARGE] = ASSEMBLIES("too_large"),
+	[PDBS + PDB_UNREADABLE] = ASSEMBLIES("unreadable"),
 };
 METRIC_TABLE(metric_table, metric_defs);
 
@@ -390,7 +404,7 @@ static int start_thread(struct interpreter_names *n)
 	if (r == 0)
 		r = interpreter_files_new(&k->files, k->caller, k->memory);
 	if (r == 0)
-		r = loaded_pdbs_new(&k->pdbs, n->proc_root, k->caller);
+		r = loaded_pdbs_new(&k->pdbs, n->proc_root, k->caller, &n->metrics[PDBS]);
 	if (r < 0)
 		return r;
 	thread.ctx = k;

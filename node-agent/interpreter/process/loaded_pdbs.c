@@ -33,6 +33,7 @@ struct loaded_pdbs {
 	const struct process_snapshot *process;
 	const char *proc_root;
 	struct deadline_caller *caller;
+	struct metric *counts;
 	struct assembly assemblies[LOADED_PDBS_MAX];
 	uint64_t clock;
 	unsigned n_open;
@@ -156,6 +157,24 @@ static bool is_of_content(int error)
 	return error == -ENOENT || error == -ESTALE || error == -EBADMSG || error == -EFBIG;
 }
 
+static enum pdb_result result_of(int error)
+{
+	switch (error) {
+	case 0:
+		return PDB_READ;
+	case -ENOENT:
+		return PDB_NONE;
+	case -ESTALE:
+		return PDB_OTHER_BUILD;
+	case -EBADMSG:
+		return PDB_DAMAGED;
+	case -EFBIG:
+		return PDB_TOO_LARGE;
+	default:
+		return PDB_UNREADABLE;
+	}
+}
+
 static void add(struct loaded_pdbs *p, struct assembly *a, const struct loaded_assembly *l)
 {
 	struct pdb_file *file = malloc(sizeof(*file));
@@ -168,6 +187,8 @@ static void add(struct loaded_pdbs *p, struct assembly *a, const struct loaded_a
 	};
 	memcpy(a->id, l->debug->id, sizeof(a->id));
 	a->error = file ? open_file(p, l, file) : -ENOMEM;
+	if (p->counts)
+		metric_add(&p->counts[result_of(a->error)], 1);
 	if (a->error < 0) {
 		free(file);
 		a->retry_ns =
@@ -198,7 +219,8 @@ static int find(struct assembly_pdbs *ops, const struct loaded_assembly *l,
 
 /* ---- create and destroy ---- */
 
-int loaded_pdbs_new(struct loaded_pdbs **ret, const char *proc_root, struct deadline_caller *caller)
+int loaded_pdbs_new(struct loaded_pdbs **ret, const char *proc_root, struct deadline_caller *caller,
+		    struct metric *counts)
 {
 	struct loaded_pdbs *p = calloc(1, sizeof(*p));
 
@@ -207,6 +229,7 @@ int loaded_pdbs_new(struct loaded_pdbs **ret, const char *proc_root, struct dead
 	p->ops.find = find;
 	p->proc_root = proc_root;
 	p->caller = caller;
+	p->counts = counts;
 	*ret = p;
 	return 0;
 }

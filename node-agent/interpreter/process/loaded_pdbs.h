@@ -9,6 +9,7 @@
 #define NODE_AGENT_INTERPRETER_PROCESS_LOADED_PDBS_H
 
 #include "common/base.h"
+#include "common/telemetry/metrics.h"
 #include "common/thread/deadline_call.h"
 #include "node-agent/interpreter/assembly_pdbs.h"
 #include "node-agent/process/process_snapshot.h"
@@ -19,9 +20,23 @@
 
 struct loaded_pdbs;
 
-/* proc_root is "/proc"; both are borrowed. Returns 0 or -ENOMEM. */
-int loaded_pdbs_new(struct loaded_pdbs **ret, const char *proc_root,
-		    struct deadline_caller *caller) MUST_CHECK;
+/* What came of looking for the PDB of an assembly. */
+enum pdb_result {
+	PDB_READ,
+	PDB_NONE,
+	PDB_OTHER_BUILD,
+	PDB_DAMAGED,
+	PDB_TOO_LARGE,
+	PDB_UNREADABLE,
+	PDB_RESULTS,
+};
+
+/*
+ * proc_root is "/proc"; counts are by enum pdb_result, NULL: nothing is counted; all are borrowed.
+ * Returns 0 or -ENOMEM.
+ */
+int loaded_pdbs_new(struct loaded_pdbs **ret, const char *proc_root, struct deadline_caller *caller,
+		    struct metric *counts) MUST_CHECK;
 void loaded_pdbs_free(struct loaded_pdbs *p);
 DEFINE_CLEANUP(struct loaded_pdbs *, loaded_pdbs_free);
 
