@@ -226,14 +226,15 @@ int portable_pdb_find(const struct portable_pdb *pdb, const struct byte_source *
 	struct points p;
 	int r = dotnet_metadata_row(&pdb->metadata, src, DOTNET_METHOD_DEBUG, method, columns, 2);
 
-	if (r == 0 && columns[1] == 0)
-		r = -ENOENT;
+	if (r < 0)
+		return r;
+	if (columns[1] == 0)
+		return -ENOENT;
 	p.document = columns[0];
 	p.il_offset = 0;
 	p.line = 0;
 	p.any = p.visible = false;
-	if (r == 0)
-		r = open_blob(&p.blob, pdb, src, columns[1]);
+	r = open_blob(&p.blob, pdb, src, columns[1]);
 	if (r == 0 && p.blob.end - p.blob.at > POINTS_MAX_BYTES)
 		r = -EBADMSG;
 	if (r < 0)

@@ -39,8 +39,8 @@ struct debug_file_query {
 	const struct elf_debug_link *link; /* NULL: it has none; borrowed */
 	bool package; /* of split DWARF is wanted; the file at path need not be stripped */
 	/*
-	 * NULL, or the file in the same folder that has this name is wanted, whatever it has; that at
-	 * path need not be ELF. The name has no slash; borrowed.
+	 * NULL, or the file in the same folder that has this name is wanted, whatever it has;
+	 * that at path need not be ELF. The name has no slash; borrowed.
 	 */
 	const char *sibling;
 };

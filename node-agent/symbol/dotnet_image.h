@@ -44,9 +44,9 @@ struct dotnet_image_names {
 };
 
 /*
- * Stores the name of the method whose code is at an RVA, and the line. Returns 0; -ENOENT if there is none;
- * -ENOTSUP if it is where no names are read from: in a composite image, or another assembly's; or
- * another error of ready_to_run.h. The name is undefined then.
+ * Stores the name of the method whose code is at an RVA, and the line. Returns 0; -ENOENT if there
+ * is none; -ENOTSUP if it is where no names are read from: in a composite image, or another
+ * assembly's; or another error of ready_to_run.h. The name is undefined then.
  */
 int dotnet_image_find(struct dotnet_image_names *n, struct dotnet_image *i,
 		      const struct byte_source *src, uint32_t rva) MUST_CHECK;
