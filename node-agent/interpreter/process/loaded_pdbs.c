@@ -22,10 +22,15 @@ struct assembly {
 	pid_t pid;           /* 0: none */
 	uint64_t base;
 	uint8_t id[PDB_ID_BYTES];
-	int error; /* 0: file is open */
+	int error; /* 0: its PDB is open */
 	uint64_t retry_ns;
 	uint64_t used;
-	struct pdb_file *file;
+	struct opened *opened; /* if error is 0 */
+};
+
+struct opened {
+	struct assembly *of; /* NULL: it is free */
+	struct pdb_file file;
 };
 
 struct loaded_pdbs {
@@ -35,27 +40,18 @@ struct loaded_pdbs {
 	struct deadline_caller *caller;
 	struct metric *counts;
 	struct assembly assemblies[LOADED_PDBS_MAX];
+	struct opened opened[LOADED_PDBS_OPEN_MAX];
 	uint64_t clock;
-	unsigned n_open;
-	size_t n_bytes;
 };
 
 /* ---- the cache ---- */
 
-static void close_file(struct loaded_pdbs *p, struct assembly *a)
+static void forget(struct assembly *a)
 {
-	if (!a->file)
-		return;
-	p->n_open--;
-	p->n_bytes -= a->file->n_bytes;
-	pdb_file_fini(a->file);
-	free(a->file);
-	a->file = NULL;
-}
-
-static void forget(struct loaded_pdbs *p, struct assembly *a)
-{
-	close_file(p, a);
+	if (a->opened) {
+		pdb_file_fini(&a->opened->file);
+		a->opened->of = NULL;
+	}
 	*a = (struct assembly){0};
 }
 
@@ -72,29 +68,56 @@ static struct assembly *find_known(struct loaded_pdbs *p, const struct loaded_as
 	return NULL;
 }
 
-/* The one that was used the longest time ago; open: of those whose PDB is open. */
-static struct assembly *find_oldest(struct loaded_pdbs *p, bool open)
+/* The one that was used the longest time ago. */
+static struct assembly *find_oldest(struct loaded_pdbs *p)
 {
-	struct assembly *oldest = NULL;
+	struct assembly *oldest = &p->assemblies[0];
 
-	for (size_t i = 0; i < LOADED_PDBS_MAX; i++) {
-		struct assembly *a = &p->assemblies[i];
-
-		if ((!open || a->file) && (!oldest || a->used < oldest->used))
-			oldest = a;
+	for (size_t i = 1; i < LOADED_PDBS_MAX; i++) {
+		if (p->assemblies[i].used < oldest->used)
+			oldest = &p->assemblies[i];
 	}
 	return oldest;
 }
 
-static void make_room(struct loaded_pdbs *p, size_t bytes)
+/* Likewise of those whose PDB is open; NULL: there are none. *ret_bytes is what they all have. */
+static struct assembly *find_oldest_open(const struct loaded_pdbs *p, size_t *ret_bytes)
 {
-	while (p->n_open >= LOADED_PDBS_OPEN_MAX || p->n_bytes + bytes > LOADED_PDBS_BYTES) {
-		struct assembly *oldest = find_oldest(p, true);
+	struct assembly *oldest = NULL;
 
-		if (!oldest)
-			return;
-		forget(p, oldest);
+	*ret_bytes = 0;
+	for (size_t i = 0; i < LOADED_PDBS_OPEN_MAX; i++) {
+		const struct opened *o = &p->opened[i];
+
+		*ret_bytes += o->file.n_bytes;
+		if (o->of && (!oldest || o->of->used < oldest->used))
+			oldest = o->of;
 	}
+	return oldest;
+}
+
+static struct opened *find_free(struct loaded_pdbs *p)
+{
+	for (size_t i = 0; i < LOADED_PDBS_OPEN_MAX; i++) {
+		if (!p->opened[i].of)
+			return &p->opened[i];
+	}
+	return NULL;
+}
+
+/* Returns where there is room for a PDB that takes so much memory; no single one takes more. */
+static struct opened *make_room(struct loaded_pdbs *p, size_t bytes)
+{
+	size_t used;
+	struct assembly *oldest = find_oldest_open(p, &used);
+	struct opened *free_one = find_free(p);
+
+	while (oldest && (!free_one || used + bytes > LOADED_PDBS_BYTES)) {
+		forget(oldest);
+		oldest = find_oldest_open(p, &used);
+		free_one = find_free(p);
+	}
+	return free_one;
 }
 
 /* ---- files ---- */
@@ -175,30 +198,37 @@ static enum pdb_result result_of(int error)
 	}
 }
 
+/* Takes over what is open. */
+static int keep(struct loaded_pdbs *p, struct assembly *a, struct pdb_file *file)
+{
+	struct opened *o = make_room(p, file->n_bytes);
+
+	if (!o) {
+		pdb_file_fini(file);
+		return -ENFILE;
+	}
+	*o = (struct opened){a, *file};
+	a->opened = o;
+	return 0;
+}
+
 static void add(struct loaded_pdbs *p, struct assembly *a, const struct loaded_assembly *l)
 {
-	struct pdb_file *file = malloc(sizeof(*file));
+	struct pdb_file file;
 
-	forget(p, a);
-	*a = (struct assembly){
-		.pid = p->process->pid,
-		.start_time = p->process->start_time,
-		.base = l->base,
-	};
+	forget(a);
+	a->pid = p->process->pid;
+	a->start_time = p->process->start_time;
+	a->base = l->base;
 	memcpy(a->id, l->debug->id, sizeof(a->id));
-	a->error = file ? open_file(p, l, file) : -ENOMEM;
-	if (p->counts)
-		metric_add(&p->counts[result_of(a->error)], 1);
-	if (a->error < 0) {
-		free(file);
+	a->error = open_file(p, l, &file);
+	if (a->error == 0)
+		a->error = keep(p, a, &file);
+	if (a->error < 0)
 		a->retry_ns =
 			is_of_content(a->error) ? UINT64_MAX : clock_monotonic_ns() + RETRY_NS;
-		return;
-	}
-	make_room(p, file->n_bytes);
-	a->file = file;
-	p->n_open++;
-	p->n_bytes += file->n_bytes;
+	if (p->counts)
+		metric_add(&p->counts[result_of(a->error)], 1);
 }
 
 static int find(struct assembly_pdbs *ops, const struct loaded_assembly *l,
@@ -208,12 +238,12 @@ static int find(struct assembly_pdbs *ops, const struct loaded_assembly *l,
 	struct assembly *a = find_known(p, l);
 
 	if (!a || (a->error < 0 && clock_monotonic_ns() >= a->retry_ns)) {
-		a = a ?: find_oldest(p, false);
+		a = a ?: find_oldest(p);
 		add(p, a, l);
 	}
 	a->used = ++p->clock;
 	if (a->error == 0)
-		*ret = (struct assembly_pdb){&a->file->pdb, &a->file->src};
+		*ret = (struct assembly_pdb){&a->opened->file.pdb, &a->opened->file.src};
 	return a->error;
 }
 
@@ -239,7 +269,7 @@ void loaded_pdbs_free(struct loaded_pdbs *p)
 	if (!p)
 		return;
 	for (size_t i = 0; i < LOADED_PDBS_MAX; i++)
-		forget(p, &p->assemblies[i]);
+		forget(&p->assemblies[i]);
 	free(p);
 }
 
