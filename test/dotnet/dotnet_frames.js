@@ -64,7 +64,7 @@ const ROUNDS = [
   ["(Shape)square", `( ${at("Known.Shape.Twice", "virtual int Twice(")}${AREA})?`],
   ["corner.Area(n)", ` ${at("Known.Square.Corner.Known.IShape.Area", "int IShape.Area(")}${BURN}`],
   ["new Box<int>", ` ${at("Known.Box<T>.Open", "public int Open(")}${BURN}`],
-  ['new Box<string>', ` ${at("Known.Box<T>.Open", "public int Open(")}${BURN}`],
+  ["new Box<string>", ` ${at("Known.Box<T>.Open", "public int Open(")}${BURN}`],
   ["Box<string>.Both", ` ${at("Known.Box<T>.Both<U>", "static int Both<U>(")}${BURN}`],
   ["\tDeep(50, n)", `( ${DEEP}){1,51}`],
   ["\tDeep(50, n)", `( ${DEEP}){51}${BURN}`],

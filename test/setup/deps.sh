@@ -17,12 +17,12 @@ libiberty-dev libpcre2-dev uthash-dev zlib1g-dev xz-utils curl unzip'
 # that hang; ccache: sources that were compiled before; clickhouse-common: libraries of the server
 # that test_clickhouse_transport.c starts; containerd … openssl: a
 # Kubernetes node; podman: containers; openjdk, pip: Java tests, and clients of the SQL port;
-# tomcat10: a Java application; mono-mcs: C#; libnss3-tools: a browser that trusts an authority of ours;
+# tomcat10: a Java application; libnss3-tools: a browser that trusts an authority of ours;
 # time: memory of other programs in benchmarks
 test='libcmocka-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core jq
 g++ util-linux procps qemu-system-x86 qemu-system-arm qemu-user cpio
 clickhouse-common containerd runc podman containernetworking-plugins iptables iproute2 openssl
-mono-mcs openjdk-17-jdk-headless tomcat10-user tomcat10-examples libnss3-tools python3-pip php-cli ruby lua5.4 luajit time
+openjdk-17-jdk-headless tomcat10-user tomcat10-examples libnss3-tools python3-pip php-cli ruby lua5.4 luajit time
 debootstrap'
 # of container images; binutils: reads which libraries our programs need
 images='buildah binutils'
