@@ -372,14 +372,15 @@ static bool may_replace(const struct built_table *b, uint32_t page)
 	return is_same_page(p, &b->blank) || (!like_last && !like_next);
 }
 
+/* Takes the rows over that the page gets, unless it stays as it is. */
 static void replace_page(struct built_table *b, struct unwind_slabs *slabs, uint32_t page,
 			 struct unwind_page *with, uint64_t now_ns)
 {
 	struct unwind_page *to = page_at(b, slabs, page), *old = &b->directory[page];
 	page_word word;
 
-	if (with->n == 0 || !to || !may_replace(b, page))
-		return; /* the new rows are discarded with the part */
+	if (!to || !may_replace(b, page))
+		return;
 	b->n_rows += with->n - (uint64_t)old->n;
 	memcpy(&word, with, sizeof(word));
 	__atomic_store_n((page_word *)(void *)to, word, __ATOMIC_RELEASE);
@@ -405,9 +406,26 @@ int built_table_replace(struct built_table *b, struct unwind_slabs *slabs, struc
 
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < part->n && part->first + i < b->extent.n_pages; i++)
-		replace_page(b, slabs, part->first + i, &part->pages[i], now_ns);
+	for (uint32_t i = 0; i < part->n && part->first + i < b->extent.n_pages; i++) {
+		if (part->pages[i].n > 0)
+			replace_page(b, slabs, part->first + i, &part->pages[i], now_ns);
+	}
 	built_part_discard(part, slabs);
 	__atomic_store_n(&published->generation, published->generation + 1, __ATOMIC_RELEASE);
 	return 0;
+}
+
+void built_table_drop(struct built_table *b, struct unwind_slabs *slabs,
+		      const struct cfi_extent *pages, struct unwind_table *published,
+		      uint64_t now_ns)
+{
+	uint32_t first = (uint32_t)(pages->first_page - b->extent.first_page);
+
+	for (uint32_t page = first; page < first + pages->n_pages; page++) {
+		struct unwind_page none = {.n = 0};
+
+		if (b->directory[page].n > 0)
+			replace_page(b, slabs, page, &none, now_ns);
+	}
+	__atomic_store_n(&published->generation, published->generation + 1, __ATOMIC_RELEASE);
 }

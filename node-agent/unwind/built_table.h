@@ -23,7 +23,9 @@ struct built_table {
 	uint32_t n_rules;
 	struct unwind_page blank; /* all pages without any known rule; zeroed: there is none */
 	bool has_debug_file;      /* it is made of one, too */
-	struct hot_code *hot;     /* owned; what is yet to be built; NULL: nothing */
+	/* Owned; what is yet to be built, or may be given up. NULL: nothing. */
+	struct hot_code *hot;
+	bool has_parts; /* that can be read by themselves, and so may be given up */
 	/* Of a table that was opened: as in struct cfi_table, and whether that is much. */
 	uint64_t bare_bytes;
 	bool lacks_descriptions;
@@ -88,6 +90,11 @@ void built_part_discard(struct built_part *part, struct unwind_slabs *slabs);
  */
 int built_table_replace(struct built_table *b, struct unwind_slabs *slabs, struct built_part *part,
 			struct unwind_table *published, uint64_t now_ns) MUST_CHECK;
+
+/* Gives up pages while walks read them, which know nothing there from then on; cannot fail. */
+void built_table_drop(struct built_table *b, struct unwind_slabs *slabs,
+		      const struct cfi_extent *pages, struct unwind_table *published,
+		      uint64_t now_ns);
 
 /* Hides a published table from walks and frees its memory; cannot fail. */
 void built_table_withdraw(struct built_table *b, struct unwind_slabs *slabs,

@@ -9,10 +9,8 @@
  * of a small library if it is on disk: the C library and its like need not be asked for again after
  * each start of the agent.
  *
- * When the budget is spent, tables are evicted that have not been used for EVICT_IDLE_S, those
- * without processes first; a table in use makes room for another one only if its owner has
- * more than a share of the room and that of the other one would not, because else they would evict
- * each other in turns. A table that finds no room is tried again as long as walks ask for it.
+ * When the budget is spent, parts of tables, or tables, make room for others (file_table_room.c). A
+ * table that finds no room is tried again as long as walks ask for it.
  *
  * Of files with more code without descriptions than can be analysed at once, parts are analysed as
  * samples come to them (hot_code.h), while no table waits to be built. Tables of files with many
@@ -29,7 +27,7 @@
 #include "node-agent/unwind/file_tables_state.h"
 #include "node-agent/unwind/unwind_cache.h"
 
-#define EVICT_IDLE_S 60u
+#define ROOM_RETRY_NS (5 * NS_PER_S)
 #define RETRY_MAX_NS (3600 * NS_PER_S)
 #define EXPECTED_MAX_BYTES (UINT64_C(4) << 20)
 #define WANTED_S 60u /* a table that walks asked for so lately is built again */
@@ -108,18 +106,27 @@ void file_tables_drop_source(struct table *e)
 	e->source = NULL;
 }
 
+void file_tables_note_more(struct file_tables *t, struct table *e)
+{
+	bool has_more = e->built.hot && (e->filled_from || hot_code_has_more(e->built.hot));
+
+	t->stats.n_deferred += has_more - (uint64_t)e->has_more;
+	e->has_more = has_more;
+}
+
 static void withdraw(struct file_tables *t, struct table *e, uint64_t now_ns)
 {
 	t->stats.n_tables--;
 	t->stats.n_rows -= e->built.n_rows;
 	t->stats.bytes -= e->built.bytes;
 	t->owners.owners[e->owner].bytes -= e->built.bytes;
-	t->stats.n_deferred -= e->built.hot != NULL;
 	hot_code_free(e->hot_before);
 	e->hot_before = TAKE_PTR(e->built.hot);
 	built_table_withdraw(&e->built, t->cfg.slabs, &t->cfg.memory->tables[e->index], now_ns);
 	mapped_file_unref(e->filled_from);
 	e->filled_from = NULL;
+	e->has_cold = false;
+	file_tables_note_more(t, e);
 }
 
 static void free_table(struct file_tables *t, struct table *e, uint64_t now_ns)
@@ -147,76 +154,30 @@ uint64_t file_tables_last_used(const struct file_tables *t, const struct table *
 	return used > e->born ? used : e->born;
 }
 
-/*
- * The table to evict first: without processes before others, then by last use. NULL if all are in
- * use. unreferenced: it must be one without processes.
- */
-static struct table *find_idle(const struct file_tables *t, uint64_t now_ns, bool unreferenced)
+void file_tables_evict(struct file_tables *t, struct table *e, uint64_t now_ns)
 {
-	uint64_t now = used_clock(now_ns), longest = 0;
-	struct table *found = NULL;
-
-	for (struct table *e = t->tables; e; e = e->hh.next) {
-		uint64_t used = file_tables_last_used(t, e), idle = now > used ? now - used : 0;
-
-		if (unreferenced ? e->n_refs > 0 : e->state != TABLE_BUILT)
-			continue;
-		if (e->n_refs > 0 && idle < EVICT_IDLE_S)
-			continue;
-		if (found && (!found->n_refs != !e->n_refs ? e->n_refs > 0 : idle <= longest))
-			continue;
-		found = e;
-		longest = idle;
+	t->stats.evicted++;
+	if (e->n_refs == 0) {
+		free_table(t, e, now_ns);
+		return;
 	}
-	return found;
+	e->needed_bytes = e->built.bytes;
+	withdraw(t, e, now_ns);
+	e->state = TABLE_WAITING;
+	e->retry_ns = now_ns + ROOM_RETRY_NS;
 }
 
-/* The table of this owner that was used longest ago; NULL: none is built. */
-static struct table *find_oldest(const struct file_tables *t, uint32_t owner)
+/* The table without processes that was used longest ago, or NULL. */
+static struct table *find_unreferenced(const struct file_tables *t)
 {
 	struct table *found = NULL;
 
 	for (struct table *e = t->tables; e; e = e->hh.next) {
-		if (e->state == TABLE_BUILT && e->owner == owner &&
+		if (e->n_refs == 0 &&
 		    (!found || file_tables_last_used(t, e) < file_tables_last_used(t, found)))
 			found = e;
 	}
 	return found;
-}
-
-/* If no table is idle, one of an owner who has more than a share, for one who has less. */
-static struct table *find_victim(const struct file_tables *t, uint32_t owner, uint64_t bytes,
-				 uint64_t now_ns)
-{
-	struct table *e = find_idle(t, now_ns, false);
-	int debtor;
-
-	if (e)
-		return e;
-	debtor = table_owners_find_debtor(&t->owners, owner, bytes, 2 * t->cfg.max_table_bytes);
-	return debtor < 0 ? NULL : find_oldest(t, (uint32_t)debtor);
-}
-
-uint64_t file_tables_evict(struct file_tables *t, uint32_t owner, uint64_t bytes, uint64_t now_ns)
-{
-	uint64_t freed = 0;
-
-	while (freed < bytes && t->tables) {
-		struct table *e = find_victim(t, owner, bytes, now_ns);
-
-		if (!e)
-			break;
-		freed += e->built.bytes;
-		t->stats.evicted++;
-		if (e->n_refs == 0) {
-			free_table(t, e, now_ns);
-			continue;
-		}
-		withdraw(t, e, now_ns);
-		e->state = TABLE_WAITING;
-		e->retry_ns = now_ns + FILE_TABLES_RETRY_NS;
-	}
-	return freed;
 }
 
 /* Returns 0 if there is none. */
@@ -232,7 +193,7 @@ static uint32_t take_index(struct file_tables *t, uint64_t now_ns)
 			return index;
 	}
 	/* for the next file */
-	idle = find_idle(t, now_ns, true);
+	idle = find_unreferenced(t);
 	if (idle)
 		free_table(t, idle, now_ns);
 	return UNWIND_TABLE_NONE;
@@ -304,6 +265,17 @@ void file_tables_want(struct file_tables *t, uint32_t table, struct mapped_file 
 
 	if (e && e->state == TABLE_UNWANTED)
 		(void)queue_build(t, e, source);
+	else if (e && e->state == TABLE_BUILT)
+		file_tables_fill(t, e, source);
+}
+
+void file_tables_fill(struct file_tables *t, struct table *e, struct mapped_file *source)
+{
+	if (e->filled_from || !source || source->fd < 0 || !e->built.hot ||
+	    !hot_code_is_filling(e->built.hot))
+		return;
+	e->filled_from = mapped_file_ref(source);
+	file_tables_note_more(t, e);
 }
 
 struct mapped_file *file_tables_source(const struct file_tables *t, const struct table *e)
@@ -333,8 +305,12 @@ void file_tables_ref(struct file_tables *t, uint32_t table)
 
 void file_tables_unref(struct file_tables *t, uint32_t table)
 {
-	if (table < UNWIND_TABLES && t->by_index[table])
-		t->by_index[table]->n_refs--;
+	struct table *e = table < UNWIND_TABLES ? t->by_index[table] : NULL;
+
+	if (!e || --e->n_refs > 0)
+		return;
+	e->has_cold = e->state == TABLE_BUILT && e->built.has_parts;
+	t->has_cold |= e->has_cold;
 }
 
 /* ---- get ---- */
@@ -380,15 +356,26 @@ static void wait_long(struct table *e, uint64_t now_ns)
 		e->retry_delay_ns *= 2;
 }
 
+/* Returns whether the table will have room, from retry_ns on. */
+static bool find_room(struct file_tables *t, struct table *e, uint64_t now_ns)
+{
+	uint64_t room = file_tables_room(t, FILE_TABLES_ALL);
+	uint64_t missing = e->needed_bytes > room ? e->needed_bytes - room : 1;
+
+	e->retry_ns = now_ns + ROOM_RETRY_NS;
+	if (file_tables_make_room(t, e, missing, now_ns) == 0)
+		return false;
+	e->needed_bytes = 0;
+	e->retry_ns = now_ns + 2 * t->cfg.grace_ns;
+	return true;
+}
+
 /* What could be built of it says how much room all of it needs, roughly. */
 static void wait_for_room(struct file_tables *t, struct table *e, uint64_t needed, uint64_t now_ns)
 {
-	bool evicted = file_tables_evict(t, e->owner, needed, now_ns) > 0;
-
-	t->stats.lost_budget += !evicted;
-	wait_long(e, now_ns);
-	if (evicted)
-		e->retry_ns = now_ns + 2 * t->cfg.grace_ns;
+	e->state = TABLE_WAITING;
+	e->needed_bytes = needed;
+	t->stats.lost_budget += !find_room(t, e, now_ns);
 }
 
 static void note_failure(struct file_tables *t, struct table *e, int error, uint64_t built_bytes,
@@ -453,6 +440,7 @@ static int build(struct file_tables *t, struct table *e, const struct hot_part *
 		.cache = t->cfg.cache,
 		.max_table_bytes = t->cfg.max_table_bytes,
 		.open_functions = t->cfg.open_functions,
+		.opens_kept = file_tables_room(t, FILE_TABLES_MOST) == 0,
 		.debug = t->cfg.proc_root && e->source ? &debug : NULL,
 		.on_pause = t->cfg.on_pause,
 		.ctx = t->cfg.ctx,
@@ -468,7 +456,7 @@ static int build(struct file_tables *t, struct table *e, const struct hot_part *
 		r = table_builder_build_part(&builder, &src, &e->built, part,
 					     &t->cfg.memory->tables[e->index],
 					     clock_monotonic_ns());
-		if (r == 0 && part->fills && !hot_code_is_filling(e->built.hot))
+		if (r == 0 && part->fills && !e->was_read && !hot_code_is_filling(e->built.hot))
 			table_builder_end_parts(&builder, &src, &e->built);
 		return r;
 	}
@@ -481,17 +469,21 @@ static void note_built(struct file_tables *t, struct table *e, uint64_t now_ns)
 	e->state = TABLE_BUILT;
 	e->retry_ns = 0;
 	e->retry_delay_ns = FILE_TABLES_RETRY_NS;
+	e->needed_bytes = 0;
+	if (e->use < FILE_TABLES_SAMPLE)
+		e->use = FILE_TABLES_SAMPLE; /* until it is counted for the first time */
 	e->born = used_clock(now_ns);
 	t->stats.built++;
 	t->stats.n_tables++;
 	t->stats.n_rows += e->built.n_rows;
 	t->stats.bytes += e->built.bytes;
 	t->owners.owners[e->owner].bytes += e->built.bytes;
-	t->stats.n_deferred += e->built.hot != NULL;
 	if (e->built.hot && e->hot_before)
 		hot_code_remember(e->built.hot, e->hot_before);
-	if (e->built.hot && hot_code_is_filling(e->built.hot))
+	e->was_read = !e->built.hot || !hot_code_is_filling(e->built.hot);
+	if (!e->was_read)
 		e->filled_from = mapped_file_ref(e->source);
+	file_tables_note_more(t, e);
 	built_table_publish(&e->built, &t->cfg.memory->tables[e->index]);
 }
 
@@ -511,17 +503,37 @@ int file_tables_build(struct file_tables *t, struct table *e, const struct hot_p
 
 /* ---- parts ---- */
 
+void file_tables_begin_sample(struct file_tables *t)
+{
+	t->n_samples++;
+}
+
 void file_tables_note_sample(struct file_tables *t, uint32_t table, uint64_t vaddr)
 {
 	struct table *e = table < UNWIND_TABLES ? t->by_index[table] : NULL;
 
+	if (e && e->last_sample != t->n_samples) {
+		e->last_sample = t->n_samples;
+		e->n_samples++;
+	}
 	if (e && e->state == TABLE_BUILT && e->built.hot)
 		hot_code_note(e->built.hot, vaddr);
 }
 
-bool file_tables_wants_samples(const struct file_tables *t)
+enum file_tables_wish file_tables_wants_samples(const struct file_tables *t)
 {
-	return t->stats.n_deferred > 0;
+	if (file_tables_room(t, FILE_TABLES_MOST) == 0)
+		return FILE_TABLES_ANY_SAMPLES;
+	return t->stats.n_deferred > 0 ? FILE_TABLES_CUT_SAMPLES : FILE_TABLES_NO_SAMPLES;
+}
+
+void file_tables_count_parts(struct file_tables *t, struct table *e, uint64_t bytes,
+			     uint64_t n_rows)
+{
+	t->stats.n_rows += e->built.n_rows - n_rows;
+	t->stats.bytes += e->built.bytes - bytes;
+	t->owners.owners[e->owner].bytes += e->built.bytes - bytes;
+	file_tables_note_more(t, e);
 }
 
 bool file_tables_build_next(struct file_tables *t, uint64_t now_ns)
@@ -549,11 +561,19 @@ void file_tables_tick(struct file_tables *t, uint64_t now_ns)
 {
 	uint64_t now = used_clock(now_ns);
 
-	for (struct table *e = t->tables; e; e = e->hh.next) {
-		if (e->state != TABLE_WAITING || now_ns < e->retry_ns)
+	file_tables_count_use(t, now_ns);
+	/* by index, because others may be freed to make room for one */
+	for (size_t i = UNWIND_TABLE_FIRST; i < UNWIND_TABLES; i++) {
+		struct table *e = t->by_index[i];
+
+		/* without a process there is no file, until one starts that need not wait again */
+		if (!e || e->state != TABLE_WAITING || now_ns < e->retry_ns || e->n_refs == 0 ||
+		    file_tables_last_used(t, e) + WANTED_S < now)
 			continue;
 		e->retry_ns = now_ns + FILE_TABLES_RETRY_NS;
-		if (file_tables_last_used(t, e) + WANTED_S >= now)
+		if (e->needed_bytes > 0 && file_tables_room(t, FILE_TABLES_ALL) < e->needed_bytes)
+			(void)find_room(t, e, now_ns);
+		else
 			(void)queue_build(t, e, file_tables_source(t, e));
 	}
 	file_tables_find_wanted(t);

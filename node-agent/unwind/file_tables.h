@@ -3,9 +3,9 @@
  * in memory that the walk in BPF reads.
  *
  * A table gets an index when its file is first seen and is built on demand by
- * file_tables_build_next(). All tables share a budget. A table that does not fit waits until tables
- * that walks have not used for a while are evicted; until then its code is unwound by frame
- * pointers.
+ * file_tables_build_next(). All tables share a budget. A table that does not fit waits until parts
+ * of others that samples do not come to, or others that are used less, have made room; until then
+ * its code is unwound by frame pointers.
  *
  * One thread uses it.
  */
@@ -51,6 +51,7 @@ struct file_tables_stats {
 	uint64_t built;
 	uint64_t built_parts; /* of such tables */
 	uint64_t evicted;
+	uint64_t dropped_bytes;   /* of cold parts */
 	uint64_t postponed;       /* tables that waited because enough was built lately */
 	uint64_t build_ns;        /* CPU time */
 	uint64_t lost_budget;     /* tables that had no room */
@@ -79,8 +80,13 @@ void file_tables_unref(struct file_tables *t, uint32_t table);
 /* Requests the table of the file `source` before any walk asks for it. */
 void file_tables_want(struct file_tables *t, uint32_t table, struct mapped_file *source);
 
-/* Whether file_tables_note_sample() is of use for any table. */
-bool file_tables_wants_samples(const struct file_tables *t);
+/* Of which samples file_tables_note_sample() is of use for any table. */
+enum file_tables_wish {
+	FILE_TABLES_NO_SAMPLES,
+	FILE_TABLES_CUT_SAMPLES, /* those of whose stack something was guessed, or cut off */
+	FILE_TABLES_ANY_SAMPLES, /* memory is short: they tell what is to stay */
+};
+enum file_tables_wish file_tables_wants_samples(const struct file_tables *t);
 
 /* Finds tables that walks have asked for. */
 void file_tables_find_wanted(struct file_tables *t);
@@ -92,9 +98,10 @@ void file_tables_find_wanted(struct file_tables *t);
 bool file_tables_build_next(struct file_tables *t, uint64_t now_ns);
 
 /*
- * A sample of whose stack something was guessed, or cut off, came to this address of the table's
- * file. What is missing there will be built by file_tables_build_next().
+ * The sample that began last came to this address of the table's file. What is missing there will
+ * be built by file_tables_build_next().
  */
+void file_tables_begin_sample(struct file_tables *t);
 void file_tables_note_sample(struct file_tables *t, uint32_t table, uint64_t vaddr);
 
 /* Retries tables that had no room. To be called about once a second. */

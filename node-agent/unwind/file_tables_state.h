@@ -1,6 +1,6 @@
 /*
- * What the two halves of file_tables.h share: file_tables.c, tables as wholes, and
- * file_table_parts.c, which builds them in parts.
+ * What the parts of file_tables.h share: file_tables.c, tables as wholes, file_table_parts.c, which
+ * builds them in parts, and file_table_room.c, which evicts them.
  */
 #ifndef NODE_AGENT_UNWIND_FILE_TABLES_STATE_H
 #define NODE_AGENT_UNWIND_FILE_TABLES_STATE_H
@@ -14,6 +14,8 @@
 
 #define FILE_TABLES_RETRY_NS \
 	(60 * NS_PER_S) /* after a failure; of a whole table, longer each time */
+
+#define FILE_TABLES_SAMPLE (UINT64_C(1) << 16) /* the unit of use, of one sample */
 
 enum table_state {
 	TABLE_UNWANTED, /* no walk has come to its code yet */
@@ -32,8 +34,16 @@ struct table {
 	uint32_t index;
 	enum table_state state;
 	uint64_t n_refs;
-	uint32_t owner; /* who it was made for first */
+	uint32_t owner;        /* who it was made for first */
+	uint32_t n_samples;    /* that came by it since the last tick */
+	uint64_t last_sample;  /* of those, as in struct file_tables */
+	uint64_t last_used;    /* what unwind_used said at the last tick */
+	uint64_t use;          /* see file_table_room.c; in parts of a sample */
+	uint64_t needed_bytes; /* of room that it waits for; 0: it waits for something else */
 	bool vdso;
+	bool has_more;                   /* counted in n_deferred */
+	bool has_cold;                   /* parts, perhaps */
+	bool was_read;                   /* all of its file, since it was built */
 	bool postponed;                  /* counted as such */
 	struct mapped_file *source;      /* a reference, while it is pending; NULL: the vDSO */
 	struct mapped_file *filled_from; /* likewise, while parts of its file are yet to be read */
@@ -55,6 +65,9 @@ struct file_tables {
 	uint64_t index_free_ns[UNWIND_TABLES]; /* when the grace period of its last use ends */
 	uint32_t next_index;
 	struct table_owners owners;
+	uint64_t n_samples; /* total */
+	uint64_t cool_ns;   /* when parts cool next */
+	bool has_cold;      /* any of the tables */
 	struct file_tables_stats stats;
 };
 
@@ -81,8 +94,27 @@ static inline bool file_tables_is_wanted(const struct file_tables *t, const stru
 /* When walks last used the table, or asked for it. */
 uint64_t file_tables_last_used(const struct file_tables *t, const struct table *e);
 
-/* Evicts tables until that many bytes are freed for an owner. Returns how many bytes were. */
-uint64_t file_tables_evict(struct file_tables *t, uint32_t owner, uint64_t bytes, uint64_t now_ns);
+/* Once a second: how much the tables are used, and what need not be there. */
+void file_tables_count_use(struct file_tables *t, uint64_t now_ns);
+
+/*
+ * How much room there is in so many sixteenths of the budget: memory is short if more than most are
+ * used; of the last one, nothing is used for what nobody asked for.
+ */
+#define FILE_TABLES_MOST 12u
+#define FILE_TABLES_ASKED 15u
+#define FILE_TABLES_ALL 16u
+uint64_t file_tables_room(const struct file_tables *t, unsigned part);
+
+/*
+ * Frees that many bytes for a table: cold parts, and then others that are used less. Returns how
+ * many bytes were freed, of which walks may read until the grace period ends.
+ */
+uint64_t file_tables_make_room(struct file_tables *t, const struct table *wanted, uint64_t bytes,
+			       uint64_t now_ns);
+
+/* Evicts a table that is built, and frees it if there are no processes that have it mapped. */
+void file_tables_evict(struct file_tables *t, struct table *e, uint64_t now_ns);
 
 /* The file of a table that some process has mapped, or NULL. */
 struct mapped_file *file_tables_source(const struct file_tables *t, const struct table *e);
@@ -90,6 +122,15 @@ void file_tables_drop_source(struct table *e);
 
 /* Builds the table from its source, or if there is a part, only that, and charges its owner. */
 int file_tables_build(struct file_tables *t, struct table *e, const struct hot_part *part);
+
+/* Counts whether parts of the table are yet to be built. */
+void file_tables_note_more(struct file_tables *t, struct table *e);
+/* Likewise, and what is new of it: it had that many bytes and rows before. */
+void file_tables_count_parts(struct file_tables *t, struct table *e, uint64_t bytes,
+			     uint64_t n_rows);
+
+/* What was dropped of a program that had ended is read again, from this file. */
+void file_tables_fill(struct file_tables *t, struct table *e, struct mapped_file *source);
 
 /* Builds the next part of a table, of all. Returns false if there is none that may be built. */
 bool file_tables_build_part(struct file_tables *t, uint64_t now_ns);

@@ -173,6 +173,7 @@ void process_mappings_note_sample(struct process_mappings *p, pid_t pid, uint64_
 						: mappings[0];
 	if (!starts || !mappings[0] || !mappings[1])
 		return;
+	file_tables_begin_sample(p->cfg.tables);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t at = find_start(starts, c->n, addresses[i]);
 

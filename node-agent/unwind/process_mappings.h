@@ -53,10 +53,7 @@ DEFINE_CLEANUP(struct process_mappings *, process_mappings_free);
 /* Replaces the mappings of a process. Without memory or room, the process has no entry. */
 void process_mappings_put(struct process_mappings *p, struct process_snapshot *s, uint64_t now_ns);
 
-/*
- * A sample of whose stack something was guessed, or cut off, has these addresses: reports those of
- * files to file_tables_note_sample().
- */
+/* A sample has these addresses: reports those of files to file_tables_note_sample(). */
 void process_mappings_note_sample(struct process_mappings *p, pid_t pid, uint64_t start_boottime_ns,
 				  const uint64_t *addresses, size_t n);
 

@@ -98,10 +98,18 @@ static bool is_final(int error)
 	return error == -ENOSPC || error == -EFBIG || error == -ECANCELED || error == -ENOMEM;
 }
 
+static bool may_open(const struct build *b, const struct cfi_input *in)
+{
+	uint64_t n_functions = b->builder->open_functions;
+
+	return n_functions > 0 && cfi_table_may_open(in, n_functions);
+}
+
 static int open_table(struct build *b, const struct cfi_extent *extent)
 {
 	int r = built_table_open(b->table, b->builder->slabs, extent);
 
+	b->table->has_parts = true;
 	return r < 0 ? r : hot_code_new_empty(&b->table->hot, extent);
 }
 
@@ -110,26 +118,29 @@ static int make(struct build *b, const struct table_file_key *key, const struct 
 	struct unwind_slabs *slabs = b->builder->slabs;
 	struct cfi_extent extent;
 	struct cfi_table table = {0};
+	bool is_loaded;
 	int r = cfi_table_extent(in->layout, &extent);
 
 	if (r < 0)
 		return r;
 	r = -ENOENT;
-	if (key)
+	if (key && !(b->builder->opens_kept && may_open(b, in)))
 		r = load(b, key, &extent, &table);
 	if (is_final(r))
 		return r;
+	is_loaded = r == 0;
 	if (r < 0) {
 		built_table_discard(b->table, slabs);
-		if (b->builder->open_functions > 0 &&
-		    cfi_table_may_open(in, b->builder->open_functions))
+		if (may_open(b, in))
 			return open_table(b, &extent);
 		r = parse(b, key, in, &extent, &table);
 	}
 	if (r < 0)
 		return r;
 	r = built_table_add_rules(b->table, slabs, table.rules, table.n_rules);
-	if (r == 0 && table.deferred.n > 0)
+	/* those that were parsed at once have none */
+	b->table->has_parts = is_loaded && may_open(b, in);
+	if (r == 0 && (table.deferred.n > 0 || b->table->has_parts))
 		r = hot_code_new(&b->table->hot, &extent, &table.deferred);
 	cfi_table_fini(&table);
 	return r;
@@ -231,7 +242,7 @@ int table_builder_build_part(const struct table_builder *b, const struct byte_so
 	if (r == 0)
 		r = built_table_replace(table, b->slabs, &build.part, published, now_ns);
 	if (r == 0 && hot->fills) {
-		table->bare_bytes += found.bare_bytes;
+		table->bare_bytes += hot->again ? 0 : found.bare_bytes;
 		hot_code_defer(table->hot, &found.deferred);
 	}
 	cfi_table_fini(&found);
@@ -271,8 +282,9 @@ void table_builder_keep(const struct table_builder *b, const struct built_table 
 	};
 	struct unwind_cache_file *file;
 
-	if (!rules || !b->cache || table->hot || table->has_debug_file ||
-	    table->lacks_descriptions || built_table_read_rules(table, b->slabs, rules) < 0 ||
+	if (!rules || !b->cache || (table->hot && hot_code_has_more(table->hot)) ||
+	    table->has_debug_file || table->lacks_descriptions ||
+	    built_table_read_rules(table, b->slabs, rules) < 0 ||
 	    unwind_cache_begin(b->cache, &file) < 0)
 		return;
 	for (uint32_t page = 0; page < table->extent.n_pages; page++) {

@@ -51,7 +51,9 @@ struct table_builder {
 	struct unwind_slabs *slabs;
 	struct unwind_cache *cache; /* NULL: none */
 	uint64_t max_table_bytes;
-	uint64_t open_functions; /* tables of files with as many are opened; 0: none is */
+	/* Tables of files with as many have parts, and are opened unless on disk; 0: none */
+	uint64_t open_functions;
+	bool opens_kept; /* those that are on disk, too, because memory is short */
 	const struct debug_cfi_query *debug; /* NULL: no search for separate debug files */
 	/* As in struct file_tables_config. */
 	int (*on_pause)(void *ctx);

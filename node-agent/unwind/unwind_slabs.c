@@ -306,6 +306,7 @@ void unwind_slabs_read_stats(const struct unwind_slabs *s, struct unwind_slabs_s
 {
 	*ret = (struct unwind_slabs_stats){
 		.n_slabs = s->n_slabs,
+		.max_bytes = (uint64_t)s->max_slabs * UNWIND_SLAB_BYTES,
 		.used_bytes = s->used_units * UNWIND_UNIT_BYTES,
 		.waiting_bytes = (s->freed_units + s->before_units) * UNWIND_UNIT_BYTES,
 	};

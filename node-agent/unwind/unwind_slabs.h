@@ -56,6 +56,7 @@ struct unwind_slabs_config {
 struct unwind_slabs_stats {
 	uint64_t n_slabs;
 	uint64_t n_mapped;      /* slabs that are mapped */
+	uint64_t max_bytes;     /* the budget, in whole slabs */
 	uint64_t used_bytes;    /* in allocated extents */
 	uint64_t waiting_bytes; /* in freed extents whose grace period has not ended */
 };

@@ -34,6 +34,7 @@
 #define END_TIMEOUT_NS (10 * NS_PER_S) /* a thread that waits for a CPU has that long */
 #define SWEEP_NS (30 * NS_PER_S)       /* exit events can be lost */
 #define OPEN_FUNCTIONS 16384u          /* whose table takes 20 ms and more */
+#define SEE_NS (5 * NS_PER_MS)         /* between samples that tell no more than what is used */
 #define GRACE_MIN_NS NS_PER_S          /* a virtual CPU may be stopped in the middle of a walk */
 
 enum unwinder_metric {
@@ -50,6 +51,7 @@ enum unwinder_metric {
 	DEFERRED,
 	BUILT_PARTS,
 	EVICTED,
+	DROPPED_BYTES,
 	POSTPONED,
 	CACHE_HITS,
 	CACHE_MISSES,
@@ -144,6 +146,10 @@ static const struct metric_def metric_defs[METRICS] = {
 	[BUILT_PARTS] = {.name = "coroot_node_agent_unwind_parts_built_total",
 			 .help = "Parts of such tables that were built",
 			 .kind = METRIC_COUNTER},
+	[DROPPED_BYTES] = {.name = "coroot_node_agent_unwind_parts_evicted_bytes_total",
+			   .help = "Memory of parts of unwinding tables that no sample came to for "
+				   "a while, which made room for others",
+			   .kind = METRIC_COUNTER},
 	[EVICTED] = {.name = "coroot_node_agent_unwind_tables_evicted_total",
 		     .help = "Unwinding tables that made room for others",
 		     .kind = METRIC_COUNTER},
@@ -202,7 +208,8 @@ struct unwinder {
 	struct process_listener listener;
 	struct queue *jobs;
 	atomic_bool wanted; /* JOB_WANTED is in the queue */
-	atomic_bool defers; /* parts of some table are built once samples come to them */
+	atomic_int wish;    /* enum file_tables_wish */
+	uint64_t see_ns;    /* the loop thread's: when samples are passed on that are whole */
 	atomic_bool sees;   /* JOB_SAMPLE is in the queue, and this is the thread's: */
 	struct {
 		pid_t pid;
@@ -328,8 +335,9 @@ static void set_metrics(struct unwinder *u)
 	metric_set(&u->metrics[BUILT], tables.built);
 	metric_set(&u->metrics[DEFERRED], tables.n_deferred);
 	metric_set(&u->metrics[BUILT_PARTS], tables.built_parts);
-	atomic_store(&u->defers, file_tables_wants_samples(u->tables));
+	atomic_store(&u->wish, (int)file_tables_wants_samples(u->tables));
 	metric_set(&u->metrics[EVICTED], tables.evicted);
+	metric_set(&u->metrics[DROPPED_BYTES], tables.dropped_bytes);
 	metric_set(&u->metrics[POSTPONED], tables.postponed);
 	metric_set(&u->metrics[BUILD_NS], tables.build_ns);
 	metric_set(&u->metrics[LOST_PROCESSES], processes.lost_processes);
@@ -362,7 +370,7 @@ static bool build_next(struct unwinder *u)
 {
 	if (!file_tables_build_next(u->tables, clock_monotonic_ns()))
 		return false;
-	atomic_store(&u->defers, file_tables_wants_samples(u->tables));
+	atomic_store(&u->wish, (int)file_tables_wants_samples(u->tables));
 	/* after the start, tables are built faster than a tick would unmap what they filled */
 	unwind_slabs_unmap_idle(u->slabs);
 	return true;
@@ -458,11 +466,19 @@ static void see_addresses(struct unwinder *u, const struct sample_event *e)
 
 void unwinder_see(struct unwinder *u, const struct sample_event *e)
 {
+	int wish = atomic_load(&u->wish);
+
 	if (e->end == WALK_END_NO_TABLE)
 		want(u);
-	if (atomic_load(&u->defers) && (e->flags & SAMPLE_GUESSED || e->end == WALK_END_NO_TABLE ||
-					e->end == WALK_END_NO_UNWIND_INFO))
+	if (wish == FILE_TABLES_NO_SAMPLES)
+		return;
+	if (e->flags & SAMPLE_GUESSED || e->end == WALK_END_NO_TABLE ||
+	    e->end == WALK_END_NO_UNWIND_INFO) {
 		see_addresses(u, e);
+	} else if (wish == FILE_TABLES_ANY_SAMPLES && e->header.ktime_ns >= u->see_ns) {
+		u->see_ns = e->header.ktime_ns + SEE_NS;
+		see_addresses(u, e);
+	}
 }
 
 /* ---- create and destroy ---- */

@@ -29,7 +29,7 @@ static void expect_next(struct hot_code *h, uint64_t part)
 	struct hot_part p;
 
 	assert_true(hot_code_samples(h) > 0);
-	assert_int_equal(hot_code_take(h, &p), 0);
+	assert_int_equal(hot_code_take(h, true, &p), 0);
 	assert_int_equal(p.extent.first_page, part * CFI_PART_PAGES);
 	assert_int_equal(p.extent.n_pages, CFI_PART_PAGES);
 }
@@ -60,7 +60,7 @@ TEST(the_part_with_most_samples_is_next)
 	expect_next(h, 11);
 	expect_next(h, 3);
 	assert_int_equal(hot_code_samples(h), 0);
-	assert_int_equal(hot_code_take(h, &p), -ENOENT);
+	assert_int_equal(hot_code_take(h, true, &p), -ENOENT);
 }
 
 TEST(the_last_part_is_as_long_as_the_table)
@@ -74,7 +74,7 @@ TEST(the_last_part_is_as_long_as_the_table)
 	assert_int_equal(hot_code_new(&h, &extent, &deferred), 0);
 	for (unsigned i = 0; i < HOT_CODE_SAMPLES; i++)
 		hot_code_note(h, (5 + 2 * CFI_PART_PAGES) * UNWIND_PAGE_BYTES);
-	assert_int_equal(hot_code_take(h, &p), 0);
+	assert_int_equal(hot_code_take(h, true, &p), 0);
 	assert_int_equal(p.extent.first_page, 5 + 2 * CFI_PART_PAGES);
 	assert_int_equal(p.extent.n_pages, 1);
 }
@@ -90,7 +90,7 @@ TEST(the_number_of_parts_is_limited)
 	assert_int_equal(hot_code_new(&h, &extent, &deferred), 0);
 	for (uint64_t part = 0; part < HOT_CODE_PARTS_MAX + 10; part++)
 		note(h, part, HOT_CODE_SAMPLES);
-	while (hot_code_take(h, &p) == 0)
+	while (hot_code_take(h, true, &p) == 0)
 		n++;
 	assert_int_equal(n, HOT_CODE_PARTS_MAX);
 }
@@ -126,12 +126,12 @@ TEST(what_was_hot_before_is_read_first)
 
 	assert_int_equal(hot_code_new_empty(&before, &extent), 0);
 	note(before, 20, 1);
-	assert_int_equal(hot_code_take(before, &p), 0);
+	assert_int_equal(hot_code_take(before, true, &p), 0);
 	assert_int_equal(hot_code_new_empty(&again, &extent), 0);
 	hot_code_remember(again, before);
-	assert_int_equal(hot_code_take(again, &p), 0);
+	assert_int_equal(hot_code_take(again, true, &p), 0);
 	assert_int_equal(p.extent.first_page, 20 * CFI_PART_PAGES);
-	assert_int_equal(hot_code_take(again, &p), -ENOENT);
+	assert_int_equal(hot_code_take(again, true, &p), -ENOENT);
 }
 
 static void expect_rest(struct hot_code *h, uint64_t first, uint64_t n)
@@ -154,7 +154,7 @@ TEST(the_rest_is_read_from_where_samples_came)
 	assert_int_equal(hot_code_new_empty(&h, &extent), 0);
 	expect_rest(h, 0, at_once);
 	note(h, at_once + 2, 1);
-	assert_int_equal(hot_code_take(h, &p), 0);
+	assert_int_equal(hot_code_take(h, true, &p), 0);
 	assert_int_equal(p.extent.first_page, (at_once + 2) * CFI_PART_PAGES);
 	assert_int_equal(p.extent.n_pages, 4 * CFI_PART_PAGES); /* with what follows */
 	expect_rest(h, at_once + 6, at_once);
@@ -162,6 +162,118 @@ TEST(the_rest_is_read_from_where_samples_came)
 	expect_rest(h, at_once, 2);
 	assert_int_equal(hot_code_take_rest(h, &p), -ENOENT);
 	assert_false(hot_code_is_filling(h));
+}
+
+TEST(what_is_around_a_sample_is_read_at_once_where_the_rest_is_not)
+{
+	const uint32_t at_once = CFI_FILL_PAGES / CFI_PART_PAGES;
+	const struct cfi_extent extent = {.n_pages = 3 * CFI_FILL_PAGES};
+	CLEANUP(hot_code_freep) struct hot_code *h = NULL;
+	struct hot_part p;
+
+	assert_int_equal(hot_code_new_empty(&h, &extent), 0);
+	note(h, at_once + 2, 1);
+	assert_int_equal(hot_code_take(h, false, &p), 0);
+	assert_int_equal(p.extent.first_page, (at_once / 2 + 2) * CFI_PART_PAGES);
+	assert_int_equal(p.extent.n_pages, CFI_FILL_PAGES);
+	note(h, 3, 1);
+	assert_int_equal(hot_code_take(h, false, &p), 0);
+	assert_int_equal(p.extent.first_page, 0);
+	assert_int_equal(p.extent.n_pages, (at_once / 2 + 2) * CFI_PART_PAGES);
+}
+
+/* ---- what is given up ---- */
+
+static void expect_drop(struct hot_code *h, enum hot_code_drop what, uint64_t first, uint64_t n)
+{
+	struct hot_part p;
+
+	assert_int_equal(hot_code_drop(h, what, &p), 0);
+	assert_int_equal(p.extent.first_page, first * CFI_PART_PAGES);
+	assert_int_equal(p.extent.n_pages, n * CFI_PART_PAGES);
+}
+
+static void expect_no_drop(struct hot_code *h, enum hot_code_drop what)
+{
+	struct hot_part p;
+
+	assert_int_equal(hot_code_drop(h, what, &p), -ENOENT);
+}
+
+static void cool(struct hot_code *h, unsigned periods)
+{
+	while (periods-- > 0)
+		hot_code_cool(h);
+}
+
+/* And read again where samples come, but not with the rest. */
+TEST(parts_without_samples_get_cold)
+{
+	const struct cfi_extent extent = {.n_pages = 8 * CFI_PART_PAGES};
+	const struct cfi_deferred none = {.n = 0};
+	CLEANUP(hot_code_freep) struct hot_code *h = NULL;
+	struct hot_part p;
+
+	assert_int_equal(hot_code_new(&h, &extent, &none), 0);
+	assert_false(hot_code_has_more(h));
+	note(h, 3, 1);
+	expect_no_drop(h, HOT_CODE_COLD);
+	cool(h, HOT_CODE_UNSAMPLED_PERIODS);
+	expect_drop(h, HOT_CODE_COLD, 0, 3);
+	expect_drop(h, HOT_CODE_COLD, 4, 4);
+	expect_no_drop(h, HOT_CODE_COLD);
+	assert_true(hot_code_has_more(h));
+	assert_false(hot_code_is_filling(h));
+	assert_int_equal(hot_code_take_rest(h, &p), -ENOENT);
+	note(h, 5, 1);
+	assert_int_equal(hot_code_take(h, true, &p), 0);
+	assert_int_equal(p.extent.first_page, 5 * CFI_PART_PAGES);
+	assert_int_equal(p.extent.n_pages, 3 * CFI_PART_PAGES);
+	assert_true(p.fills);
+	assert_true(p.again);
+	cool(h, HOT_CODE_SAMPLED_PERIODS - HOT_CODE_UNSAMPLED_PERIODS);
+	expect_drop(h, HOT_CODE_COLD, 3, 1);
+	expect_drop(h, HOT_CODE_COLD, 6, 2);
+	expect_no_drop(h, HOT_CODE_COLD);
+}
+
+TEST(parts_without_samples_go_first_where_there_is_no_room)
+{
+	const struct cfi_extent extent = {.n_pages = 8 * CFI_PART_PAGES};
+	CLEANUP(hot_code_freep) struct hot_code *h = NULL;
+	struct hot_part p;
+
+	assert_int_equal(hot_code_new_empty(&h, &extent), 0);
+	note(h, 6, 1);
+	assert_int_equal(hot_code_take(h, true, &p), 0);
+	expect_no_drop(h, HOT_CODE_COLD);
+	expect_drop(h, HOT_CODE_UNSAMPLED, 7, 1);
+	expect_no_drop(h, HOT_CODE_UNSAMPLED);
+	expect_rest(h, 0, 6); /* and not the one that was dropped */
+	assert_int_equal(hot_code_take_rest(h, &p), -ENOENT);
+}
+
+TEST(what_is_dropped_of_a_program_that_ended_is_the_rest_when_it_starts_again)
+{
+	const struct cfi_extent extent = {.n_pages = 8 * CFI_PART_PAGES};
+	CLEANUP(hot_code_freep) struct hot_code *h = NULL;
+	struct hot_part p;
+
+	assert_int_equal(hot_code_new_empty(&h, &extent), 0);
+	expect_no_drop(h, HOT_CODE_ENDED);
+	note(h, 6, 1);
+	assert_int_equal(hot_code_take(h, true, &p), 0);
+	assert_int_equal(p.extent.n_pages, 2 * CFI_PART_PAGES);
+	assert_false(p.again);
+	expect_drop(h, HOT_CODE_ENDED, 7, 1);
+	expect_no_drop(h, HOT_CODE_ENDED);
+	expect_rest(h, 0, 6);
+	assert_int_equal(hot_code_take_rest(h, &p), 0);
+	assert_int_equal(p.extent.first_page, 7 * CFI_PART_PAGES);
+	assert_true(p.again);
+	assert_false(hot_code_is_filling(h));
+	expect_drop(h, HOT_CODE_ENDED, 0, 6);
+	assert_true(hot_code_is_filling(h));
 }
 
 /* ---- tables ---- */
@@ -261,7 +373,7 @@ static int build_part(struct fixture *f, uint64_t offset)
 
 	for (unsigned i = 0; i < HOT_CODE_SAMPLES; i++)
 		hot_code_note(f->table.hot, LARGE_TEXT_OFFSET + offset);
-	assert_int_equal(hot_code_take(f->table.hot, &part), 0);
+	assert_int_equal(hot_code_take(f->table.hot, true, &part), 0);
 	return table_builder_build_part(&f->builder, &f->src, &f->table, &part,
 					&f->plain.tables[TABLE], 5);
 }

@@ -149,9 +149,9 @@ TEST(one_sample_is_enough_for_the_code_around_it)
 	begin(&f, 64 * MIB);
 	assert_int_equal(f.plain.tables[OPENED].n_pages, f.extent.n_pages);
 	assert_null(unwind_plain_rule(&f.plain, 2, f.text));
-	assert_int_equal(hot_code_take(f.opened.hot, &part), -ENOENT);
+	assert_int_equal(hot_code_take(f.opened.hot, true, &part), -ENOENT);
 	hot_code_note(f.opened.hot, f.text);
-	assert_int_equal(hot_code_take(f.opened.hot, &part), 0);
+	assert_int_equal(hot_code_take(f.opened.hot, true, &part), 0);
 	assert_true(part.fills);
 	assert_true(f.text >= address_of(&part.extent) && f.text < end_of(&part.extent));
 	assert_true(part.extent.n_pages > 0 && part.extent.n_pages <= 4 * CFI_PART_PAGES);
@@ -174,7 +174,7 @@ TEST(all_parts_together_are_the_table)
 	hot_code_note(f.opened.hot, end_of(&f.extent) - 1);
 	hot_code_note(f.opened.hot, address_of(&f.extent) + 2 * PART_BYTES);
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(hot_code_take(f.opened.hot, &part), 0);
+		assert_int_equal(hot_code_take(f.opened.hot, true, &part), 0);
 		assert_int_equal(build_part(&f, &part), 0);
 	}
 	assert_true(count_unknown(&f, &f.extent) > 0);
@@ -185,6 +185,37 @@ TEST(all_parts_together_are_the_table)
 	assert_int_equal(count_unknown(&f, &f.extent), 0);
 	assert_true(f.opened.bytes <= f.whole.bytes + 2 * UNWIND_BLOCK_BYTES +
 					      (uint64_t)f.extent.n_pages * UNWIND_UNIT_BYTES);
+	end(&f);
+}
+
+/* Walks find nothing there in between, and its memory is free. */
+TEST(a_part_that_was_given_up_is_the_same_when_it_is_read_again)
+{
+	static struct fixture f;
+	struct unwind_slabs_stats before, after;
+	struct hot_part part;
+	uint32_t generation;
+	uint64_t bytes;
+
+	begin(&f, 64 * MIB);
+	while (hot_code_take_rest(f.opened.hot, &part) == 0)
+		assert_int_equal(build_part(&f, &part), 0);
+	bytes = f.opened.bytes;
+	unwind_slabs_read_stats(f.slabs, &before);
+	hot_code_note(f.opened.hot, f.text);
+	generation = f.plain.tables[OPENED].generation;
+	while (hot_code_drop(f.opened.hot, HOT_CODE_ENDED, &part) == 0)
+		built_table_drop(&f.opened, f.slabs, &part.extent, &f.plain.tables[OPENED], 5);
+	assert_int_not_equal(f.plain.tables[OPENED].generation, generation);
+	assert_non_null(unwind_plain_rule(&f.plain, 2, f.text));
+	assert_null(unwind_plain_rule(&f.plain, 2, f.text + 4 * PART_BYTES));
+	unwind_slabs_read_stats(f.slabs, &after);
+	assert_int_equal(before.used_bytes - after.used_bytes, bytes - f.opened.bytes);
+	assert_true(f.opened.bytes < bytes / 2);
+	while (hot_code_take_rest(f.opened.hot, &part) == 0)
+		assert_int_equal(build_part(&f, &part), 0);
+	assert_int_equal(count_unknown(&f, &f.extent), 0);
+	assert_int_equal(f.opened.bytes, bytes);
 	end(&f);
 }
 
