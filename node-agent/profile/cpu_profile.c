@@ -356,7 +356,8 @@ static const struct place *find_place(struct build *b, const struct process_snap
 
 /*
  * Whether the frame is code that only runs the interpreter for the function whose frame is there
- * already, as CPython makes for perf (-X perf). Its map calls it like the function.
+ * already, as CPython makes for perf (-X perf). Its map calls it like the function. So does a
+ * jitdump (-X perf_jit), but CPython writes that by 2 MiB, so mostly when the program has ended.
  */
 static bool is_trampoline(struct build *b, const struct symbol_location *l,
 			  const struct process_mapping *m)
@@ -366,7 +367,8 @@ static bool is_trampoline(struct build *b, const struct symbol_location *l,
 	if ((m && m->file) || n == 0 || b->chained_at != n)
 		return false;
 	b->chained_at = 0;
-	return symbol_location_is_of_function(l, location_at(b, b->locations[n - 1]));
+	return (m && strcmp(symbol_location_outermost(l)->function, "[unknown]") == 0) ||
+	       symbol_location_is_of_function(l, location_at(b, b->locations[n - 1]));
 }
 
 static void push_native(struct build *b, const struct symbol_location *l,

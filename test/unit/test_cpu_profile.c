@@ -1,12 +1,9 @@
 /* Stacks of the test's own process through the real symbolizer, read back as pprof. */
 #include <errno.h>
-#include <fcntl.h>
 
 #include "common/data/gzip.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_decode.h"
-#include "common/system/clock.h"
-#include "common/thread/deadline_call.h"
 #include "node-agent/profile/cpu_profile.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
@@ -40,6 +37,7 @@ struct fixture {
 	uint16_t n_walked;
 	uint32_t chain_state;
 	Perftools__Profiles__Profile *raw; /* with the parts that we do not decode */
+	uint64_t generated;                /* set_up_generated() */
 };
 
 __attribute__((noinline)) void gc_collect_main(void); /* CPython's names */
@@ -564,30 +562,13 @@ TEST_FIXTURE(an_address_that_cannot_be_code_cuts_the_stack, set_up, tear_down)
 /* Where there never is a mapping. */
 #define GENERATED UINT64_C(0x1000)
 
-static void hold_map(struct fixture *f, const char *text)
-{
-	CLEANUP(deadline_caller_freep) struct deadline_caller *caller = NULL;
-	AUTO_CLOSE int proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char path[64];
-	FILE *map;
-
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	map = fopen(path, "we");
-	assert_non_null(map);
-	assert_true(fputs(text, map) >= 0);
-	assert_int_equal(fclose(map), 0);
-	assert_int_equal(deadline_caller_new(&caller, 60 * NS_PER_S, NS_PER_S), 0);
-	assert_int_equal(jit_files_new(&f->self->jit_files, proc_fd, NULL, caller), 0);
-	assert_int_equal(unlink(path), 0);
-}
-
 TEST_FIXTURE(generated_code_is_named_before_its_mapping_is_read, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const uint64_t addrs[] = {GENERATED + 8, GENERATED + 8, inside(known_caller)};
 	const uint64_t others[] = {GENERATED + 8, GENERATED + 0x18, inside(known_caller)};
 
-	hold_map(f, "1000 10 made\n");
+	f->self->jit_files = own_jit_files("1000 10 made\n");
 	add(f, WALK_END_UNREADABLE, addrs, 3);
 	add(f, WALK_END_UNREADABLE, others, 3);
 	build(f);
@@ -602,12 +583,31 @@ TEST_FIXTURE(a_trampoline_of_python_is_not_the_function_again, set_up, tear_down
 	const uint64_t addrs[] = {inside(known_leaf), GENERATED + 8, GENERATED + 8,
 				  inside((void (*)(void))main)};
 
-	hold_map(f, "1000 10 py::f1:/srv/my app.py\n");
+	f->self->jit_files = own_jit_files("1000 10 py::f1:/srv/my app.py\n");
 	add_chained(f, 1, 0);
 	add(f, WALK_END_BOTTOM, addrs, 4);
 	build(f);
 	/* the second one is a function that was called without the interpreter */
 	assert_string_equal(folded(f, 0), "f1;f1;main;" OWN_PROCESS_COMM);
+}
+
+TEST_FIXTURE(a_trampoline_without_a_name_is_not_shown, set_up, tear_down)
+{
+	struct fixture *f = *state;
+	const uint64_t generated = (uint64_t)(uintptr_t)&getenv; /* as if it were */
+	const uint64_t addrs[] = {inside(known_leaf), generated, generated,
+				  inside((void (*)(void))main)};
+	struct process_mapping *m =
+		f->self->mappings + (process_snapshot_find(f->self, generated) - f->self->mappings);
+	struct mapped_file *file = m->file;
+
+	m->file = NULL;
+	add_chained(f, 1, 0);
+	add(f, WALK_END_BOTTOM, addrs, 4);
+	build(f);
+	m->file = file;
+	/* the second one does not call the interpreter */
+	assert_string_equal(folded(f, 0), "f1;[unknown];main;" OWN_PROCESS_COMM);
 }
 
 TEST_FIXTURE(a_stack_that_changes_over_where_nothing_switches_is_cut, set_up, tear_down)
