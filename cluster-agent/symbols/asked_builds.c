@@ -128,6 +128,8 @@ static bool forget_coldest(struct asked_builds *a, const struct entry *e)
 	for (struct entry *i = a->entries; i; i = i->hh.next)
 		if (i->b.state == ASKED_WAITING)
 			coldest = colder(coldest, i);
+	if (!coldest)
+		return true;
 	kept = coldest != e;
 	a->counts.n_forgotten++;
 	drop(a, coldest);
