@@ -436,16 +436,15 @@ TEST(a_process_that_is_killed_comes_back)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	struct line_answer a;
-	unsigned lost = 0;
 
 	for (unsigned i = 0; i < 2; i++) {
-		int result;
+		int result = 0;
 		pid_t helper = 0;
 
 		eventually((helper = slow_symbols_helper()) > 0);
 		assert_int_equal(kill(helper, SIGKILL), 0);
-		for (lost = 0; (result = find(r, 1, own_path, vaddr(), &a)) == 0; lost++)
-			assert_true(lost < 1000); /* until its keeper has noticed */
+		/* until its keeper has noticed */
+		eventually((result = find(r, 1, own_path, vaddr(), &a)) != 0);
 		assert_int_equal(result, -ECONNRESET);
 		assert_int_equal(find(r, 1, own_path, vaddr(), &a), 0);
 	}
@@ -455,12 +454,11 @@ TEST(the_end_of_both_processes_is_noticed)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	struct line_answer a;
-	int result, tries = 0;
+	int result = 0;
 
 	assert_int_equal(kill(-slow_symbols_child(getpid()), SIGKILL), 0);
-	do {
-		result = find(r, 1, own_path, vaddr(), &a);
-	} while (result == 0 && ++tries < 1000); /* until the socket is closed */
+	/* until the socket is closed */
+	eventually((result = find(r, 1, own_path, vaddr(), &a)) != 0);
 	assert_int_equal(result, -EPIPE);
 	assert_int_equal(find(r, 1, own_path, 1, &a), -EPIPE);
 }
