@@ -369,7 +369,7 @@ size_t ready_to_run_methods_bytes(const struct ready_to_run_methods *m)
 	return sizeof(*m) + (m->n + m->n_cold) * sizeof(uint64_t);
 }
 
-/* The last of n whose function is not behind this one; UINT64_MAX: none. */
+/* The last of n words whose function is this one or one before it; UINT64_MAX: there is none. */
 static uint64_t last_at(const uint64_t *words, size_t n, uint32_t function)
 {
 	size_t low = 0, high = n;
@@ -389,12 +389,13 @@ int ready_to_run_methods_find(const struct ready_to_run_methods *m, uint32_t fun
 			      uint32_t *ret, uint32_t *ret_first)
 {
 	uint32_t hot = (uint32_t)last_at(m->cold, m->n_cold, function);
-	uint64_t found = last_at(m->methods, m->n, hot != UINT32_MAX ? hot : function);
+	bool was_split_off = hot != UINT32_MAX;
+	uint64_t found = last_at(m->methods, m->n, was_split_off ? hot : function);
 
 	if ((uint32_t)found == UINT32_MAX)
 		return -ENOENT;
 	*ret = (uint32_t)found;
-	*ret_first = (uint32_t)(found >> 32);
+	*ret_first = was_split_off ? UINT32_MAX : (uint32_t)(found >> 32);
 	return 0;
 }
 

@@ -78,8 +78,9 @@ size_t ready_to_run_methods_bytes(const struct ready_to_run_methods *m);
 #define READY_TO_RUN_INSTANCE UINT32_C(0x80000000)
 
 /*
- * The method that a function (its index) is of, and the function that this one begins with; that is
- * behind the other one if its code was split off. Returns 0 or -ENOENT.
+ * Stores the method that a function belongs to, and the first function of that method, both as
+ * indexes; UINT32_MAX if the function's code was split off and lies elsewhere. Returns 0 or
+ * -ENOENT.
  */
 int ready_to_run_methods_find(const struct ready_to_run_methods *m, uint32_t function,
 			      uint32_t *ret, uint32_t *ret_first) MUST_CHECK;

@@ -103,7 +103,8 @@ static void find_line(struct dotnet_image_names *n, struct dotnet_image *i,
 
 	n->use.pe = &i->pe;
 	n->use.src = src;
-	if (i->no_pdb || ready_to_run_method_row(method, &i->pe, src, &row) < 0 ||
+	if (i->no_pdb || first == UINT32_MAX ||
+	    ready_to_run_method_row(method, &i->pe, src, &row) < 0 ||
 	    ready_to_run_function(&i->code, &i->pe, src, first, &f) < 0 || rva < f.start ||
 	    ready_to_run_il_offset(&i->code, &i->pe, src, first, rva - f.start, &il_offset) < 0)
 		return;

@@ -20,6 +20,7 @@ struct r2r_function {
 	uint8_t unwind[32]; /* UNWIND_INFO */
 	uint32_t method;    /* row of MethodDef that begins here; 0: none */
 	bool instance;      /* as one of a generic method with arguments */
+	uint32_t split_off; /* index of the function that it was split off; 0: none */
 };
 
 struct r2r_image {
@@ -174,7 +175,7 @@ static inline void r2r_image_build(struct r2r_image *m, const struct r2r_functio
 				   const void *metadata, uint32_t metadata_bytes,
 				   unsigned n_methods)
 {
-	uint32_t methods[R2R_METHODS], unwind[R2R_FUNCTIONS], at, header, sections;
+	uint32_t methods[R2R_METHODS], unwind[R2R_FUNCTIONS], at, header, sections, n_sections = 3;
 
 	memset(m, 0, sizeof(*m));
 	memset(methods, 0xff, sizeof(methods));
@@ -199,7 +200,6 @@ static inline void r2r_image_build(struct r2r_image *m, const struct r2r_functio
 	r2r_align(m);
 	memcpy(m->bytes + header, "RTR\0", 4);
 	r2r_put(m, header + 4, 9, 2);
-	r2r_put(m, header + 12, 3, 4);
 	at = m->len;
 	for (unsigned i = 0; i < n; i++) {
 		r2r_add(m, m->starts[i], 4);
@@ -211,12 +211,24 @@ static inline void r2r_image_build(struct r2r_image *m, const struct r2r_functio
 	r2r_section(m, &sections, 103, at);
 	at = r2r_instances(m, f, n);
 	r2r_section(m, &sections, 109, at);
+	at = m->len;
+	for (unsigned i = 0; i < n; i++) {
+		if (f[i].split_off > 0) {
+			r2r_add(m, i, 4);
+			r2r_add(m, f[i].split_off, 4);
+		}
+	}
+	if (m->len > at) {
+		r2r_section(m, &sections, 120, at);
+		n_sections++;
+	}
+	r2r_put(m, header + 12, n_sections, 4);
 	r2r_align(m);
 	r2r_put(m, R2R_OFFSET, 72, 4);
 	r2r_put(m, R2R_OFFSET + 8, r2r_rva(m->len), 4);
 	r2r_put(m, R2R_OFFSET + 12, metadata_bytes, 4);
 	r2r_put(m, R2R_OFFSET + 64, r2r_rva(header), 4);
-	r2r_put(m, R2R_OFFSET + 68, 16 + 3 * 12, 4);
+	r2r_put(m, R2R_OFFSET + 68, 16 + n_sections * 12, 4);
 	memcpy(m->bytes + m->len, metadata, metadata_bytes);
 	m->len += metadata_bytes;
 	r2r_headers(m, PE_MACHINE_X86_64);

@@ -135,7 +135,9 @@ static const struct r2r_function functions[] = {
 	{.code = framed, .code_bytes = sizeof(framed), .method = 2},
 	{.code = framed, .code_bytes = sizeof(framed), .method = 10, .instance = true},
 	{.code = one_return, .code_bytes = 1, .method = 17},
+	{.code = one_return, .code_bytes = 1, .split_off = 2},
 };
+#define SPLIT_OFF UINT32_MAX
 
 static struct byte_source build_image(struct r2r_image *m)
 {
@@ -152,7 +154,9 @@ static struct byte_source build_image(struct r2r_image *m)
 	return src;
 }
 
-static void expect_code(const struct byte_source *src, uint32_t rva, const char *name)
+/* first: the function that the method begins with, or SPLIT_OFF */
+static void expect_code(const struct byte_source *src, uint32_t rva, const char *name,
+			uint32_t first)
 {
 	CLEANUP(ready_to_run_methods_freep) struct ready_to_run_methods *methods = NULL;
 	struct ready_to_run_function f;
@@ -160,7 +164,7 @@ static void expect_code(const struct byte_source *src, uint32_t rva, const char 
 	struct ready_to_run code;
 	struct pe_image pe;
 	char text[DOTNET_NAME_BYTES];
-	uint32_t method, first;
+	uint32_t method, found;
 	int r;
 
 	assert_int_equal(pe_image_parse(&pe, src, PE_LAYOUT_FILE), 0);
@@ -174,7 +178,8 @@ static void expect_code(const struct byte_source *src, uint32_t rva, const char 
 		return;
 	}
 	assert_int_equal(r, 0);
-	assert_int_equal(ready_to_run_methods_find(methods, f.index, &method, &first), 0);
+	assert_int_equal(ready_to_run_methods_find(methods, f.index, &method, &found), 0);
+	assert_int_equal(found, first);
 	assert_int_equal(ready_to_run_method_name(method, &pe, &metadata, src, text, sizeof(text)),
 			 0);
 	assert_string_equal(text, name);
@@ -185,16 +190,18 @@ TEST(compiled_code_has_the_name_of_its_method)
 	static struct r2r_image m;
 	const struct byte_source src = build_image(&m);
 
-	expect_code(&src, m.starts[0], "Shop.Basket<TItem>.Entry.Total");
-	expect_code(&src, m.ends[0] - 1, "Shop.Basket<TItem>.Entry.Total");
-	expect_code(&src, m.ends[0], NULL);
-	expect_code(&src, m.starts[1], "Shop.Basket<TItem>.Entry.Total");
-	expect_code(&src, m.starts[2] + 1, "Shop.Basket<TItem>.Load");
-	expect_code(&src, m.starts[3], "Shop.Basket<TItem>.Pair<TOther>.Both<TResult>");
+	expect_code(&src, m.starts[0], "Shop.Basket<TItem>.Entry.Total", 0);
+	expect_code(&src, m.ends[0] - 1, "Shop.Basket<TItem>.Entry.Total", 0);
+	expect_code(&src, m.ends[0], NULL, 0);
+	expect_code(&src, m.starts[1], "Shop.Basket<TItem>.Entry.Total", 0);
+	expect_code(&src, m.starts[2] + 1, "Shop.Basket<TItem>.Load", 2);
+	expect_code(&src, m.starts[5], "Shop.Basket<TItem>.Load", SPLIT_OFF);
+	expect_code(&src, m.starts[3], "Shop.Basket<TItem>.Pair<TOther>.Both<TResult>", 3);
 	expect_code(
 		&src, m.starts[4],
-		"Shop.Basket<TItem>.Each.System.Collections.Generic.IEnumerator<int>.get_Current");
-	expect_code(&src, m.starts[0] - 1, NULL);
+		"Shop.Basket<TItem>.Each.System.Collections.Generic.IEnumerator<int>.get_Current",
+		4);
+	expect_code(&src, m.starts[0] - 1, NULL, 0);
 }
 
 TEST(a_table_of_methods_has_a_limit)
