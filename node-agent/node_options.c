@@ -112,8 +112,8 @@ const struct option_def node_option_defs[] = {
 	{SIZE_OPTION("unwind-table-budget", unwind_table_bytes), .def = "64MiB", .min = MIB,
 	 .max = 64 * MIB,
 	 .help = "bytes of kernel memory for these tables, which are made as they are needed; "
-		 "what samples do not come to, of large ones and then of all, makes room for "
-		 "others"},
+		 "parts of large ones that no sample needs make room first, then those that are "
+		 "used least"},
 	{BOOL_OPTION("allow-known-bad-kernel", allow_known_bad_kernel), .def = "false",
 	 .help = "sample on a kernel that sampling can freeze: 5.19, 6.0, 6.1 before 6.1.36, 6.2, "
 		 "and 6.3 before 6.3.10; without this option the agent does not start there"},

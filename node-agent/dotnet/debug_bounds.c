@@ -15,7 +15,7 @@
 
 #include <errno.h>
 
-#define CHUNK_BYTES 256u /* aligned: what lies behind a page may be no memory */
+#define CHUNK_BYTES 256u /* aligned, as the page after it may not be mapped */
 #define BOUNDS_MAX_BYTES 524288u
 #define NIBBLES_MAX 11u /* of a number of 32 bits */
 #define BITS_MAX 32u

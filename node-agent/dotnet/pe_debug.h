@@ -12,8 +12,6 @@
 
 #define PDB_ID_BYTES 20u /* a GUID and a stamp */
 #define PDB_NAME_BYTES 256u
-/* An embedded one that would be larger is not used. */
-#define PDB_EMBEDDED_MAX_BYTES (8u * 1024 * 1024)
 
 struct pe_debug {
 	uint8_t id[PDB_ID_BYTES];

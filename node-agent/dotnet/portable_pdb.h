@@ -33,7 +33,7 @@ struct pdb_line {
 
 /*
  * The line of the instruction at an offset of a method (row of MethodDef): where the last visible
- * sequence point at it or before says, else the first one behind it. Returns 0, -ENOENT if the
+ * sequence point at it or before says, otherwise the first one after it. Returns 0, -ENOENT if the
  * method has none, -EBADMSG, or an error of byte_source_read().
  */
 int portable_pdb_find(const struct portable_pdb *pdb, const struct byte_source *src,

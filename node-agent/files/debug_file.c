@@ -43,7 +43,7 @@ struct search {
 	struct elf_debug_link link;
 	int result;
 	struct debug_file found;
-	/* of the stripped file, without the last slash; beside: the path of what is wanted */
+	/* the folder of the stripped file without a last slash, or the path of what is beside it */
 	char dir[PATH_BYTES];
 	char path[2 * PATH_BYTES];
 };

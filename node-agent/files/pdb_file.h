@@ -1,6 +1,6 @@
 /*
- * The portable PDB of an assembly that a process has loaded: what is embedded in the assembly, else
- * the file beside it that has the name and the id that the assembly says.
+ * The portable PDB of an assembly that a process has loaded: the one that is embedded in the
+ * assembly, otherwise the file beside it with the name and the id that the assembly gives.
  */
 #ifndef NODE_AGENT_FILES_PDB_FILE_H
 #define NODE_AGENT_FILES_PDB_FILE_H
@@ -30,8 +30,8 @@ struct pdb_query {
 	uint64_t start_time;
 	const char *path; /* of the assembly, or of another file in its folder; all are borrowed */
 	const struct pe_image *pe;
-	const struct byte_source *image; /* the bytes of that */
-	const struct pe_debug *debug;    /* likewise */
+	const struct byte_source *image; /* its bytes; borrowed, as pe is */
+	const struct pe_debug *debug;    /* what the image says of its PDB; borrowed */
 	size_t max_bytes;                /* of memory for an embedded one */
 };
 

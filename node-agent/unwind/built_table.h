@@ -23,7 +23,7 @@ struct built_table {
 	uint32_t n_rules;
 	struct unwind_page blank; /* all pages without any known rule; zeroed: there is none */
 	bool has_debug_file;      /* it is made of one, too */
-	/* Owned; what is yet to be built, or may be given up. NULL: nothing. */
+	/* Owned: the parts that are yet to be built, or may be dropped. NULL: there are none. */
 	struct hot_code *hot;
 	bool has_parts; /* that can be read by themselves, and so may be given up */
 	/* Of a table that was opened: as in struct cfi_table, and whether that is much. */

@@ -50,7 +50,8 @@ int hot_code_take(struct hot_code *h, bool reads_rest, struct hot_part *ret) MUS
 
 /*
  * Takes CFI_FILL_PAGES at most whose descriptions are not read yet, whether samples came to them or
- * not: those that follow what was taken last. Not what was cold. Returns -ENOENT if there are none.
+ * not: those that follow what was taken last, but none that were dropped as cold. Returns -ENOENT
+ * if there are none.
  */
 int hot_code_take_rest(struct hot_code *h, struct hot_part *ret) MUST_CHECK;
 /* A part that fills could not be built: it can be taken again. */

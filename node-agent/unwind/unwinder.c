@@ -147,8 +147,8 @@ static const struct metric_def metric_defs[METRICS] = {
 			 .help = "Parts of such tables that were built",
 			 .kind = METRIC_COUNTER},
 	[DROPPED_BYTES] = {.name = "coroot_node_agent_unwind_parts_evicted_bytes_total",
-			   .help = "Memory of parts of unwinding tables that no sample came to for "
-				   "a while, which made room for others",
+			   .help = "Memory of parts of unwinding tables that made room for others, "
+				   "as no sample had needed them for a while",
 			   .kind = METRIC_COUNTER},
 	[EVICTED] = {.name = "coroot_node_agent_unwind_tables_evicted_total",
 		     .help = "Unwinding tables that made room for others",

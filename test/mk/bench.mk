@@ -14,6 +14,8 @@ $(O)/test/bench/walk_cost: $(call obj,test/bench/walk_cost.c test/bench/chained_
 bench-node: all build/bench/paths build/bench/calls build/bench/bpf_floor build/bench/empty.bpf.o build/bench/fork_storm $(O)/test/bench/walk_cost ## cost of the node-agent (SECONDS=60 PROCESSES=300 PARTS="start languages")
 	$(if $(PARTS),,$(Q)$(SUDO) WALK_COST=$(O)/test/bench/walk_cost node test/bench/bench.js)
 	$(Q)$(SUDO) node test/bench/unwinding.js
+bench-tables: all ## samples that are cut where unwinding tables have no room (BUDGET=32MiB BEFORE=old-agent CONTAINERS=1)
+	$(Q)$(SUDO) node test/bench/table_pressure.js
 bench-memory: all ## resident memory of the node-agent beside compilations (AGENTS="old new" SECONDS=240 COMPILERS=2)
 	$(Q)$(SUDO) node test/bench/memory.js
 
@@ -125,4 +127,4 @@ bench: bench-node ## all of them, one after the other
 	$(Q)$(MAKE) bench-java bench-recordings
 	$(Q)$(MAKE) bench-log bench-ingest bench-query bench-scale bench-ui bench-record
 
-.PHONY: bench bench-memory bench-record bench-node bench-java bench-recordings bench-ui bench-scrapes bench-go bench-log bench-ingest bench-query bench-scale
+.PHONY: bench bench-memory bench-tables bench-record bench-node bench-java bench-recordings bench-ui bench-scrapes bench-go bench-log bench-ingest bench-query bench-scale

@@ -120,7 +120,7 @@ TEST_FIXTURE(the_file_beside_an_assembly_is_used_if_it_is_that_of_this_build, se
 	assert_int_equal(open_pdb(&f, 0), -EBADMSG);
 	assert_int_equal(unlink(t.pdb), 0);
 	assert_int_equal(open_pdb(&f, 0), -ENOENT);
-	assert_int_equal(mkfifo(t.pdb, 0600), 0); /* nobody waits for a writer */
+	assert_int_equal(mkfifo(t.pdb, 0600), 0); /* opening it must not wait for a writer */
 	assert_int_equal(open_pdb(&f, 0), -ENOENT);
 	t.debug.name[0] = '\0';
 	assert_int_equal(open_pdb(&f, 0), -ENOENT);

@@ -198,7 +198,7 @@ static enum pdb_result result_of(int error)
 	}
 }
 
-/* Takes over what is open. */
+/* Takes ownership of the file, also if there is no room for it. */
 static int keep(struct loaded_pdbs *p, struct assembly *a, struct pdb_file *file)
 {
 	struct opened *o = make_room(p, file->n_bytes);
